@@ -1,0 +1,112 @@
+"""Accuracy, agreement and their intervals, computed again."""
+
+from collections import defaultdict
+
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from annotation.models import Annotation, Annotator
+from demo.reference import alpha
+from judging.models import Judgment
+from tests.analysis import brute_force
+from tests.analysis import brute_force_intervals as intervals
+from tests.analysis.recomputed.comparing import close, pair
+from tests.analysis.test_report_numbers import (
+    assert_agreement,
+    assert_comparison,
+    assert_judge,
+    assert_people,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_accuracy_agreement_and_comparison(study, report):
+    expected = brute_force.report(study)
+
+    assert_people(report["human"], expected)
+    assert_agreement(report["human"]["agreement"], expected["agreement"])
+    begun = {run.key for run in study.judge_runs.all() if Judgment.objects.filter(run=run).exists()}
+    assert {judge["run"] for judge in report["judges"]} == begun
+    for judge, versus in zip(report["judges"], report["comparison"], strict=True):
+        assert_judge(judge, expected["judges"][judge["run"]])
+        assert_comparison(versus, expected["judges"][judge["run"]])
+
+
+def test_closed_intervals(report, counted):
+    """Wilson's of accuracy and agreement, and Tango's of the difference."""
+    seen = 0
+    for judge, versus in zip(report["judges"], report["comparison"], strict=True):
+        said, own = counted.verdicts[judge["run"]], counted.judges[judge["run"]]
+        right = sum(is_right for is_right, _ in own.values())
+        both = [
+            (said[key][0], people[0])
+            for key, people in counted.majority.items()
+            if people not in (None, "tied") and said[key] not in (None, "tied")
+        ]
+        alike = sum(one == other for one, other in both)
+        assert close(versus["agreement_ci"], intervals.wilson(alike, len(both)))
+        if not own:
+            assert judge["ci"] is None
+            continue
+        assert close(judge["ci"], intervals.wilson(right, len(own)))
+        common = [(own[key][0], counted.people[key][0]) for key in own if key in counted.people]
+        only_judge = sum(a and not b for a, b in common)
+        only_people = sum(b and not a for a, b in common)
+        expected = intervals.tango(only_judge, only_people, len(common))
+        assert close(versus["difference"]["ci"], expected)
+        seen += 1
+    assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
+
+
+def test_resampled_intervals_within_what_chance_allows(study, counted):
+    report = build_report(load_dataset(study.slug), seed=3, bootstrap=1000)
+    votes = defaultdict(list)
+    for row in counted.answers:
+        votes[row.assignment.item.key].append(row.choice)
+    units = [unit for unit in votes.values() if len(unit) >= 2]
+    agreement = report["human"]["agreement"]
+
+    for found, statistic in (
+        (agreement["percent_ci"], intervals.percent),
+        (agreement["krippendorff_alpha"]["ci"], alpha),
+    ):
+        low, high, spread = intervals.resampled(units, statistic)
+        # Two ends of 1,000 draws each lie .12 of the spread apart by chance alone.
+        assert abs(found[0] - low) < 0.5 * spread
+        assert abs(found[1] - high) < 0.5 * spread
+
+
+def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
+    people = Annotator.objects.filter(study=study)
+    were_excluded = people.filter(excluded_at__isnull=False).exists()
+    before = report["human"]["before_exclusions"]
+
+    people.update(excluded_at=None)
+    everybody = brute_force.report(study)
+
+    for side in ("majority", "individual"):
+        if were_excluded:
+            expected = everybody[side]
+            assert pair(before[side]) == pair(expected), side
+        else:
+            assert before[side] is None
+            assert before[f"{side}_reason"] == "no_exclusions"
+
+
+def test_what_was_left_out_is_counted(study, report):
+    rows = Annotation.objects.filter(assignment__annotator__study=study)
+    left_out = report["human"]["not_counted"]
+
+    for standing in ("withdrawn", "released", "surplus"):
+        assert left_out[standing] == sum(row.standing == standing for row in rows)
+    excluded = [
+        row
+        for row in rows
+        if row.standing == "counted" and row.assignment.annotator.excluded_at is not None
+    ]
+    assert left_out["excluded"] == len(excluded)
+    assert report["human"]["answers"] + sum(
+        left_out[key] for key in ("withdrawn", "released", "surplus", "excluded")
+    ) == len(rows)

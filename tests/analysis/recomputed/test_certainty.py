@@ -1,0 +1,128 @@
+"""Numbers about certainty, computed again."""
+
+import pytest
+
+from tests.analysis import brute_force
+from tests.analysis import brute_force_details as details
+from tests.analysis import brute_force_groups as by_hand
+from tests.analysis import brute_force_intervals as intervals
+from tests.analysis import brute_force_sides as by_side
+from tests.analysis.recomputed.comparing import close, pair, same
+
+pytestmark = pytest.mark.django_db
+
+
+def test_squared_gaps_of_certainty_and_their_intervals(report, counted):
+    """By pairs of answers of different items; the certainty of a majority is its voters' mean."""
+    truth = {item.key: item.first_person for item in counted.items}
+    alone = [
+        (row.assignment.item.key, row.certainty, row.choice == truth[row.assignment.item.key])
+        for row in counted.answers
+        if row.certainty is not None and scorable(counted.study, truth[row.assignment.item.key])
+    ]
+    sides = [(report["human"]["individual"], alone)]
+    sides.append((report["human"]["majority"], stated(counted.people)))
+    for judge in report["judges"]:
+        sides.append((judge, stated(counted.judges[judge["run"]])))
+
+    for side, answers in sides:
+        found, expected = side["certainty"]["measures"], intervals.squared_gap(answers)
+        assert (found["ece"]["ci"], found["ece"]["value"] is None) == (None, not answers)
+        if expected is None:
+            assert found["squared_error"]["value"] is None
+            continue
+        value, ends = expected
+        assert same(found["squared_error"]["value"], value)
+        assert close(found["squared_error"]["ci"], ends)
+
+
+def scorable(study, truth):
+    return truth in ("r1", "r2") or (truth == "tie" and study.allow_tie)
+
+
+def stated(side):
+    """Item, certainty and whether it is right, of every scored answer with a certainty."""
+    return [
+        (key, certainty, right) for key, (right, certainty) in side.items() if certainty is not None
+    ]
+
+
+@pytest.mark.parametrize("threshold", [50, 60, 79, 80, 81, 95])
+def test_high_and_low_at_every_threshold(report, counted, threshold):
+    expected = by_hand.at_threshold(counted, threshold)
+    steps = report["by_threshold"]
+    sides = {"majority": steps["majority"], "individual": steps["individual"]}
+    sides |= {j["run"]: s for j, s in zip(report["judges"], steps["judges"], strict=True)}
+
+    for name, found in sides.items():
+        step = next(step for step in reversed(found) if step["from"] <= threshold)
+        assert (pair(step["high"]), pair(step["low"])) == expected[name], name
+
+
+def test_use_of_certainty(report, counted):
+    for found, rows in by_side.all_sides(report, counted):
+        stated = [(certainty, right) for right, certainty in rows if certainty is not None]
+        for key, value in by_side.calibration(stated).items():
+            assert same(found["calibration"][key], value), key
+        certainty = found["certainty"]
+        assert [pair(bar) for bar in certainty["histogram"]] == by_side.histogram(stated)
+        assert [pair(band) for band in certainty["bands"]] == by_side.bands(stated)
+        assert [
+            (step["threshold"], step["at"], *pair(step)) for step in certainty["sweep"]
+        ] == by_side.sweep(stated)
+
+
+def test_all_sides_at_the_coverage_of_single_people(report, counted):
+    seen = 0
+    for versus in report["comparison"]:
+        panel = versus["certainty"]["like_for_like"]
+        people, replies = by_side.singles(counted, versus["run"])
+        if not people:
+            assert panel["coverage"] is None
+            assert panel["human_single"]["matched_accuracy"] is None
+            continue
+        coverage = sum(certainty >= brute_force.HIGH for certainty, _ in people) / len(people)
+        assert same(panel["coverage"], coverage)
+        for side, rows in (("human_single", people), ("model_single", replies)):
+            expected = details.matched(rows, coverage) if rows else None
+            assert same(panel[side]["matched_accuracy"], expected), side
+            seen += expected is not None
+    assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)
+
+
+def test_who_is_certain_where_and_the_same_mistakes(report, counted):
+    for versus in report["comparison"]:
+        own = counted.judges[versus["run"]]
+        cells = versus["certainty"]["high_sets"]["cells"]
+        for name, (people, judge) in by_side.high_cells(own, counted.people).items():
+            assert (pair(cells[name]["people"]), pair(cells[name]["judge"])) == (people, judge)
+        found, expected = versus["same_mistakes"], by_side.mistakes(own, counted.people)
+        assert {key: found[key] for key in expected} == expected
+
+
+def test_certainties_item_by_item(report, counted):
+    for versus in report["comparison"]:
+        said = counted.verdicts[versus["run"]]
+        pairs = details.certainty_pairs(counted.items, said, counted.majority)
+        assert versus["certainty"]["items"] == len(pairs)
+        if len(pairs) >= 3:
+            for key, value in details.correlations(pairs).items():
+                assert same(versus["certainty"][key], value), key
+
+
+def test_bands_on_common_items(study, report, counted):
+    whole = [versus for versus in report["comparison"] if versus["features"] == "all"]
+    runs = {run.key: run for run in study.judge_runs.all()}
+    expected = [
+        details.by_band(
+            counted.items, counted.verdicts[v["run"]], counted.majority, runs[v["run"]], study
+        )
+        for v in whole
+    ]
+    adjusted = iter(details.holm([b[band]["p"] for b in expected for band in ("high", "low")]))
+    for versus, bands in zip(whole, expected, strict=True):
+        for band in ("high", "low"):
+            found, theirs = versus["by_band"][band], bands[band]
+            assert {key: found[key] for key in "nbc"} == {key: theirs[key] for key in "nbc"}
+            assert same(found["p"], theirs["p"])
+            assert same(found["p_holm"], next(adjusted))
