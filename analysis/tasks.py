@@ -7,7 +7,7 @@ from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle.parameters import folder_of, report_dir
-from analysis.models import Export, Recheck, Report
+from analysis.models import Comparison, Export, Recheck, Report
 from studies.jobs.cleanup import remove_drafts, tidy_jobs
 
 
@@ -34,8 +34,20 @@ def write_export(export_id: int) -> None:
 
 
 @shared_task
+def compare_items(comparison_id: int) -> None:
+    """Compare the items of a queued comparison; running it twice compares them once."""
+    from analysis.disagreements import comparison_job
+
+    comparison_job.compare_queued(comparison_id=comparison_id)
+
+
+@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
+    from analysis.disagreements import freshness
+
+    freshness.delete_unused()
+    tidy_jobs(Comparison, compare_items)
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)

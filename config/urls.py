@@ -5,9 +5,18 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from analysis.pages import item_views
 from annotation.prolific.pages.webhook_view import webhook
 from config.health import healthz
 from studies.pages import account_views
+from studies.pages import urls as study_urls
+
+# The page of an item shows what all apps know about it, so `studies` cannot have it.
+_STUDIES = [
+    *study_urls.urlpatterns,
+    path("<slug:slug>/items/<str:key>/", item_views.item, name="item"),
+    path("<slug:slug>/items/<str:key>/note/", item_views.save_note, name="item-note"),
+]
 
 urlpatterns = [
     # First, because most requests are for these, and patterns are tried in order.
@@ -26,9 +35,10 @@ urlpatterns = [
     # The admin's own page would check the current password without a limit.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/", admin.site.urls),
-    path("studies/", include("studies.pages.urls")),
+    path("studies/", include((_STUDIES, study_urls.app_name))),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
+    path("studies/<slug:slug>/disagreements/", include("analysis.pages.disagreement_urls")),
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
     path("shared/", include("analysis.pages.share_link_urls")),

@@ -26,14 +26,22 @@ def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
     return chain(annotator_aggregates(study), run_aggregates(study))
 
 
-def annotator_aggregates(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield the majority of annotators at every item that has an answer, by item key."""
+def annotator_aggregates(
+    study: Study, items: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the majority of annotators at every item that has an answer, by item key.
+
+    Or at those of them with the keys `items`.
+    """
     answers = Annotation.objects.filter(
         assignment__annotator__study=study,
         assignment__annotator__excluded_at=None,
         assignment__item__split=Item.Split.MAIN,
         standing__in=COUNTED,
     )
+    if items is not None:
+        # The study is named again so that the items are found by the index of their keys.
+        answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
     counted: QuerySet[Annotation, Any] = (
         answers.values(key=F("assignment__item__key"), truth=F("assignment__item__first_person"))
         .annotate(**_counts())
@@ -49,16 +57,21 @@ def annotator_aggregates(study: Study) -> Iterator[dict[str, Any]]:
         }
 
 
-def run_aggregates(study: Study, items: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield every run's verdict on every item, or on those with the keys `items`, by judge and run.
+def run_aggregates(
+    study: Study, items: Sequence[str] | None = None, *, run_id: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield every run's verdict on every item, by judge and run.
 
-    An item without a readable reply has a row without a verdict.
+    Or only on the items with the keys `items`, or only those of the run `run_id`. An item without
+    a readable reply has a row without a verdict.
     """
     judgments: QuerySet[Judgment] = Judgment.objects.filter(
         run__study=study, item__split=Item.Split.MAIN
     ).exclude(state__in=Judgment.OPEN)
     if items is not None:
-        judgments = judgments.filter(item__key__in=items)
+        judgments = judgments.filter(item__study=study, item__key__in=items)
+    if run_id is not None:
+        judgments = judgments.filter(run=run_id)
     counted: QuerySet[Judgment, Any] = (
         judgments.values("run__key", key=F("item__key"), truth=F("item__first_person"))
         .annotate(

@@ -50,3 +50,8 @@ def run_labels(study: Study) -> list[tuple[str, str]]:
     """The judge and the key of every run, by judge and key."""
     runs = study.judge_runs.order_by("judge__name", "key")
     return list(runs.values_list("judge__name", "key"))
+
+
+def items_by_id(ids: Collection[int]) -> dict[int, Item]:
+    """Items of any split by id, without what only their own pages show."""
+    return Item.everything.defer("metadata", "warnings").in_bulk(ids)

@@ -1,6 +1,18 @@
-"""Reports, plans, share links and exports."""
+"""Reports, plans, share links, exports, comparisons of items, and notes on items."""
 
+from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
+from analysis.models.item_notes import ItemNote, ItemTag
 from analysis.models.reports import AnalysisPlan, Recheck, Report, ShareLink
 
-__all__ = ["AnalysisPlan", "Export", "Recheck", "Report", "ShareLink"]
+__all__ = [
+    "AnalysisPlan",
+    "ComparedItem",
+    "Comparison",
+    "Export",
+    "ItemNote",
+    "ItemTag",
+    "Recheck",
+    "Report",
+    "ShareLink",
+]

@@ -36,7 +36,6 @@ urlpatterns = [
         name="import-status",
     ),
     path("<slug:slug>/items/", views.items, name="items"),
-    path("<slug:slug>/items/<str:key>/", views.item, name="item"),
     path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
     path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
     path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),

@@ -1,15 +1,15 @@
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from studies.models import Item, Membership, Side, Study
+from studies.models import Item, Membership, Study
 from studies.pages.csv_response import csv_response
-from studies.pages.listing import list_studies
+from studies.pages.listing import find_items, list_studies
 from studies.pages.long_lists import LongList
-from studies.prompts import build_prompt
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -40,13 +40,9 @@ def list_page(request: HttpRequest) -> HttpResponse:
 @login_required
 def items(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
-    found = Item.everything.filter(study=study).order_by("key")
     search = request.GET.get("search", "").strip()
-    if search:
-        found = found.filter(question__icontains=search) | found.filter(key__icontains=search)
     split = request.GET.get("split", "")
-    if split in Item.Split.values:
-        found = found.filter(split=split)
+    found = find_items(study, search=search, split=split)
     found = found.defer("r1", "r2", "metadata")
     items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
     page = items.get_page(request.GET.get("page"))
@@ -56,27 +52,9 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
         "search": search,
         "split": split,
         "splits": Item.Split.choices,
+        "place": urlencode({"list": "items", "search": search, "split": split}),
     }
     return render(request, "studies/items.html", context)
-
-
-@require_GET
-@login_required
-def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    study = get_study(request.user, slug)
-    found = get_object_or_404(
-        Item.everything.select_related("persona", "study"), study=study, key=key
-    )
-    setting = "tie" if study.allow_tie else "certainty" if study.ask_certainty else "standard"
-    prompt = build_prompt(found, setting=setting, shown_first=Side.R1)
-    context = {
-        "study": study,
-        "item": found,
-        "responses": [("Response 1", found.r1), ("Response 2", found.r2)],
-        "prompt": prompt,
-        "setting": setting,
-    }
-    return render(request, "studies/item.html", context)
 
 
 def _columns(sort: str) -> list[dict[str, str]]:

@@ -1,0 +1,86 @@
+"""The comparison that a page shows: computed at once in a small study, by a worker in a large one.
+
+A small study is compared again whenever anything has changed. In a large one a worker looks for
+changes when the comparison is older than a minute and somebody opens the page.
+"""
+
+from datetime import timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from analysis.data.comparisons import fingerprint_of, is_small
+from analysis.disagreements.comparison_job import compare_queued, delete_rows
+from analysis.models import Comparison
+from analysis.tasks import compare_items
+from studies.jobs.models import WAITING
+from studies.jobs.queueing import queue
+from studies.models.studies import Study
+
+_OLD_AFTER = timedelta(minutes=1)
+# Without a visit for this long the rows are deleted; the next visit computes them again.
+_KEPT_FOR = timedelta(days=14)
+
+
+def comparison_for(study: Study, run_id: int | None) -> Comparison:
+    """The comparison with a run; its `edition` is 0 until a worker has compared for the first time.
+
+    The caller has found the run in this study.
+    """
+    found = _get(study, run_id)
+    found.study = study
+    if is_small(study, found.run):
+        if not found.edition or found.fingerprint != fingerprint_of(study, found.run):
+            _queue_again(found)
+            return compare_queued(comparison_id=found.pk)
+    elif _is_old(found) and _queue_again(found):
+        queue(compare_items, found.pk)
+        found.refresh_from_db()
+    return found
+
+
+def stored_for(study: Study, run_id: int | None) -> Comparison | None:
+    """The comparison as it is, for pages that need only the order of its items."""
+    return Comparison.objects.filter(study=study, run=run_id).first()
+
+
+def delete_unused() -> None:
+    """Delete comparisons that nobody has opened for two weeks."""
+    limit = timezone.now() - _KEPT_FOR
+    for comparison in Comparison.objects.filter(heartbeat_at__lt=limit):
+        delete_rows(comparison)
+        comparison.delete()
+
+
+def _get(study: Study, run_id: int | None) -> Comparison:
+    rows = Comparison.objects.filter(study=study, run=run_id).select_related("run")
+    if found := rows.first():
+        return found
+    try:
+        with transaction.atomic():
+            Comparison.objects.create(study=study, run_id=run_id, state=Comparison.State.DONE)
+    except IntegrityError:
+        pass  # Somebody opened the same page at the same moment.
+    return rows.get()
+
+
+def _is_old(comparison: Comparison) -> bool:
+    if comparison.is_open:
+        return comparison.is_stalled
+    return not comparison.edition or timezone.now() - comparison.heartbeat_at > _OLD_AFTER
+
+
+def _queue_again(comparison: Comparison) -> bool:
+    """Put a comparison into the queue unless another process was faster."""
+    same = Comparison.objects.filter(
+        pk=comparison.pk, state=comparison.state, heartbeat_at=comparison.heartbeat_at
+    )
+    return bool(
+        same.update(
+            state=Comparison.State.QUEUED,
+            message=WAITING,
+            attempts=0,
+            progress=0,
+            heartbeat_at=timezone.now(),
+        )
+    )

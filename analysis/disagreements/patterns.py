@@ -1,0 +1,81 @@
+"""How the answers to an item relate to each other, and the lists that a page can show."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntFlag, auto
+
+from analysis.data.comparisons import ItemVerdicts
+
+STEP = 5  # Certainties are counted in steps of five: 1 to 5, 6 to 10, …
+STEPS = 100 // STEP
+NO_CERTAINTY = -1
+
+
+class Fact(IntFlag):
+    """Facts about the answers to an item; stored as one number."""
+
+    PEOPLE_RIGHT = auto()
+    PEOPLE_WRONG = auto()
+    JUDGE_RIGHT = auto()
+    JUDGE_WRONG = auto()
+    DIFFER = auto()
+    SPLIT = auto()
+    JUDGE_CERTAIN = auto()
+    NO_VERDICT = auto()
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list of items: its name on the page, and which items belong to it."""
+
+    label: str
+    includes: Callable[[Fact], bool]
+
+
+LISTINGS: dict[str, Listing] = {
+    "all": Listing("All items", lambda fact: True),
+    "disagree": Listing("Annotators and judge disagree", lambda fact: Fact.DIFFER in fact),
+    "judge-wrong": Listing(
+        "Annotators right, judge wrong",
+        lambda fact: Fact.PEOPLE_RIGHT | Fact.JUDGE_WRONG in fact,
+    ),
+    "annotators-wrong": Listing(
+        "Judge right, annotators wrong",
+        lambda fact: Fact.PEOPLE_WRONG | Fact.JUDGE_RIGHT in fact,
+    ),
+    "both-wrong": Listing("Both wrong", lambda fact: Fact.PEOPLE_WRONG | Fact.JUDGE_WRONG in fact),
+    "certain-wrong": Listing(
+        "Judge certain and wrong", lambda fact: Fact.JUDGE_CERTAIN | Fact.JUDGE_WRONG in fact
+    ),
+    "split": Listing("Annotators split", lambda fact: Fact.SPLIT in fact),
+    "no-verdict": Listing("No verdict of the judge", lambda fact: Fact.NO_VERDICT in fact),
+}
+DEFAULT = "disagree"
+
+
+def facts_of(item: ItemVerdicts, *, threshold: int) -> Fact:
+    """What is known about an item; a judge with at least `threshold` is certain."""
+    people, judge = item.people or {}, item.judge or {}
+    fact = Fact(0)
+    fact |= {True: Fact.PEOPLE_RIGHT, False: Fact.PEOPLE_WRONG}.get(people.get("correct"), fact)
+    fact |= {True: Fact.JUDGE_RIGHT, False: Fact.JUDGE_WRONG}.get(judge.get("correct"), fact)
+    given, verdict = people.get("verdict"), judge.get("verdict")
+    if given and verdict and given != verdict:
+        fact |= Fact.DIFFER
+    if people and (not given or people["share"] < 1):
+        fact |= Fact.SPLIT
+    if (judge.get("certainty") or 0) >= threshold:
+        fact |= Fact.JUDGE_CERTAIN
+    if judge and not verdict:
+        fact |= Fact.NO_VERDICT
+    return fact
+
+
+def step_of(certainty: float | None) -> int:
+    """The step of a certainty, from 0; a fraction belongs to the whole number above it.
+
+    >>> step_of(1), step_of(5), step_of(5.5), step_of(100), step_of(None)
+    (0, 0, 1, 19, -1)
+    """
+    return NO_CERTAINTY if certainty is None else (math.ceil(certainty) - 1) // STEP

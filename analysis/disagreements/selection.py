@@ -1,0 +1,174 @@
+"""What a page of disagreements shows, all of it in the address, and the rows that belong to it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from urllib.parse import urlencode
+
+from django.db.models import Count, F, Q, QuerySet
+
+from analysis.data.comparisons import mark_of
+from analysis.disagreements.patterns import DEFAULT, LISTINGS, Fact
+from analysis.models import ComparedItem, Comparison, ItemNote
+
+_LOWEST, _HIGHEST = 1, 100
+WITH_NOTE = "*"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The filters of a page, named as in its address; a feature is “key=value”."""
+
+    show: str = DEFAULT
+    run: str = ""
+    topic: str = ""
+    source: str = ""
+    feature: str = ""
+    tag: str = ""
+    people_from: int = _LOWEST
+    people_to: int = _HIGHEST
+    judge_from: int = _LOWEST
+    judge_to: int = _HIGHEST
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> "Selection":
+        """The filters in an address; what cannot be understood filters nothing."""
+        chosen: dict[str, str | int] = {}
+        for field in fields(cls):
+            value = query.get(field.name, "").strip().replace("\0", "")
+            if not value:
+                continue
+            if field.type is int or field.type == "int":
+                if value.isdecimal() and _LOWEST <= int(value[:4]) <= _HIGHEST:
+                    chosen[field.name] = int(value)
+            elif field.name != "show" or value in LISTINGS:
+                chosen[field.name] = value
+        return cls(**chosen)  # type: ignore[arg-type]
+
+    def query(self, **changes: str | int) -> str:
+        """The filters for an address, with changes; defaults are left out."""
+        changed = replace(self, **changes)  # type: ignore[arg-type]
+        default = Selection()
+        return urlencode(
+            {
+                field.name: value
+                for field in fields(self)
+                if (value := getattr(changed, field.name)) != getattr(default, field.name)
+            }
+        )
+
+    @property
+    def has_range(self) -> bool:
+        return self.has_people_range or self.has_judge_range
+
+    @property
+    def has_people_range(self) -> bool:
+        return (self.people_from, self.people_to) != (_LOWEST, _HIGHEST)
+
+    @property
+    def has_judge_range(self) -> bool:
+        return (self.judge_from, self.judge_to) != (_LOWEST, _HIGHEST)
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether the items are filtered by more than the list and the certainties."""
+        return bool(self.topic or self.source or self.feature or self.tag)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How many items have certain facts, and certainties within certain steps."""
+
+    fact: Fact
+    people_step: int
+    judge_step: int
+    items: int
+
+
+def cells(comparison: Comparison, chosen: Selection) -> list[Cell]:
+    """The items of all lists, counted by the database by their facts and certainties.
+
+    Without a filter only an index is read; the result has a few thousand rows at most.
+    """
+    counted = (
+        _filtered(comparison, chosen)
+        .order_by()
+        .values_list("pattern", "people_band", "judge_band")
+        .annotate(n=Count("pk"))
+    )
+    return [Cell(Fact(pattern), people, judge, n) for pattern, people, judge, n in counted]
+
+
+def sizes(found: Iterable[Cell]) -> dict[str, int]:
+    """The number of items in each list."""
+    by_fact: Counter[Fact] = Counter()
+    for cell in found:
+        by_fact[cell.fact] += cell.items
+    return {
+        name: sum(items for fact, items in by_fact.items() if listing.includes(fact))
+        for name, listing in LISTINGS.items()
+    }
+
+
+def listed(found: Iterable[Cell], chosen: Selection) -> list[Cell]:
+    """The cells of the list that is shown."""
+    return [cell for cell in found if LISTINGS[chosen.show].includes(cell.fact)]
+
+
+def rows_of(comparison: Comparison, chosen: Selection) -> QuerySet[ComparedItem]:
+    """The items of a page's list, by key."""
+    rows = _filtered(comparison, chosen)
+    includes = LISTINGS[chosen.show].includes
+    if chosen.show != "all":
+        every = range(sum(Fact) + 1)
+        rows = rows.filter(pattern__in=[n for n in every if includes(Fact(n))])
+    return rows.filter(_ranges(chosen)).order_by("key")
+
+
+def _ranges(chosen: Selection) -> Q:
+    """Certainties in the chosen ranges; a fraction belongs to the whole number above it."""
+    found = Q()
+    if chosen.has_people_range:
+        found &= Q(
+            people_certainty__gt=chosen.people_from - 1, people_certainty__lte=chosen.people_to
+        )
+    if chosen.has_judge_range:
+        found &= Q(judge_certainty__gt=chosen.judge_from - 1, judge_certainty__lte=chosen.judge_to)
+    return found
+
+
+def _filtered(comparison: Comparison, chosen: Selection) -> QuerySet[ComparedItem]:
+    rows = ComparedItem.objects.filter(comparison=comparison, edition=comparison.edition)
+    if chosen.topic:
+        rows = rows.filter(topic=chosen.topic)
+    if chosen.source:
+        rows = rows.filter(Q(source_1=chosen.source) | Q(source_2=chosen.source))
+    if chosen.feature:
+        key, _, value = chosen.feature.partition("=")
+        rows = rows.filter(features__contains=mark_of(key, value))
+    if chosen.tag:
+        notes = ItemNote.objects.filter(study=comparison.study_id)
+        if chosen.tag != WITH_NOTE:
+            notes = notes.filter(tags__name=chosen.tag)
+        rows = rows.filter(item__in=notes.values("item"))
+    return rows
+
+
+def page_of(
+    rows: QuerySet[ComparedItem], *, after: str, before: str, size: int
+) -> tuple[list[ComparedItem], bool, bool]:
+    """The rows after or before a key, and whether there are others before and after them."""
+    if before:
+        found = list(rows.filter(key__lt=before).order_by(F("key").desc())[: size + 1])
+        return found[:size][::-1], len(found) > size, True
+    found = list((rows.filter(key__gt=after) if after else rows)[: size + 1])
+    return found[:size], bool(after), len(found) > size
+
+
+def neighbours(
+    comparison: Comparison, chosen: Selection, key: str
+) -> tuple[ComparedItem | None, ComparedItem | None]:
+    """The items before and after the one with `key` in a page's list."""
+    rows = rows_of(comparison, chosen)
+    before = rows.filter(key__lt=key).order_by("-key").first()
+    return before, rows.filter(key__gt=key).first()
