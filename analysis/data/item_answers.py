@@ -198,7 +198,7 @@ def _verdict(row: Mapping[str, Any]) -> Verdict:
 
 
 def _is_right(item: Item, choice: str, *, offers_tie: bool) -> bool | None:
-    truth = item.first_person
+    truth = item.check_answer or item.first_person
     if not truth or (truth == Choice.TIE and not offers_tie):
         return None
     return choice == truth
