@@ -58,8 +58,10 @@ def facts_of(item: ItemVerdicts, *, threshold: int) -> Fact:
     """What is known about an item; a judge with at least `threshold` is certain."""
     people, judge = item.people or {}, item.judge or {}
     fact = Fact(0)
-    fact |= {True: Fact.PEOPLE_RIGHT, False: Fact.PEOPLE_WRONG}.get(people.get("correct"), fact)
-    fact |= {True: Fact.JUDGE_RIGHT, False: Fact.JUDGE_WRONG}.get(judge.get("correct"), fact)
+    if (right := people.get("correct")) is not None:
+        fact |= Fact.PEOPLE_RIGHT if right else Fact.PEOPLE_WRONG
+    if (right := judge.get("correct")) is not None:
+        fact |= Fact.JUDGE_RIGHT if right else Fact.JUDGE_WRONG
     given, verdict = people.get("verdict"), judge.get("verdict")
     if given and verdict and given != verdict:
         fact |= Fact.DIFFER

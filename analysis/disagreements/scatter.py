@@ -3,7 +3,7 @@
 The drawing has at most 20 × 20 marks, whatever the number of items.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
@@ -117,12 +117,12 @@ def _table(
     items: Counter[tuple[int, int]], wrong: Counter[tuple[int, int]], chosen: Selection
 ) -> list[tuple[str, list[BandCell]]]:
     """One row for each band of the judge, the highest first; a column for each of annotators."""
-    by_band: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     each = STEPS // len(BANDS)
+    total: Counter[tuple[int, int]] = Counter()
+    total_wrong: Counter[tuple[int, int]] = Counter()
     for (people, judge), n in items.items():
-        counts = by_band[people // each, judge // each]
-        counts[0] += n
-        counts[1] += wrong[people, judge]
+        total[people // each, judge // each] += n
+        total_wrong[people // each, judge // each] += wrong[people, judge]
     rows = []
     for at, judged in reversed(list(enumerate(BANDS))):
         cells = []
@@ -134,6 +134,8 @@ def _table(
                 "judge_to": judged.high,
             }
             is_chosen = all(getattr(chosen, name) == value for name, value in ranges.items())
-            cells.append(BandCell(*by_band[n, at], chosen.query(**ranges), is_chosen))
+            cells.append(
+                BandCell(total[n, at], total_wrong[n, at], chosen.query(**ranges), is_chosen)
+            )
         rows.append((f"{judged.low}–{judged.high}", cells))
     return rows
