@@ -40,6 +40,7 @@ def _mark(section: str, states: list[str]) -> Mark:
 def report_pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
+        SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
         SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
         SectionPage(
             "report", "Errors shared with judges", reverse("analysis:annotators", args=[study.slug])
@@ -62,5 +63,5 @@ def register() -> None:
     needs.register(report_needs)
     section_pages.register(report_pages)
     marks.register(reports_mark)
-    register_pages("report", "analysis:")
+    register_pages("report", "analysis:", "disagreements:")
     register_pages("exports", "exports:")
