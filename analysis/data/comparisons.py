@@ -15,6 +15,8 @@ from judging.models import JudgeRun, Judgment
 from studies.models import Item, Persona, Study
 
 _CHUNK = 1_000
+# Changes of items that exist, as the log names them.
+_EDITS = ("item edited", "persona edited")
 # At most so many answers, judgments and items are counted while a page waits.
 SMALL = 2_000
 
@@ -92,12 +94,13 @@ def fingerprint_of(study: Study, run: JudgeRun | None) -> str:
         .exclude(excluded_at=None)
         .aggregate(excluded=Sum("pk"), exclusions=Count("pk"))
     )
+    edits = study.log.filter(event__in=_EDITS).aggregate(last_edit=Max("pk"))
     states = []
     if run is not None:
         judgments = Judgment.objects.filter(run=run).order_by("state").values_list("state")
         states = list(judgments.annotate(n=Count("pk"), last=Max("answered_at")))
     rules = (study.certainty_threshold, study.allow_tie)
-    return hashlib.sha256(repr((counts, states, rules)).encode()).hexdigest()
+    return hashlib.sha256(repr((counts, edits, states, rules)).encode()).hexdigest()
 
 
 def _answers(study: Study) -> Any:
