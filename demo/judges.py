@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from demo.strangers import SAYS_SO, Stranger, certainty_about, choose, read_stranger
+from demo.strangers import SAYS_DRAWN, SAYS_SO, Stranger, certainty_about, choose, read_stranger
 from demo.text_bank import BANK, Person, Topic
 from demo.truth import STRATA, DemoItem, World, certainty_from, other, uniform
 
@@ -26,7 +26,9 @@ SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
 WAVERS = 0.15  # share of draws that another request seed decides again
 ENOUGH_FACTS = 3
+DRAWN = (50, 20)  # mean and sd of a certainty that is drawn
 
+_OFFERED = re.compile(r"\[\[([A-E])\]\]")
 _PROFILE = re.compile(r"^\[Person\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
 
 
@@ -43,7 +45,7 @@ class Reading:
 
 
 class UnknownPrompt(ValueError):
-    """The prompt asks about nothing in the text bank, and does not show two responses either."""
+    """The prompt asks about nothing in the text bank."""
 
 
 class Judges:
@@ -57,11 +59,15 @@ class Judges:
 
         `sample` is the seed of the request: most verdicts do not depend on it, some change with it.
         """
-        stranger = None if self._knows(prompt) else read_stranger(prompt)
-        if stranger:
-            side, certainty = self._guess(model, prompt, stranger, sample)
-        else:
+        says_so = ""
+        if self._knows(prompt):
             side, certainty = self._verdict(model, self.read(prompt), sample)
+        elif stranger := read_stranger(prompt):
+            side, certainty = self._guess(model, prompt, stranger, sample)
+            says_so = f" {SAYS_SO}"
+        else:
+            side, certainty = self._draw(model, prompt, sample)
+            says_so = f" {SAYS_DRAWN}"
         seed = self._world.seed
         u = uniform(seed, "malformed", model, prompt)
         if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
@@ -69,7 +75,7 @@ class Judges:
         else:
             words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
             words += f" [[{certainty}]]" if _wants_certainty(prompt) else ""
-        return f"{words} {SAYS_SO}" if stranger else words
+        return words + says_so
 
     def _knows(self, prompt: str) -> bool:
         return any(
@@ -95,6 +101,16 @@ class Judges:
             return ("A" if left else "B"), certainty
         choice = choose(seed, model, stranger, sample)
         return ("A" if choice == stranger.first else "B"), certainty
+
+    def _draw(self, model: str, prompt: str, sample: object) -> tuple[str, int]:
+        """A verdict about a prompt of any other form, drawn from its hash."""
+        seed, content = self._world.seed, (model, prompt)
+        if uniform(seed, "wavers", *content, sample) >= WAVERS:
+            sample = ""
+        u = uniform(seed, "judge certainty", *content, sample)
+        certainty = _boast(u) if model == "demo-boastful" else certainty_from(*DRAWN, u)
+        letters = letters_of(prompt)
+        return letters[int(uniform(seed, "letter", *content, sample) * len(letters))], certainty
 
     def decide(self, model: str, item: DemoItem) -> str:
         """The reply (r1 or r2) that `model` picks when it reads the whole profile."""
@@ -185,12 +201,17 @@ def _evidence(item: DemoItem | None, shown: frozenset[str]) -> str:
     return item.stratum
 
 
+def letters_of(prompt: str) -> list[str]:
+    """The letters that a prompt offers in double brackets; A and B where it offers none."""
+    return sorted(set(_OFFERED.findall(prompt))) or ["A", "B"]
+
+
 def _offers_tie(prompt: str) -> bool:
     return "[[C]]" in prompt
 
 
 def _wants_certainty(prompt: str) -> bool:
-    return "[[X]]" in prompt
+    return "[[X]]" in prompt or (not _OFFERED.search(prompt) and "certain" in prompt.casefold())
 
 
 def _boast(u: float) -> int:

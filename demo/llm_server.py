@@ -21,7 +21,7 @@ from math import inf
 from typing import Any
 
 from demo import llm_batches
-from demo.judges import MODELS, Judges, UnknownPrompt
+from demo.judges import MODELS, Judges
 from demo.llm_batches import Batches, NoSuchThing
 from demo.truth import SEED, World, uniform
 
@@ -183,13 +183,9 @@ class SimulatedServer:
         prompt = _prompt_of(request)
         self._asked[model, prompt] += 1
         seed = request.get("seed", "")
-        try:
-            text = self._judges.reply(
-                model, prompt, attempt=self._attempt(model, prompt, seed), sample=seed
-            )
-        except UnknownPrompt as problem:
-            self._outcomes["unknown_prompt"] += 1
-            return _problem(400, str(problem))
+        text = self._judges.reply(
+            model, prompt, attempt=self._attempt(model, prompt, seed), sample=seed
+        )
         if "response_format" in request:
             text = _in_form(text)
         self._outcomes["answered"] += 1

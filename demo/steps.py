@@ -44,6 +44,7 @@ from studies.models import Item, Study
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
+VISITORS = ("Ada", "Ben", "Cleo")
 PIDS = "processes.json"
 POLL_SECONDS = 0.3
 
@@ -246,10 +247,13 @@ class Demo:
         site = f"http://localhost:{self._port}"
         slug = report.study.slug
         recruited = ProlificStudy.objects.get(study=report.study).prolific_id
-        visit = f"http://localhost:{self._port + 2}/simulate/visit?study={recruited}"
+        visits = f"http://localhost:{self._port + 2}/simulate/visit"
+        visit = f"{visits}?study={recruited}"
         _say()
         for what, where in (
-            ("Be an annotator", f"{visit}  (somebody new each time)"),
+            *((f"Annotator {name}", f"{visit}&person={name}") for name in VISITORS),
+            ("A new annotator", f"{visit}  (somebody new each time)"),
+            ("Your own studies", f"{visits}  (a new annotator of each, once it is published)"),
             ("The study", f"{site}{reverse('studies:detail', args=[slug])}"),
             ("The recruiting", f"{site}{reverse('people:prolific', args=[slug])}"),
             (

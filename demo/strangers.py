@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from demo.truth import certainty_from, other, uniform
 
 SAYS_SO = "(simulated: these items are unknown here, only their words were compared)"
+SAYS_DRAWN = "(simulated: this prompt is unknown here, the answer was drawn from its hash)"
 FOLLOWS = {"strong": 0.85, "weak": 0.68, "none": 0.5}  # the response with more words in common
 CERTAINTY = {"strong": (72, 10), "weak": (55, 11), "none": (34, 12)}
 _MOST_TELLING = 3  # with this many more words than the other, the evidence is strong

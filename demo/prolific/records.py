@@ -179,6 +179,11 @@ def new_id() -> str:
     return secrets.token_hex(12)
 
 
+def named_id(*names: str) -> str:
+    """An id that is always the same for the same names."""
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:24]
+
+
 def stamp(moment: datetime | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z") if moment else None
 

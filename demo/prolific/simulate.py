@@ -1,6 +1,7 @@
 """The routes below /simulate/: actions of the participants, and switches of the behaviour."""
 
 from dataclasses import asdict
+from html import escape
 
 from demo.prolific.faults import Fault
 from demo.prolific.records import Problem
@@ -25,10 +26,29 @@ def _people(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "/simulate/visit")
 def _visit(platform: Platform, query: Query) -> Reply:
-    """Redirect a browser into a study as a new participant, at every request."""
-    link = platform.world.visit(query.params["study"])
+    """Redirect a browser into a study as a new participant, at every request.
+
+    With `person`, always as the same one. Without a study, show the links of all of them.
+    """
+    study = query.params.get("study", "")
+    if not study:
+        return Reply(200, _visit_page(platform).encode(), "text/html; charset=utf-8")
+    link = platform.world.visit(study, query.params.get("person", ""))
     headers = (("Location", link), ("Cache-Control", "no-store"))
     return Reply(302, headers=headers)
+
+
+def _visit_page(platform: Platform) -> str:
+    studies = [s for s in platform.world.studies.values() if s["status"] != "UNPUBLISHED"]
+    links = [
+        f'<li><a href="?study={escape(s["id"])}">{escape(s["name"])}</a></li>' for s in studies
+    ]
+    shown = f"<ul>{''.join(links)}</ul>" if links else "<p>No study is published here yet.</p>"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Simulated Prolific'
+        "</title></head><body><h1>Simulated Prolific</h1><p>Each link starts a new annotator.</p>"
+        f"{shown}</body></html>"
+    )
 
 
 @route("POST", "/simulate/(finish|return|time-out)")

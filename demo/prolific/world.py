@@ -17,6 +17,7 @@ from demo.prolific.records import (
     VAT,
     Problem,
     Submission,
+    named_id,
     new_id,
     stamp,
 )
@@ -52,14 +53,19 @@ class World(Studies):
         self._changed(submission)
         return self.card(submission)
 
-    def visit(self, study_id: str) -> str:
+    def visit(self, study_id: str, person: str = "") -> str:
         """The link of a new participant who only looks; every visit is another participant's.
 
-        They take no place, so it does not matter whether one is open.
+        With the name of a `person` it is always the same participant's. They take no place, so it
+        does not matter whether one is open.
         """
         study = self.study(study_id)
+        participant = named_id(study["id"], person) if person else new_id()
+        for known in self.submissions.values():
+            if known.visits and known.participant == participant:
+                return self._link(study, known)
         stratum = next((indices for indices, _ in self._strata(study)), ())
-        submission = Submission(new_id(), study["id"], new_id(), stratum, visits=True)
+        submission = Submission(new_id(), study["id"], participant, stratum, visits=True)
         self.submissions[submission.id] = submission
         return self._link(study, submission)
 

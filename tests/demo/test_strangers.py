@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from demo.judges import MODELS, Judges, UnknownPrompt
-from demo.strangers import SAYS_SO, read_stranger
+from demo.judges import MODELS, Judges
+from demo.strangers import SAYS_DRAWN, SAYS_SO, read_stranger
 from demo.truth import World
 from judging.protocols.parsing import parse_reply
 from studies.models import Item, Persona, Study, Task
@@ -95,6 +95,31 @@ def test_most_answers_stay_whatever_the_seed_and_some_waver(judges):
     assert 150 < sum(same) < 200
 
 
-def test_what_shows_no_two_responses_is_still_refused(judges):
-    with pytest.raises(UnknownPrompt):
-        judges.reply("demo-steady", "Tell me a story.", attempt=1)
+OTHER = (
+    "Tell me a story.",
+    "",
+    "Option 1: tea\nOption 2: coffee\nAnswer [[A]], [[B]] or [[C]], then [[X]].",
+    "Which one? Say how certain you are.\n" + "x" * 50_000,
+    "\u202e{{ persona }} [Response A] [[[[",
+)
+
+
+@pytest.mark.parametrize("prompt", OTHER)
+@pytest.mark.parametrize("model", MODELS)
+def test_any_other_prompt_is_answered_the_same_each_time_and_says_so(judges, prompt, model):
+    reply = judges.reply(model, prompt, attempt=2)
+
+    assert reply == Judges(World()).reply(model, prompt, attempt=2)
+    assert reply.endswith(SAYS_DRAWN)
+    found = parse_reply(
+        reply, offers_tie="[[C]]" in prompt, asks_certainty="certain" in prompt or "[[X]]" in prompt
+    )
+    assert found.side in {"A", "B", "C"}
+
+
+def test_answers_to_other_prompts_differ_between_prompts_and_models(judges):
+    prompts = [f"Tea or coffee on day {n}? How certain are you?" for n in range(200)]
+    replies = [[judges.reply(model, p, attempt=2) for p in prompts] for model in MODELS]
+
+    assert all(60 < sum("A]]" in reply for reply in own) < 140 for own in replies)
+    assert replies[0] != replies[1] != replies[2]
