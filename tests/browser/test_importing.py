@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from playwright.sync_api import expect
 
 from studies.models import Item
 from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
@@ -114,3 +115,21 @@ def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study, viewport
     page.get_by_role("button", name="Delete all items").click()
     page.get_by_text("Deleted 1 item").wait_for()
     assert not Item.objects.exists()
+
+
+def test_the_preview_follows_the_fields_and_keeps_the_focus(signed_in, file):
+    page = signed_in()
+    page.goto("/studies/one/import/")
+    page.get_by_label("Item files").set_input_files(file)
+    page.get_by_role("button", name="Import items").click()
+    field = page.get_by_label("Field of Wording")
+
+    field.select_option("Question")
+    field.focus()
+
+    page.frame_locator("iframe").first.get_by_text("Shall the town build a pool?").wait_for()
+    assert page.get_by_text("Still missing").count() == 0
+    expect(field).to_be_focused()
+    page.get_by_label("Field of gold").select_option("Do not import")
+    page.get_by_text("No item will have an own answer.").wait_for()
+    assert page.get_by_label("“hm”").count() == 0

@@ -22,11 +22,12 @@ Row = tuple[int, dict[str, str]]
 
 @dataclass(frozen=True)
 class Head:
-    """The first rows of a file, and all columns that occur in them, in the order of the file."""
+    """The first rows of a file, their faults, and all columns, in the order of the file."""
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    faults: tuple[Fault, ...] = ()
 
 
 def read_head(file: File) -> Head:
@@ -34,14 +35,17 @@ def read_head(file: File) -> Head:
     with file.open() as stream:
         data = stream.read(HEAD_BYTES)
     rows: list[Row] = []
+    faults: list[Fault] = []
     columns: dict[str, None] = {}
     for found in islice(table_of(replace(file, source=data)), HEAD_ROWS):
         if isinstance(found, BadLine):
-            # A row that ends after the beginning of the file, or one that the import will report.
-            continue
-        rows.append(found)
-        columns |= dict.fromkeys(found[1])
-    return Head(file.name, tuple(columns), tuple(rows))
+            faults.append(found.fault)
+        else:
+            rows.append(found)
+            columns |= dict.fromkeys(found[1])
+    if faults and len(data) == HEAD_BYTES and len(rows) + len(faults) < HEAD_ROWS:
+        faults.pop()  # of the row that goes on after the beginning of the file
+    return Head(file.name, tuple(columns), tuple(rows), tuple(faults))
 
 
 def table_of(file: File) -> Iterator[Row | BadLine]:

@@ -19,6 +19,7 @@ FORMAT = "thirdperson-items"
 # The exceptions of reading a damaged or encrypted zip.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 ZIPPED = b"PK\x03\x04"
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 _BLOCK = 1 << 20
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
@@ -111,6 +112,10 @@ def file_at(path: Path) -> File:
 
 def _opened(file: File) -> Bundle:
     """The bundle in a file. A zip stays open as long as its members are used."""
+    if file.name.lower().endswith(_WORKBOOKS):
+        raise _refused(
+            file.name, "the file is a workbook of a spreadsheet.", "Save the sheet as ‘CSV UTF-8’."
+        )
     source = file.source if isinstance(file.source, Path) else io.BytesIO(file.read())
     try:
         if not zipfile.is_zipfile(source):

@@ -125,9 +125,10 @@ class MappingForm:
     @cached_property
     def first(self) -> HeadItems:
         """The items of the first rows, checked by the rules of the item format."""
+        faults = Faults(self.head.faults)
         if self.mapping.faults():
-            return HeadItems([], [])
-        mapped, faults = MappedRows(self.mapping), Faults()
+            return HeadItems([], faults)
+        mapped = MappedRows(self.mapping)
         validator = Validator(file=self.head.name, task=self._task, faults=faults)
         raw = ((line, mapped.item(cells)) for line, cells in self.head.rows)
         checked = [validator.item(line, item) for line, item in raw if item is not None]

@@ -179,6 +179,20 @@ def test_faults_are_grouped_by_rule_with_their_lines(client, study):
     assert folder_of(upload).exists()
 
 
+def test_a_row_that_is_not_utf8_is_named_on_the_page(client, study):
+    _, address = upload_of(client, CSV.encode() + "5,20,Käse?,Yes,No,A,\n".encode("latin-1"))
+
+    assert "Line 6 is not UTF-8. Save the file as ‘CSV UTF-8’." in client.get(address).text
+
+
+@pytest.mark.parametrize("name", ["items.xlsx", "items.xls", "Items.ODS"])
+def test_a_workbook_is_refused_with_what_to_do(client, study, name):
+    response = send(client, b"PK\x03\x04 something", name=name)
+
+    assert response.status_code == 422
+    assert "is a workbook of a spreadsheet. Save the sheet as ‘CSV UTF-8’." in response.text
+
+
 def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
     upload, address = upload_of(client)
     data = sent(upload, **{"value-0": "unsure", "answer-0": "none"})
