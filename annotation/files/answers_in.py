@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine
 
 REQUIRED = ("rater_id", "item_id", "choice")
@@ -40,18 +41,39 @@ class Line:
     answer: Answer
 
 
-@dataclass(frozen=True)
 class AnswerFile:
-    """The answers of a file, and how many rows it marks as not counted."""
+    """The answers of a file, on disk, and how many rows it marks as not counted."""
 
-    lines: list[Line]
-    left_out: int
+    def __init__(self) -> None:
+        self._rows = KeptRows()
+        self.left_out = 0
+
+    def keep(self, line: int, answer: Answer) -> Line | None:
+        """Keep an answer, or return the earlier one of the same rater to the same item."""
+        *values, moment = vars(answer).values()
+        text = None if moment is None else moment.astimezone(dt.UTC).isoformat()
+        earlier = self._rows.keep(line, (answer.rater_id, answer.item_id), (*values, text))
+        return None if earlier is None else _line(*earlier)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def portions(self) -> Iterator[list[Line]]:
+        """The answers in the order of the file, a thousand at a time."""
+        for rows in self._rows.portions():
+            yield [_line(*row) for row in rows]
+
+
+def _line(number: int, values: list[Any]) -> Line:
+    if values[-1] is not None:
+        values[-1] = dt.datetime.fromisoformat(values[-1])
+    return Line(number, Answer(*values))
 
 
 def read_answers(
     file: File,
     *,
-    item_keys: set[str],
+    item_keys: Container[str],
     taken: set[str],
     on_row: Callable[[], None] = lambda: None,
 ) -> AnswerFile:
@@ -68,24 +90,24 @@ def read_answers(
             reader.faults.append(row.fault)
         else:
             reader.read(*row)
-    if not reader.lines and not reader.faults and not reader.left_out:
+    answers = reader.answers
+    if not answers and not reader.faults and not answers.left_out:
         message = "the file has no answers."
         reader.faults.append(
             Fault(None, "", "no answers", message, "Write one a line.", file=file.name)
         )
     if reader.faults:
         raise Refused(reader.faults)
-    return AnswerFile(list(reader.lines.values()), reader.left_out)
+    return answers
 
 
 class _AnswerReader:
     """Converter of the rows of one file into answers; collects their errors."""
 
-    def __init__(self, file: str, item_keys: set[str], taken: set[str]) -> None:
+    def __init__(self, file: str, item_keys: Container[str], taken: set[str]) -> None:
         self.file, self.item_keys, self.taken = file, item_keys, taken
         self.faults = Faults()
-        self.lines: dict[tuple[str, str], Line] = {}
-        self.left_out = 0
+        self.answers = AnswerFile()
 
     def read(self, number: int, raw: Any) -> None:
         """Read one row as an answer, or collect its errors."""
@@ -93,7 +115,7 @@ class _AnswerReader:
         if not isinstance(raw, Mapping):
             row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")
         elif raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
-            self.left_out += 1
+            self.answers.left_out += 1
         else:
             answer = self._answer(row, raw)
             if not row.faults:
@@ -119,9 +141,8 @@ class _AnswerReader:
         return answer
 
     def _keep(self, row: AnswerRow, answer: Answer) -> None:
-        key = (answer.rater_id, answer.item_id)
-        earlier = self.lines.setdefault(key, Line(row.line, answer))
-        if earlier.answer != answer:
+        earlier = self.answers.keep(row.line, answer)
+        if earlier is not None and earlier.answer != answer:
             row.fault(
                 "",
                 "two answers to one item",

@@ -11,11 +11,12 @@ from django.utils import timezone
 from annotation.files.answers_in import Answer, Line, read_answers
 from annotation.models import Annotation, Annotator, Assignment
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.faults import Fault, Faults, Refused
 from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
+from studies.statements.bulk import insert_rows
 
-_BATCH = 1000
+_IMPORTED, _ANSWERED = Annotation.Standing.IMPORTED, Assignment.State.ANSWERED
 
 
 @dataclass(frozen=True)
@@ -54,116 +55,138 @@ def import_annotations(
     people = Annotator.objects.filter(study=study)
     answers = read_answers(
         file,
-        item_keys=set(items),
+        item_keys=items,
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         on_row=on_row,
     )
-    stored = _stored(study)
-    lines = answers.lines
-    _refuse_changes(lines, stored, file.name)
-    new = [
-        line.answer for line in lines if (line.answer.rater_id, line.answer.item_id) not in stored
-    ]
-    if not dry_run and new:
+    storage = _Storage(study, items, file.name, dry_run=dry_run)
+    for lines in answers.portions():
+        storage.store(lines)
+    if storage.faults:
+        raise Refused(storage.faults)
+    if storage.added and not dry_run:
         freeze(study.pk)
-        _store(study, new, items)
-        record(study, "answers imported", answers=len(new), file=file.name)
-    raters = {rater for rater, _ in stored} | {answer.rater_id for answer in new}
-    return ImportedAnswers(len(new), len(lines) - len(new), len(raters), answers.left_out)
+        record(study, "answers imported", answers=storage.added, file=file.name)
+    unchanged = len(answers) - storage.added
+    return ImportedAnswers(storage.added, unchanged, len(storage.raters), answers.left_out)
 
 
-def _stored(study: Study) -> dict[tuple[str, str], Answer]:
-    """The answers imported so far, by rater and item."""
-    rows = Annotation.objects.filter(
-        standing=Annotation.Standing.IMPORTED, assignment__annotator__study=study
-    ).values_list(
-        "assignment__annotator__pseudonym",
-        "assignment__item__key",
-        "choice",
-        "certainty",
-        "active_ms",
-        "assignment__shown_first",
-        "answered_at",
-    )
-    return {(row[0], row[1]): Answer(*row) for row in rows}
+class _Storage:
+    """Stores answers in portions. After the first fault, it only checks the rest."""
 
+    def __init__(self, study: Study, items: dict[str, int], file: str, *, dry_run: bool) -> None:
+        self._study, self._items, self._file, self._dry_run = study, items, file, dry_run
+        self.faults = Faults()
+        self.added = 0
+        imported = Annotator.objects.filter(study=study, is_imported=True)
+        self._ids = dict(imported.values_list("pseudonym", "pk"))
+        with_answers = imported.filter(assignments__annotation__standing=_IMPORTED).distinct()
+        self.raters = set(with_answers.values_list("pseudonym", flat=True))
+        self._had_answers = bool(self.raters)
+        last = Assignment.objects.filter(annotator__in=imported).values_list("annotator")
+        self._positions = Counter[int](dict(last.annotate(last=Max("position"))))
 
-def _refuse_changes(lines: list[Line], stored: dict[tuple[str, str], Answer], file: str) -> None:
-    faults = []
-    for line in lines:
-        answer = line.answer
-        before = stored.get((answer.rater_id, answer.item_id))
-        if before is not None and before != answer:
-            faults.append(
-                Fault(
-                    line.number,
-                    "",
-                    "other answer than imported before",
-                    f"rater “{answer.rater_id}” already has another answer to “{answer.item_id}”: "
-                    f"{before.choice}, certainty {before.certainty}.",
-                    "Imported answers do not change. Correct the file, or use another rater_id.",
-                    file=file,
+    def store(self, lines: list[Line]) -> None:
+        """Store the answers that the study lacks; one that it has otherwise is a fault."""
+        stored = self._stored(lines) if self._had_answers else {}
+        new = []
+        for line in lines:
+            before = stored.get((line.answer.rater_id, line.answer.item_id))
+            if before is None:
+                new.append(line.answer)
+            elif before != line.answer:
+                self.faults.append(_other_answer(line, before, self._file))
+        self.added += len(new)
+        self.raters |= {answer.rater_id for answer in new}
+        if new and not self._dry_run and not self.faults:
+            self._insert(new)
+
+    def _stored(self, lines: list[Line]) -> dict[tuple[str, str], Answer]:
+        """The answers imported before to the items of these lines, by rater and item."""
+        rows = Annotation.objects.filter(
+            standing=_IMPORTED,
+            assignment__annotator__study=self._study,
+            assignment__item__in={self._items[line.answer.item_id] for line in lines},
+        ).values_list(
+            "assignment__annotator__pseudonym",
+            "assignment__item__key",
+            "choice",
+            "certainty",
+            "active_ms",
+            "assignment__shown_first",
+            "answered_at",
+        )
+        return {(row[0], row[1]): Answer(*row) for row in rows}
+
+    def _insert(self, answers: list[Answer]) -> None:
+        self._add_raters(answers)
+        seats = self._add_assignments(answers)
+        insert_rows(
+            Annotation,
+            (
+                "assignment",
+                "choice",
+                "certainty",
+                "certainty_asked",
+                "standing",
+                "answered_at",
+                "active_ms",
+            ),
+            [
+                (
+                    seats[self._ids[answer.rater_id], self._items[answer.item_id]],
+                    answer.choice,
+                    answer.certainty,
+                    answer.certainty is not None,
+                    _IMPORTED.value,
+                    answer.answered_at,
+                    answer.active_ms,
                 )
-            )
-    if faults:
-        raise Refused(faults)
-
-
-def _store(study: Study, answers: list[Answer], items: dict[str, int]) -> None:
-    raters = _raters(study, answers)
-    positions: Counter[int] = Counter(
-        dict(
-            Assignment.objects.filter(annotator__in=raters.values())
-            .values_list("annotator")
-            .annotate(last=Max("position"))
+                for answer in answers
+            ],
         )
+
+    def _add_assignments(self, answers: list[Answer]) -> dict[tuple[int, int], int]:
+        """Assignments for new answers; their ids by annotator and item."""
+        rows = []
+        raters, items = set[int](), set[int]()
+        for answer in answers:
+            rater, item = self._ids[answer.rater_id], self._items[answer.item_id]
+            raters.add(rater)
+            items.add(item)
+            self._positions[rater] += 1
+            position = self._positions[rater]
+            rows.append((rater, item, position, answer.shown_first, True, _ANSWERED.value))
+        names = ("annotator", "item", "position", "shown_first", "is_surplus", "state")
+        insert_rows(Assignment, names, rows)
+        found = Assignment.objects.filter(annotator__in=raters, item__in=items)
+        ids = found.order_by().values_list("annotator", "item", "pk")
+        return {(rater, item): pk for rater, item, pk in ids}
+
+    def _add_raters(self, answers: list[Answer]) -> None:
+        now = timezone.now()
+        new = [
+            Annotator(
+                study=self._study,
+                pseudonym=rater_id,
+                is_imported=True,
+                state=Annotator.State.COMPLETED,
+                ended_at=now,
+            )
+            for rater_id in dict.fromkeys(answer.rater_id for answer in answers)
+            if rater_id not in self._ids
+        ]
+        Annotator.objects.bulk_create(new)
+        self._ids |= {rater.pseudonym: rater.pk for rater in new}
+
+
+def _other_answer(line: Line, before: Answer, file: str) -> Fault:
+    return Fault(
+        line.number,
+        "",
+        "other answer than imported before",
+        f"rater “{line.answer.rater_id}” already has another answer to “{line.answer.item_id}”: "
+        f"{before.choice}, certainty {before.certainty}.",
+        "Imported answers do not change. Correct the file, or use another rater_id.",
+        file=file,
     )
-    assignments = []
-    for answer in answers:
-        rater = raters[answer.rater_id]
-        positions[rater.pk] += 1
-        assignments.append(
-            Assignment(
-                annotator=rater,
-                item_id=items[answer.item_id],
-                position=positions[rater.pk],
-                shown_first=answer.shown_first,
-                is_surplus=True,
-                state=Assignment.State.ANSWERED,
-            )
-        )
-    Assignment.objects.bulk_create(assignments, batch_size=_BATCH)
-    Annotation.objects.bulk_create(
-        (
-            Annotation(
-                assignment=assignment,
-                choice=answer.choice,
-                certainty=answer.certainty,
-                certainty_asked=answer.certainty is not None,
-                standing=Annotation.Standing.IMPORTED,
-                answered_at=answer.answered_at,
-                active_ms=answer.active_ms,
-            )
-            for assignment, answer in zip(assignments, answers, strict=True)
-        ),
-        batch_size=_BATCH,
-    )
-
-
-def _raters(study: Study, answers: list[Answer]) -> dict[str, Annotator]:
-    """The imported raters by their id; creates those that do not exist yet."""
-    raters = {a.pseudonym: a for a in Annotator.objects.filter(study=study, is_imported=True)}
-    now = timezone.now()
-    new = [
-        Annotator(
-            study=study,
-            pseudonym=rater_id,
-            is_imported=True,
-            state=Annotator.State.COMPLETED,
-            ended_at=now,
-        )
-        for rater_id in dict.fromkeys(answer.rater_id for answer in answers)
-        if rater_id not in raters
-    ]
-    Annotator.objects.bulk_create(new, batch_size=_BATCH)
-    return raters | {rater.pseudonym: rater for rater in new}

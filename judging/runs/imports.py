@@ -1,6 +1,7 @@
 """Importing judgments that were made elsewhere."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,10 +14,11 @@ from judging.runs.extension import parameters_key
 from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.faults import Fault, Faults, Refused
 from studies.models import Item, Study
 from studies.personas import features as feature_sets
 from studies.services.studies import freeze, lock_study, record
+from studies.statements.bulk import insert_rows
 from studies.text import plain
 
 _TIES = Reason(
@@ -50,46 +52,109 @@ def import_judgments(
     """
     check_name("judge", judge_name)
     study = lock_study(study_id)
-    items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
-    content = read_judgments(file, items=items)
+    items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
+    content = read_judgments(file, study=study, item_keys=items)
     judge, _ = Judge.objects.get_or_create(
         name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )
     run = _run(study, judge, content, setting=setting, features=features, file=file)
-    new, known = _new_rows(run, content.rows, file)
-    now = timezone.now()
-    Judgment.objects.bulk_create(
-        [
-            Judgment(
-                run=run,
-                item=items[row.item_key],
-                shown_first=row.shown_first,
-                sample=row.sample,
-                state=row.state,
-                choice=row.choice,
-                certainty=row.certainty,
-                raw_text=row.raw_text,
-                replies=row.replies,
-                answered_at=now,
-            )
-            for row in new
-        ],
-        batch_size=1000,
-    )
-    if new:
+    storage = _Storage(run, items, file.name)
+    for rows in content.portions():
+        storage.store(rows)
+    if storage.faults:
+        raise Refused(storage.faults)
+    if storage.new:
         freeze(study.pk)
-        record(study, "judgments imported", run=run.public_id, judge=judge.name, new=len(new))
-    samples = max(row.sample for row in content.rows)
-    if samples > run.samples:
-        JudgeRun.objects.filter(pk=run.pk).update(samples=samples)
-    return Imported(run, len(new), known)
+        record(study, "judgments imported", run=run.public_id, judge=judge.name, new=storage.new)
+    if content.samples > run.samples:
+        JudgeRun.objects.filter(pk=run.pk).update(samples=content.samples)
+    return Imported(run, storage.new, len(content) - storage.new)
+
+
+class _Storage:
+    """Stores judgments in portions. After the first fault, it only checks the rest."""
+
+    def __init__(self, run: JudgeRun, items: dict[str, int], file: str) -> None:
+        self._run, self._items, self._file = run, items, file
+        self._had_judgments = run.judgments.exists()
+        self._now = timezone.now()
+        self.faults = Faults()
+        self.new = 0
+
+    def store(self, rows: list[ImportedJudgment]) -> None:
+        """Store the judgments that the run lacks; one that it has otherwise is a fault."""
+        stored = self._stored(rows) if self._had_judgments else {}
+        new = []
+        for row in rows:
+            known = stored.get(row.key)
+            if known is None:
+                new.append(row)
+            elif known != (row.state, row.choice, row.certainty, row.raw_text):
+                self.faults.append(_judged_otherwise(row, self._run.judge, self._file))
+        self.new += len(new)
+        if new and not self.faults:
+            self._insert(new)
+
+    def _stored(self, rows: list[ImportedJudgment]) -> dict[tuple[str, str, int], tuple[Any, ...]]:
+        """The content of the run's judgments of the items of these rows."""
+        found = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
+        return {
+            (key, first, sample): (*rest, plain(raw_text))
+            for key, first, sample, *rest, raw_text in found.values_list(
+                "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
+            )
+        }
+
+    def _insert(self, rows: list[ImportedJudgment]) -> None:
+        insert_rows(
+            Judgment,
+            (
+                "run",
+                "item",
+                "shown_first",
+                "sample",
+                "state",
+                "choice",
+                "certainty",
+                "raw_text",
+                "replies",
+                "answered_at",
+            ),
+            [
+                (
+                    self._run.pk,
+                    self._items[row.item_key],
+                    row.shown_first,
+                    row.sample,
+                    row.state,
+                    row.choice,
+                    row.certainty,
+                    row.raw_text,
+                    row.replies,
+                    self._now,
+                )
+                for row in rows
+            ],
+        )
+
+
+def _judged_otherwise(row: ImportedJudgment, judge: Judge, file: str) -> Fault:
+    return Fault(
+        row.line,
+        "item_id",
+        "judged otherwise before",
+        f"item “{row.item_key}” has another judgment of “{judge.name}” already.",
+        "Import other judgments under another name of the judge.",
+        row.item_key,
+        file,
+    )
 
 
 def _run(
     study: Study, judge: Judge, content: JudgmentFile, *, setting: str, features: str, file: File
 ) -> JudgeRun:
     setting = setting or content.setting
-    if not protocol(setting).offers_tie and any(row.choice == "tie" for row in content.rows):
+    if not protocol(setting).offers_tie and content.has_ties:
         raise ConflictingValue("setting", _TIES, file=file.name, setting=setting)
     keys = feature_sets.resolve(study, features) if features else content.feature_keys
     label = features or ("all" if keys is None else ",".join(keys) or "none")
@@ -122,35 +187,3 @@ def _run(
         },
     )
     return run
-
-
-def _new_rows(
-    run: JudgeRun, rows: list[ImportedJudgment], file: File
-) -> tuple[list[ImportedJudgment], int]:
-    """The rows that are not stored yet, and how many are. Raises `Refused` if they differ."""
-    stored = {
-        (key, first, sample): (*rest, plain(raw_text))
-        for key, first, sample, *rest, raw_text in run.judgments.values_list(
-            "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
-        )
-    }
-    new, faults = [], []
-    for row in rows:
-        known = stored.get(row.key)
-        if known is None:
-            new.append(row)
-        elif known != (row.state, row.choice, row.certainty, row.raw_text):
-            faults.append(
-                Fault(
-                    row.line,
-                    "item_id",
-                    "judged otherwise before",
-                    f"item “{row.item_key}” has another judgment of “{run.judge.name}” already.",
-                    "Import other judgments under another name of the judge.",
-                    row.item_key,
-                    file.name,
-                )
-            )
-    if faults:
-        raise Refused(faults)
-    return new, len(rows) - len(new)

@@ -5,7 +5,7 @@ files released with “Can LLM be a Personalized Judge?”.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ from judging.protocols import registry
 from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
-from studies.models import Choice, Item
+from studies.models import Choice, Item, Study
 from studies.text import plain
 
 REQUIRED = ("item_id", "choice")
@@ -43,33 +44,54 @@ class ImportedJudgment:
         return self.item_key, self.shown_first, self.sample
 
 
-@dataclass(frozen=True)
 class JudgmentFile:
-    """The contents of a file; setting and features as stated in the file or visible from it."""
+    """The judgments of a file, on disk; setting and features as stated in it or visible from it."""
 
-    rows: list[ImportedJudgment]
-    setting: str
-    feature_keys: list[str] | None  # None: all features
+    def __init__(self) -> None:
+        self._rows = KeptRows()
+        self.setting = ""
+        self.feature_keys: list[str] | None = None  # None: all features
+        self.samples = 1
+        self.has_ties = self.has_certainties = False
+
+    def keep(self, row: ImportedJudgment) -> ImportedJudgment | None:
+        """Keep a judgment, or return the earlier one of the same question."""
+        _, *values = vars(row).values()
+        if earlier := self._rows.keep(row.line, row.key, values):
+            return ImportedJudgment(earlier.line, *earlier.values)
+        self.samples = max(self.samples, row.sample)
+        self.has_ties |= row.choice == Choice.TIE
+        self.has_certainties |= row.certainty is not None
+        return None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def portions(self) -> Iterator[list[ImportedJudgment]]:
+        """The judgments in the order of the file, a thousand at a time."""
+        for rows in self._rows.portions():
+            yield [ImportedJudgment(row.line, *row.values) for row in rows]
 
 
-def read_judgments(file: File, *, items: Mapping[str, Item]) -> JudgmentFile:
+def read_judgments(file: File, *, study: Study, item_keys: Container[str]) -> JudgmentFile:
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy."""
     if _is_released(file):
-        return _read_released(file, items)
-    reader = _JudgmentReader(file.name, items)
+        return _read_released(file, study)
+    reader = _JudgmentReader(file.name, item_keys)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             reader.faults.append(found.fault)
         else:
             reader.read(*found)
-    if not reader.rows and not reader.faults:
+    if not reader.judgments and not reader.faults:
         message = "the file has no judgments."
         reader.faults.append(
             Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
         )
     if reader.faults:
         raise Refused(reader.faults)
-    return JudgmentFile(list(reader.rows.values()), reader.setting(), None)
+    reader.judgments.setting = reader.setting()
+    return reader.judgments
 
 
 def _is_released(file: File) -> bool:
@@ -77,8 +99,9 @@ def _is_released(file: File) -> bool:
     return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
 
 
-def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
+def _read_released(file: File, study: Study) -> JudgmentFile:
     released = parse_released(file)
+    items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
     unknown = [row for row in released if row.item_id not in items]
     if unknown:
         raise Refused(
@@ -93,12 +116,12 @@ def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
             )
             for row in unknown
         )
-    rows = []
+    judgments = JudgmentFile()
     seen = Counter[tuple[str, str]]()
     for row in released:
         row = aligned(row, items[row.item_id].r1)
         seen[row.item_id, row.shown_first] += 1
-        rows.append(
+        judgments.keep(
             ImportedJudgment(
                 line=row.line,
                 item_key=row.item_id,
@@ -116,27 +139,28 @@ def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
         for row in released
     )
     keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
-    return JudgmentFile(rows, released[0].setting, None if shown_all and keys else keys)
+    judgments.setting = released[0].setting
+    judgments.feature_keys = None if shown_all and keys else keys
+    return judgments
 
 
 class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
-    def __init__(self, file: str, items: Mapping[str, Item]) -> None:
-        self._file, self._items = file, items
+    def __init__(self, file: str, item_keys: Container[str]) -> None:
+        self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
         self.faults = Faults()
-        self.rows: dict[tuple[str, str, int], ImportedJudgment] = {}
+        self.judgments = JudgmentFile()
 
     def setting(self) -> str:
         """The setting that the rows name, or the one that follows from them."""
         if self._settings:
             return self._settings.pop()
-        if any(judgment.certainty is not None for judgment in self.rows.values()):
+        if self.judgments.has_certainties:
             return "certainty"
-        tied = any(judgment.choice == Choice.TIE for judgment in self.rows.values())
-        return "tie" if tied else "standard"
+        return "tie" if self.judgments.has_ties else "standard"
 
     def read(self, line: int, raw: Any) -> None:
         """Read one row as a judgment, or collect its faults."""
@@ -154,7 +178,7 @@ class _JudgmentReader:
         status = row.one_of(raw, "parse_status", _STATUSES)
         judgment = ImportedJudgment(
             line=row.line,
-            item_key=row.item(raw, self._items),
+            item_key=row.item(raw, self._item_keys),
             shown_first=row.shown_first(raw),
             sample=row.whole_number(raw, "sample", low=1, high=MOST_SAMPLES) or 1,
             state=status if status in _NO_VERDICT else "done" if choice else "unparseable",
@@ -169,8 +193,8 @@ class _JudgmentReader:
         return judgment
 
     def _keep(self, row: AnswerRow, judgment: ImportedJudgment) -> None:
-        known = self.rows.setdefault(judgment.key, judgment)
-        if known is not judgment and _content(known) != _content(judgment):
+        known = self.judgments.keep(judgment)
+        if known is not None and _content(known) != _content(judgment):
             row.fault(
                 "item_id",
                 "judged twice",

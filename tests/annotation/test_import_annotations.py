@@ -215,3 +215,45 @@ def test_rows_that_an_export_marks_as_not_counted_are_left_out_and_counted(study
     assert (result.added, result.left_out) == (1, 3)
     assert str(result).endswith("Left out as not counted: 3.")
     assert [a.assignment.annotator.pseudonym for a in Annotation.objects.all()] == ["ann"]
+
+
+@pytest.fixture
+def portions_of_two(monkeypatch):
+    monkeypatch.setattr("studies.importers.files.kept_rows._PORTION", 2)
+
+
+def test_portions_of_a_file_are_stored_as_one(study, portions_of_two):
+    rows = [f"r{n // 2},i{1 + n % 2},r1,{50 + n},,r2,2026-05-20T13:03:00+02:00\n" for n in range(9)]
+    load(study, HEADER + rows[3])
+
+    result = load(study, HEADER + "".join([*rows, *rows[5:]]))
+
+    assert (result.added, result.unchanged, result.raters) == (8, 1, 5)
+    assert list(
+        Assignment.objects.order_by("annotator__pseudonym", "position").values_list(
+            "annotator__pseudonym", "position", "item__key", "annotation__certainty"
+        )
+    )[:4] == [("r0", 1, "i1", 50), ("r0", 2, "i2", 51), ("r1", 1, "i2", 53), ("r1", 2, "i1", 52)]
+    assert load(study, HEADER + "".join(rows)).added == 0
+    assert study.log.filter(event="answers imported").count() == 2
+
+
+def test_faults_of_all_portions_are_listed_and_nothing_is_stored(study, portions_of_two):
+    load(study, "rater_id,item_id,choice\nr1,i1,r1\nr3,i1,r1\n")
+    rows = ["r0,i1,r1", "r0,i2,r1", "r1,i1,r2", "r2,i1,r1", "r2,i2,r1", "r3,i1,r2", "r4,i1,r1"]
+
+    with pytest.raises(Refused) as refused:
+        load(study, "rater_id,item_id,choice\n" + "".join(f"{row}\n" for row in rows))
+
+    assert [fault.line for fault in refused.value.faults] == [4, 7]
+    assert Annotation.objects.count() == 2
+    assert Annotator.objects.count() == 2
+
+
+def test_a_dry_run_of_many_portions_counts_and_stores_nothing(study, portions_of_two):
+    text = "rater_id,item_id,choice\n" + "".join(f"r{n},i1,r1\n" for n in range(5))
+
+    result = import_annotations(study_id=study.pk, file=File("a.csv", text.encode()), dry_run=True)
+
+    assert (result.added, result.raters) == (5, 5)
+    assert not Annotator.objects.exists()

@@ -101,6 +101,27 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
     assert Judgment.objects.count() == 1
 
 
+def test_portions_are_stored_as_one_or_refused_as_one(study, monkeypatch):
+    monkeypatch.setattr("studies.importers.files.kept_rows._PORTION", 2)
+    rows = [
+        {"item_id": key, "choice": "r1", "sample": sample, "certainty": 60 + sample}
+        for sample in (1, 2)
+        for key in "abc"
+    ]
+    bring(study, rows[3:4])
+
+    with pytest.raises(Refused) as refused:
+        bring(study, [*rows[:3], {**rows[3], "choice": "r2"}, *rows[4:]])
+
+    assert [fault.line for fault in refused.value.faults] == [4]
+    assert Judgment.objects.count() == 1
+    assert (bring(study, rows).new, bring(study, [*rows, *rows]).known) == (5, 6)
+    assert JudgeRun.objects.get().samples == 2
+    assert sorted(Judgment.objects.values_list("item__key", "sample", "certainty")) == [
+        (key, sample, 60 + sample) for key in "abc" for sample in (1, 2)
+    ]
+
+
 def test_repeated_judgments_of_an_item_need_numbers(study):
     with pytest.raises(Refused, match="Number repeated judgments"):
         bring(study, [{"item_id": "a", "choice": "r1"}, {"item_id": "a", "choice": "r2"}])
