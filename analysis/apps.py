@@ -5,6 +5,9 @@ class AnalysisConfig(AppConfig):
     name = "analysis"
 
     def ready(self) -> None:
+        from analysis.lifecycle.study_content import content_of
         from analysis.pages import workbench
+        from studies.services import removal
 
+        removal.register(content_of)
         workbench.register()

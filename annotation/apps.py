@@ -6,7 +6,10 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation.researchers import workbench
-        from studies.services import item_preview
+        from annotation.services import study_copies
+        from studies.services import copies, item_preview, removal
 
+        copies.register(study_copies.copy_questions)
+        removal.register(study_copies.content_of)
         workbench.register()
         item_preview.register("annotation.participants.preview.unsaved_item")

@@ -89,7 +89,17 @@ class Sessions(_ForAccounts, SessionMiddleware):
 
 
 class Accounts(_ForAccounts, AuthenticationMiddleware):
-    pass
+    """The user of the session; for a request that only reads, also the user of an access token."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and request.method in ("GET", "HEAD"):
+            from django.contrib.auth.models import AnonymousUser
+
+            from studies.services.access_tokens import user_of
+
+            request.user = user_of(token.strip()) or AnonymousUser()
 
 
 class Messages(_ForAccounts, MessageMiddleware):

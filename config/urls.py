@@ -8,8 +8,9 @@ from django.views.generic import RedirectView
 from analysis.pages import item_views
 from annotation.prolific.pages.webhook_view import webhook
 from config.health import healthz
-from studies.pages import account_views
 from studies.pages import urls as study_urls
+from studies.pages.accounts import invitation_views, token_views
+from studies.pages.accounts import views as account_views
 
 # The page of an item shows what all apps know about it, so `studies` cannot have it.
 _STUDIES = [
@@ -25,6 +26,9 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("accounts/login/", account_views.SignIn.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("accounts/tokens/", token_views.tokens, name="tokens"),
+    path("accounts/tokens/delete/", token_views.delete_token, name="token-delete"),
+    path("invitation/", invitation_views.invitation, name="invitation"),
     path("accounts/password/", account_views.change_password, name="password_change"),
     path("accounts/password/reset/", account_views.reset_password, name="password_reset"),
     path(

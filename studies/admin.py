@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
-from studies.pages.account_forms import AdminSignInForm
+from studies.pages.accounts.forms import AdminSignInForm
 from studies.services.settings import FROZEN_FIELDS, save_settings
 from studies.services.studies import record
 

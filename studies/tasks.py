@@ -8,7 +8,7 @@ from studies.importers import uploads
 from studies.importers.columns.uploads import tidy_uploads
 from studies.jobs.cleanup import tidy_jobs
 from studies.models import ImportJob
-from studies.pages import password_reset
+from studies.pages.accounts import password_reset
 
 
 @shared_task

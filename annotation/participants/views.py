@@ -36,7 +36,7 @@ from annotation.seats.flow import ending_of, step_of
 from annotation.seats.platform_status import is_doubtful
 from studies.markdown import render_markdown
 from studies.models import Study
-from studies.pages.client_address import client_address
+from studies.pages.accounts.client_address import client_address
 from studies.services.rate_limits import minutes
 
 REFUSED = 422

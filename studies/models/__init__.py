@@ -5,11 +5,14 @@ from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
 from studies.models.sign_ins import SignIn
 from studies.models.studies import Membership, Study, StudyLog, Task
+from studies.models.team import AccessToken, Invitation
 
 __all__ = [
+    "AccessToken",
     "Choice",
     "FeatureSet",
     "ImportJob",
+    "Invitation",
     "Item",
     "Membership",
     "Persona",

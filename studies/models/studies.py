@@ -101,6 +101,7 @@ class Study(models.Model):
     version = models.PositiveIntegerField(default=1, editable=False)
     frozen_at = models.DateTimeField(null=True, blank=True, editable=False)
     content_hash = models.CharField(max_length=64, blank=True, editable=False)
+    archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

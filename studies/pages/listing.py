@@ -10,6 +10,8 @@ from studies.models import Item, Membership, Study
 from studies.selectors import studies_for
 from studies.statements.kept_figures import kept
 
+# A filter of the list, next to the states: it hides archived studies otherwise.
+ARCHIVED = "archived"
 SORTS = {
     "title": "title",
     "state": "state",
@@ -35,6 +37,7 @@ def list_studies(
     )
     if search:
         found = found.filter(Q(title__icontains=search) | Q(slug__icontains=search))
+    found = found.filter(archived_at__isnull=state != ARCHIVED)
     if state in Study.State.values:
         found = found.filter(state=state)
     if sort.removeprefix("-") not in SORTS:

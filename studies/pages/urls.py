@@ -3,6 +3,7 @@ from django.urls import path
 from studies.pages import import_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
 from studies.pages.items import editing_views, mapping_views
+from studies.pages.team import activity_views, member_views, whole_study_views
 
 app_name = "studies"
 urlpatterns = [
@@ -41,4 +42,15 @@ urlpatterns = [
     path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
     # Not below items/, where it could be the address of an item.
     path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
+    path("<slug:slug>/team/", member_views.members, name="team"),
+    path("<slug:slug>/team/invite/", member_views.invite, name="team-invite"),
+    path("<slug:slug>/team/withdraw/", member_views.withdraw, name="team-withdraw"),
+    path("<slug:slug>/team/role/", member_views.change_role, name="team-role"),
+    path("<slug:slug>/team/remove/", member_views.remove, name="team-remove"),
+    path("<slug:slug>/team/hand-over/", member_views.hand_over, name="team-hand-over"),
+    path("<slug:slug>/activity/", activity_views.activity, name="activity"),
+    path("<slug:slug>/whole/", whole_study_views.whole_study, name="whole"),
+    path("<slug:slug>/whole/copy/", whole_study_views.copy, name="copy"),
+    path("<slug:slug>/whole/archive/", whole_study_views.archive, name="archive"),
+    path("<slug:slug>/whole/delete/", whole_study_views.delete, name="delete"),
 ]

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from studies.models import Item, Membership, Study
 from studies.pages.csv_response import csv_response
-from studies.pages.listing import find_items, list_studies
+from studies.pages.listing import ARCHIVED, find_items, list_studies
 from studies.pages.long_lists import LongList
 from studies.selectors import get_study
 
@@ -29,7 +29,7 @@ def list_page(request: HttpRequest) -> HttpResponse:
     context = {
         "studies": found,
         "chosen": chosen,
-        "states": Study.State.choices,
+        "states": [*Study.State.choices, (ARCHIVED, "archived")],
         "is_filtered": bool(chosen["search"] or chosen["state"]),
         "columns": _columns(sort),
     }

@@ -71,6 +71,8 @@ def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
     study = lock_study(study_id)
     if study.state == state:
         return study
+    if study.archived_at is not None:
+        raise StudyError("The study is archived. Take it out of the archive first.")
     if state not in _TRANSITIONS[Study.State(study.state)]:
         raise StudyError(f"A study that is {study.state} cannot become {state}.")
     record(study, "state", user=user, before=study.state, after=state)

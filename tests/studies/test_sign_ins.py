@@ -154,7 +154,7 @@ def test_a_forwarded_address_counts_only_when_the_installation_says_so(researche
     ],
 )
 def test_addresses_are_counted_by_network(rf, connection, counted):
-    from studies.pages.client_address import client_address
+    from studies.pages.accounts.client_address import client_address
 
     assert client_address(rf.get("/", REMOTE_ADDR=connection)) == counted
 
@@ -246,5 +246,6 @@ def age(**by):
 
 def send_at_once(monkeypatch):
     monkeypatch.setattr(
-        "studies.pages.password_reset.queue", lambda task, email: task.apply((email,), throw=True)
+        "studies.pages.accounts.password_reset.queue",
+        lambda task, email: task.apply((email,), throw=True),
     )

@@ -92,6 +92,19 @@ def item_pages(study: Study) -> list[SectionPage]:
     ]
 
 
+def settings_pages(study: Study) -> list[SectionPage]:
+    pages = {
+        "studies:settings": "Settings",
+        "studies:team": "Team",
+        "studies:activity": "Activity",
+        "studies:whole": "Copy, archive, delete",
+    }
+    return [
+        SectionPage("settings", title, reverse(name, args=[study.slug]))
+        for name, title in pages.items()
+    ]
+
+
 def items_mark(study: Study) -> list[Mark]:
     items = kept(
         "navigation-items",
@@ -111,4 +124,7 @@ def register() -> None:
     register_pages("items", "studies:import-job", "studies:import-columns")
     register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
     register_pages("items", "studies:items-delete")
-    register_pages("settings", "studies:settings")
+    section_pages.register(settings_pages)
+    register_pages("settings", "studies:settings", "studies:activity", "studies:whole")
+    register_pages("settings", "studies:copy", "studies:delete", "studies:team")
+    register_pages("settings", "studies:team-invite")

@@ -1,16 +1,17 @@
-"""Forms to sign in and to change a password, with limits on the number of attempts."""
+"""Forms to sign in and to change a password, with limits on attempts; new accounts and tokens."""
 
 import datetime as dt
 from typing import Any
 
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UserCreationForm
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from studies.errors import TooManyAttempts
-from studies.pages.client_address import client_address
+from studies.pages.accounts.client_address import client_address
 from studies.services import sign_ins
 
 
@@ -67,3 +68,27 @@ class ChangePasswordForm(PasswordChangeForm):
             raise
         sign_ins.succeed(attempt)
         return password
+
+
+class AccountForm(UserCreationForm):
+    """An account for a person who was invited."""
+
+    class Meta:
+        model = User
+        fields = ("username", "email")
+        labels = {"username": "User name"}
+        help_texts = {"username": "Letters, digits and @ . + - _ only.", "email": ""}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].required = True
+        self.fields["email"].help_text = "For a link if you forget your password."
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(label="What is it for?", max_length=100)
+    days = forms.TypedChoiceField(
+        label="Valid for",
+        choices=[(30, "30 days"), (90, "90 days"), (365, "one year")],
+        coerce=int,
+    )

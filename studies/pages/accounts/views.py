@@ -15,9 +15,9 @@ from django.urls import reverse_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from studies.pages.account_forms import ChangePasswordForm, SignInForm
-from studies.pages.client_address import client_address
-from studies.pages.password_reset import ask_for_reset
+from studies.pages.accounts.client_address import client_address
+from studies.pages.accounts.forms import ChangePasswordForm, SignInForm
+from studies.pages.accounts.password_reset import ask_for_reset
 
 _REFUSED = 422
 _TOO_MANY = 429

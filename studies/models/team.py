@@ -1,0 +1,58 @@
+"""Invitations to work on a study, and tokens with which a program reads as a user."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from studies.models.keys import public_id
+from studies.models.studies import Membership, Study
+
+
+class Invitation(models.Model):
+    """A link that makes one person a member of a study. Only a hash of its secret is stored."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="team_invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.VIEWER)
+    note = models.CharField(max_length=200, blank=True, help_text="Whom it is for.")
+    secret_sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, help_text="When it was accepted or withdrawn.")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "editor", "viewer"]), name="invitation_role"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.study_id}"
+
+
+class AccessToken(models.Model):
+    """Lets a program read what its user may read. Only a hash of the token is stored."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_tokens"
+    )
+    name = models.CharField(max_length=100)
+    token_sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, help_text="To the day.")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user_id}"

@@ -1,0 +1,1 @@
+"""Signing in, passwords, accounts by invitation, and access tokens."""

@@ -1,0 +1,110 @@
+"""A copy of a study: its settings, and if wanted its items, for another round of answers."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.models import Model, QuerySet
+from django.utils import timezone
+
+from studies.models import FeatureSet, Item, Persona, Study
+from studies.services.content_hash import study_content_hash
+from studies.services.sampling import seat_items
+from studies.services.studies import create_study, lock_study, record
+
+M = TypeVar("M", bound=Model)
+# A copy begins as a draft, with a seed and pseudonyms of its own.
+_OWN = {
+    "slug",
+    "title",
+    "state",
+    "seed",
+    "export_key",
+    "version",
+    "frozen_at",
+    "archived_at",
+    "content_hash",
+    "created_at",
+}
+_copiers: list[Callable[[Study, Study], None]] = []
+
+
+def register(copier: Callable[[Study, Study], None]) -> None:
+    """Add `copier(study, copy)` of another app's settings; a second call changes nothing."""
+    if copier not in _copiers:
+        _copiers.append(copier)
+
+
+@transaction.atomic
+def copy_study(
+    *,
+    study_id: int,
+    slug: str,
+    title: str,
+    with_items: bool,
+    by: User | None = None,
+    **changes: Any,
+) -> Study:
+    """A draft with the settings of a study, without its answers, judgments and reports.
+
+    Without `by` nobody is its member. Raises `StudyError` if the short name is taken.
+    """
+    study = lock_study(study_id)
+    settings = {
+        name: value for name, value in values_of(study).items() if name not in _OWN | {*changes}
+    }
+    copy = create_study(slug=slug, title=title, owner=by, **settings, **changes)
+    copy_rows(FeatureSet.objects.filter(study=study), study_id=copy.pk)
+    for copier in _copiers:
+        copier(study, copy)
+    if with_items:
+        copy_rows(Persona.objects.filter(study=study), study_id=copy.pk)
+        _copy_items(study, copy)
+        seat_items(copy)
+        copy.content_hash = study_content_hash(copy)
+        copy.save(update_fields=["content_hash"])
+    else:
+        Study.objects.filter(pk=copy.pk).update(source={})
+    record(copy, "copied", user=by, of=study.slug, with_items=with_items)
+    return copy
+
+
+def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:
+    """Store copies of rows of one model, with other values for some fields."""
+    made = [type(row)(**values_of(row) | changes) for row in rows.order_by("pk")]
+    stored: list[M] = rows.model._base_manager.bulk_create(made, batch_size=1000)
+    return stored
+
+
+def values_of(row: Model) -> dict[str, Any]:
+    """The values of a row without its key, by column: `study_id`, not `study`."""
+    return {
+        field.attname: getattr(row, field.attname)
+        for field in row._meta.concrete_fields
+        if not field.primary_key
+    }
+
+
+def _copy_items(study: Study, copy: Study) -> None:
+    """In one statement, because a study can have a hundred thousand items."""
+    quote = connection.ops.quote_name
+    own: dict[str, tuple[str, list[Any]]] = {
+        "study_id": ("%s", [copy.pk]),
+        "persona_id": ("theirs.id", []),
+        "seats_taken": ("0", []),
+        "answered": ("0", []),
+        "created_at": ("%s", [connection.ops.adapt_datetimefield_value(timezone.now())]),
+    }
+    columns = [str(field.column) for field in Item._meta.concrete_fields if not field.primary_key]
+    values = [own.get(column, (f"item.{quote(column)}", [])) for column in columns]
+    table, personas = quote(Item._meta.db_table), quote(Persona._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} ({', '.join(map(quote, columns))})"  # noqa: S608
+            f" SELECT {', '.join(sql for sql, _ in values)} FROM {table} item"
+            f" JOIN {personas} ours ON ours.id = item.persona_id"
+            f" JOIN {personas} theirs ON theirs.study_id = %s AND theirs.key = ours.key"
+            " WHERE item.study_id = %s ORDER BY item.id",
+            [*(value for _, given in values for value in given), copy.pk, study.pk],
+        )

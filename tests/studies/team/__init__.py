@@ -1,0 +1,1 @@
+"""The team of a study, its log, and the study as a whole."""
