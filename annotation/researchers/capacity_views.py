@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.errors import PlacesError
 from annotation.models import RelatedStudy
 from annotation.seats.capacity import SeatCapacity, places_of
+from annotation.seats.quotas import have_entered
 from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.capacity import raise_places
 from studies.models import Membership, Study
@@ -59,6 +60,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         "now": now,
         "then": None if fault else then,
         "fault": fault,
+        "fixed": have_entered(study),
         "others": _others(request, study),
         "related": set(study.related_studies.values_list("related", flat=True)),
     }

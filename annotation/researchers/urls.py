@@ -5,6 +5,7 @@ from annotation.prolific.pages import ledger_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
 from annotation.researchers import annotator_views, capacity_views, setup_views, views
+from annotation.researchers.setup import question_views, quota_views
 
 app_name = "people"
 urlpatterns = [
@@ -34,6 +35,8 @@ urlpatterns = [
     path("preview/<slug:step>/", preview_views.frames, name="preview-step"),
     path("invitations/", setup_views.invitations, name="invitations"),
     path("places/", capacity_views.places, name="places"),
+    path("places/quota/", quota_views.quota, name="quota"),
+    path("places/questions/", question_views.questions, name="questions"),
     path("places/related/", capacity_views.related, name="related"),
     path("panel/", views.panel, name="panel"),
 ]

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, QuerySet
 
@@ -91,7 +92,11 @@ class Quota:
 
 @transaction.atomic
 def set_quotas(
-    *, study_id: int, questions: Sequence[QuotaQuestion], groups: Sequence[Quota]
+    *,
+    study_id: int,
+    questions: Sequence[QuotaQuestion],
+    groups: Sequence[Quota],
+    user: User | None = None,
 ) -> list[QuotaGroup]:
     """Give a study its questions and quota groups; repeating the same plan changes nothing.
 
@@ -103,7 +108,7 @@ def set_quotas(
     known = {_criteria_key(group.criteria): group for group in study.quota_groups.all()}
     planned = {_criteria_key(group.criteria): group for group in groups}
     if set(known) != set(planned) or not _same_questions(study, questions):
-        if study.annotators.filter(is_imported=False).exists():
+        if have_entered(study):
             raise QuotaError(
                 f"People have entered “{study.slug}”: its questions and groups are fixed. "
                 "Change the targets only, or make a new study."
@@ -111,12 +116,44 @@ def set_quotas(
         study.quota_groups.all().delete()
         study.demographic_questions.all().delete()
         _create_plan(study, questions, groups)
-        record(
-            study, "groups set", groups=len(groups), places=sum(group.target for group in groups)
-        )
+        places = sum(group.target for group in groups)
+        record(study, "groups set", user=user, groups=len(groups), places=places)
     else:
-        _retarget(study, known, planned)
+        _retarget(study, known, planned, user)
     return list(study.quota_groups.all())
+
+
+def set_about_questions(
+    *, study_id: int, questions: Sequence[QuotaQuestion], user: User | None = None
+) -> None:
+    """Give a study its questions of “About you” and keep its quota groups. Raises `QuotaError`."""
+    study = Study.objects.get(pk=study_id)
+    groups = [Quota(group.target, group.criteria) for group in study.quota_groups.all()]
+    offered = {question.key: question.options for question in questions}
+    for old in questions_of(study):
+        for key, value in {pair for group in groups for pair in group.criteria.items()}:
+            if key == old.key and value not in offered.get(key, {}):
+                raise QuotaError(
+                    f"The quota groups use “{old.options[value]}” of “{old.label}”. Remove it "
+                    "from the quota first."
+                )
+    set_quotas(study_id=study_id, questions=questions, groups=groups, user=user)
+
+
+def have_entered(study: Study) -> bool:
+    """Whether annotators have entered, after which questions and groups are fixed."""
+    return study.annotators.filter(is_imported=False).exists()
+
+
+def questions_of(study: Study) -> list[QuotaQuestion]:
+    return [
+        QuotaQuestion(
+            question.key,
+            question.label,
+            {option["value"]: option["label"] for option in question.options},
+        )
+        for question in study.demographic_questions.all()
+    ]
 
 
 def grid(questions: Sequence[QuotaQuestion], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
@@ -187,6 +224,7 @@ def _retarget(
     study: Study,
     known: Mapping[tuple[tuple[str, str], ...], QuotaGroup],
     planned: Mapping[tuple[tuple[str, str], ...], Quota],
+    user: User | None,
 ) -> None:
     for key, group in known.items():
         target = planned[key].target
@@ -197,5 +235,6 @@ def _retarget(
                 f"The group “{group}” has {group.reserved + group.completed} places taken; "
                 f"its target cannot become {target}."
             )
-        record(study, "group's places", group=str(group), before=group.target, after=target)
+        change = {"group": str(group), "before": group.target, "after": target}
+        record(study, "group's places", user=user, **change)
         QuotaGroup.objects.filter(pk=group.pk).update(target=target)

@@ -1,0 +1,223 @@
+"""The editor of quota groups: choose questions, get the grid of groups, fill it, save it."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import prod
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotation.errors import QuotaError
+from annotation.researchers.setup.quota_grid import (
+    Values,
+    combinations,
+    field_name,
+    make_grid,
+    read_target,
+    read_targets,
+    shared_out,
+)
+from annotation.seats.capacity import SeatCapacity, places_of
+from annotation.seats.quotas import Quota, QuotaQuestion, have_entered, questions_of, set_quotas
+from studies.models import Membership, Study
+from studies.money import format_money
+from studies.selectors import get_study
+
+_REFUSED = 422
+_ELSE = "everyone-else"
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def quota(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the grid; its buttons fill it or add it up, and only “Save quota” stores it."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    if have_entered(study):
+        messages.info(
+            request,
+            "Annotators have entered, so the quota groups are fixed. You can increase them here.",
+        )
+        return redirect("people:places", slug)
+    asked = questions_of(study)
+    chosen = _chosen(request, study, asked)
+    fault, texts, everyone_else = "", _stored_texts(study, chosen), _stored_rest(study)
+    capacity = places_of(study)
+    if request.method == "POST":
+        action = request.POST.get("do", "save")
+        everyone_else = request.POST.get(_ELSE, "").strip()
+        try:
+            texts = _filled(request, action, chosen, capacity)
+            if action in ("save", "remove"):
+                return _save(request, study, asked, chosen if action == "save" else [], texts)
+        except QuotaError as error:
+            fault, texts = str(error), _typed(request, chosen)
+    context = {
+        "study": study,
+        "asked": [(question, question in chosen) for question in asked],
+        "chosen": chosen,
+        "fault": fault,
+        "has_groups": study.quota_groups.exists(),
+        "everyone_else": everyone_else,
+        **_grid(request, chosen, texts),
+        **_sums(study, capacity, texts, everyone_else),
+    }
+    status = _REFUSED if context["fault"] else 200
+    return render(request, "annotation/researcher/setup/quota.html", context, status=status)
+
+
+def _chosen(
+    request: HttpRequest, study: Study, asked: Sequence[QuotaQuestion]
+) -> list[QuotaQuestion]:
+    """The questions that make the grid: those asked for, otherwise those of the stored groups."""
+    sent = request.POST if request.method == "POST" else request.GET
+    names = set(sent.getlist("q"))
+    if not names and "choose" not in sent:
+        names = {key for group in study.quota_groups.all() for key in group.criteria}
+    return [question for question in asked if question.key in names]
+
+
+def _stored_texts(study: Study, chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
+    keys = [question.key for question in chosen]
+    stored = {
+        tuple(group.criteria[key] for key in keys): str(group.target)
+        for group in study.quota_groups.all()
+        if set(group.criteria) == set(keys) and keys
+    }
+    return stored
+
+
+def _stored_rest(study: Study) -> str:
+    rest = study.quota_groups.filter(is_everyone_else=True).first()
+    return "" if rest is None else str(rest.target)
+
+
+def _typed(request: HttpRequest, chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
+    try:
+        cells = combinations(chosen) if chosen else []
+    except QuotaError:
+        return {}
+    return {
+        values: request.POST.get(field_name(number), "").strip()
+        for number, values in enumerate(cells)
+    }
+
+
+def _filled(
+    request: HttpRequest, action: str, chosen: Sequence[QuotaQuestion], capacity: SeatCapacity
+) -> dict[Values, str]:
+    """The cells after a button that fills them; other buttons leave what was typed."""
+    texts = _typed(request, chosen)
+    cells = list(texts)
+    if action == "same":
+        each = read_target(request.POST.get("each", "").strip(), "Annotators in each group")
+        return dict.fromkeys(cells, str(each))
+    if action not in ("even", "shares"):
+        return texts
+    typed = request.POST.get("total", "").strip()
+    total = read_target(typed or str(capacity.people), "Annotators in all")
+    weights = [Fraction(1)] * len(cells)
+    if action == "shares":
+        shares = [_shares(request, question) for question in chosen]
+        weights = [
+            prod(map(dict.__getitem__, shares, values), start=Fraction(1)) for values in cells
+        ]
+    numbers = shared_out(total, weights)
+    return dict(zip(cells, map(str, numbers), strict=True))
+
+
+def _shares(request: HttpRequest, question: QuotaQuestion) -> dict[str, Fraction]:
+    found = {}
+    for number, (value, label) in enumerate(question.options.items()):
+        text = request.POST.get(f"share-{question.key}-{number}", "").strip()
+        found[value] = _share(text, label)
+    if not any(found.values()):
+        raise QuotaError(f"Enter the shares of “{question.label}” first, for example 50 and 50.")
+    return found
+
+
+def _share(text: str, label: str) -> Fraction:
+    text = text.removesuffix("%").strip().replace(",", ".")
+    if not text:
+        return Fraction(0)
+    try:
+        share = Decimal(text)
+    except InvalidOperation:
+        share = Decimal(-1)
+    if not share.is_finite() or not 0 <= share <= 1_000_000:
+        raise QuotaError(f"{label}: “{text[:40]}” is no share. Enter a number such as 50 or 12.5.")
+    return Fraction(share)
+
+
+def _save(
+    request: HttpRequest,
+    study: Study,
+    asked: Sequence[QuotaQuestion],
+    chosen: Sequence[QuotaQuestion],
+    texts: Mapping[Values, str],
+) -> HttpResponse:
+    groups: list[Quota] = read_targets(chosen, texts) if chosen else []
+    rest = request.POST.get(_ELSE, "").strip()
+    if chosen and rest:
+        groups.append(Quota(read_target(rest, "Everyone else")))
+    if chosen and not groups:
+        raise QuotaError("The grid is empty. Enter a number of annotators in at least one field.")
+    set_quotas(study_id=study.pk, questions=asked, groups=groups, user=cast(User, request.user))
+    places = sum(group.target for group in groups)
+    messages.success(
+        request,
+        f"Quota saved: {len(groups):,} groups for {places:,} annotators."
+        if groups
+        else "Quota removed. Annotators join in the order they arrive.",
+    )
+    return redirect("people:quota", study.slug)
+
+
+def _grid(
+    request: HttpRequest, chosen: Sequence[QuotaQuestion], texts: Mapping[Values, str]
+) -> dict[str, Any]:
+    """The grid and the boxes for shares; only the reason if there would be too many groups."""
+    if not chosen:
+        return {"grid": None}
+    try:
+        grid = make_grid(chosen, texts)
+    except QuotaError as error:
+        return {"grid": None, "fault": str(error)}
+    shares = [
+        (
+            question,
+            [
+                (
+                    f"share-{question.key}-{n}",
+                    label,
+                    request.POST.get(f"share-{question.key}-{n}", ""),
+                )
+                for n, label in enumerate(question.options.values())
+            ],
+        )
+        for question in chosen
+    ]
+    typed = {name: request.POST.get(name, "") for name in ("total", "each")}
+    return {"grid": grid, "shares": shares, "typed": typed}
+
+
+def _sums(
+    study: Study, capacity: SeatCapacity, texts: Mapping[Values, str], rest: str
+) -> dict[str, Any]:
+    """The annotators that the groups admit, next to those whom the seats need, and their pay."""
+    numbers = [int(text) for text in (*texts.values(), rest) if text.isascii() and text.isdigit()]
+    total = sum(numbers)
+    return {
+        "total": total,
+        "needed": capacity.people,
+        "capacity": capacity,
+        "missing": max(0, capacity.people - total),
+        "beyond": max(0, total - capacity.people),
+        "pay": format_money(total * study.reward, study.currency),
+        "pay_each": format_money(study.reward, study.currency),
+    }

@@ -1,0 +1,85 @@
+"""The editors of quotas, questions, checks and texts in Chromium, with and without a script."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import DemographicQuestion, QuotaGroup
+from studies.models import Membership
+from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.factories import make_items, make_study, sign_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SCRIPTS = pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
+
+
+@pytest.fixture
+def draft(live_server):
+    study = make_study(slug="s", state="draft", items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 20)
+    sign_in(study, role=Membership.Role.EDITOR)
+    return study
+
+
+@SCRIPTS
+def test_a_quota_is_set_up_by_clicks_alone(signed_in, draft, javascript):
+    page = signed_in(javascript=javascript)
+    page.goto("/studies/s/people/places/")
+    page.get_by_role("link", name="“About you” questions").click()
+    page.click("text=Add gender")
+    page.click("text=Add political affiliation")
+    page.click("#questions .actions >> text=Save questions")
+    page.get_by_role("link", name="Quota groups").click()
+    page.get_by_label("What is your gender?").check()
+    page.get_by_label("Generally speaking").check()
+    page.click("text=Show groups")
+    page.click("text=Fill evenly")
+    expect(page.get_by_label("Woman, Democrat")).to_have_value("1")
+
+    page.get_by_label("Everyone else").fill("2")
+    if not javascript:
+        page.click(".actions >> text=Work out")
+    expect(page.locator("[data-all]")).to_have_text("8")
+    expect(page.get_by_text("2 more than the seats need")).to_be_visible()
+    expect(page.locator("[data-pay]")).to_have_text("$36.00")
+
+    page.click("text=Save quota")
+    page.wait_for_load_state()
+    assert DemographicQuestion.objects.count() == 2
+    assert sum(group.target for group in QuotaGroup.objects.all()) == 8
+
+
+@THEMES
+def test_the_editors_of_groups_keep_the_rules(signed_in, draft, viewport, scheme):
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page.goto("/studies/s/people/places/questions/")
+    page.click("text=Add gender")
+    page.click("text=Add age")
+    fits_and_reads_well(page)
+    page.fill("#question-0-label", "")
+    page.click("#questions .actions >> text=Save questions")
+    expect(page.locator(".error-summary")).to_be_focused()
+    fits_and_reads_well(page)
+    page.fill("#question-0-label", "Gender?")
+    page.click("#questions .actions >> text=Save questions")
+    page.goto("/studies/s/people/places/quota/")
+    page.get_by_label("Gender?").check()
+    page.get_by_label("How old are you?").check()
+    page.click("text=Show groups")
+    page.click("summary >> text=Fill by shares")
+
+    fits_and_reads_well(page)
+
+
+def test_enter_in_the_grid_adds_up_and_saves_nothing(signed_in, draft):
+    page = signed_in(viewport=PHONE, javascript=False)
+    page.goto("/studies/s/people/places/questions/")
+    page.click("text=Add gender")
+    page.click("#questions .actions >> text=Save questions")
+    page.goto("/studies/s/people/places/quota/?q=gender&choose=yes")
+    page.fill("#target-0", "4")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator("[data-all]")).to_have_text("4")
+    assert not QuotaGroup.objects.exists()
