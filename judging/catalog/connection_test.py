@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import secrets
 import time
 from collections.abc import Callable
@@ -35,6 +36,8 @@ from judging.runs.usage import Usage
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.prompts import prompt_of
 from studies.models import Item, Persona, Side, Study
+
+logger = logging.getLogger(__name__)
 
 SECONDS = 20.0  # a page waits for the reply
 _MOST_ADJUSTMENTS = 6  # as many parameters can be refused, one at a time
@@ -88,6 +91,14 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
     except Fault as fault:
         return _explained(known, fault, judge, settings)
+    except Exception as error:
+        # Not raised: a debug page would show the variables of the client, and with them the key.
+        logger.exception("A connection test failed in this process.")
+        return replace(
+            known,
+            problem="The test failed in this program.",
+            advice=f"Send the administrator this word and the time: {type(error).__name__}.",
+        )
     wanted = kind_of(judge).intended_parameters(settings)
     known = replace(
         known,

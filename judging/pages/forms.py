@@ -70,6 +70,15 @@ _REUSE_WORDS = (
 )
 
 
+# Fields that most campaigns leave as they are, with the values that mean so.
+_UNUSUAL: dict[str, tuple[Any, ...]] = {
+    "samples": (1, "1"),
+    "limit": (None, ""),
+    "token_budget": (None, ""),
+    "batch": (False, None),
+    "extend": (False, None),
+    "reuse": (False, None),
+}
 _FIELDS = {"by_batch": "batch"}  # fields of a run that have another name in a form
 
 
@@ -186,6 +195,21 @@ class CampaignForm(CostedForm):
         offered = {name for name, _ in words}
         others = [name for name in self._like.get("features", ()) if name not in offered]
         self._choices("features", words + [(name, f"Only {name}") for name in others])
+
+    @property
+    def usual(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in _UNUSUAL]
+
+    @property
+    def unusual(self) -> list[forms.BoundField]:
+        return [self[name] for name in _UNUSUAL]
+
+    @property
+    def has_unusual(self) -> bool:
+        """Whether an option that most campaigns leave as it is has another value, or a fault."""
+        return any(
+            field.errors or field.value() not in _UNUSUAL[field.name] for field in self.unusual
+        )
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

@@ -22,7 +22,7 @@ _SERVER = ("base_url", "key_from", "api_key_env", "key")
 GROUPS = (
     ("Model", ("name", "model")),
     ("Server and key", _SERVER),
-    ("Prices", ("price_input", "price_output")),
+    ("Prices in US dollars per million tokens", ("price_input", "price_output")),
 )
 MORE_GROUPS = (
     (
@@ -46,8 +46,8 @@ _LABELS = {
     "name": "Name",
     "model": "Model",
     "base_url": "Address",
-    "price_input": "Input price, US dollars per million tokens",
-    "price_output": "Output price, US dollars per million tokens",
+    "price_input": "Input price",
+    "price_output": "Output price",
     "batch_price": "Batch price, as a share of the normal price",
     "concurrency": "Requests at a time",
     "rpm": "Requests per minute",
@@ -65,7 +65,7 @@ _HINTS = {
     "name": "Shown on pages and in reports.",
     "model": "As the server names it, for example gpt-4o-2024-05-13.",
     "base_url": "Of an OpenAI-compatible server, including /v1, for example http://gpu1:8000/v1.",
-    "price_input": "Leave both prices empty if you do not know them. Enter 0 for your own server.",
+    "price_input": "",
     "price_output": "",
     "batch_price": "0.5 is half the price.",
     "concurrency": "The most requests that wait for a reply at the same time.",
@@ -128,7 +128,7 @@ class JudgeForm(forms.ModelForm):
         preset: str = "",
     ) -> None:
         self._like = like
-        initial = _initial(judge or like, preset) | ({"name": ""} if judge is None else {})
+        initial = _initial(judge or like, preset) | ({"name": ""} if like else {})
         super().__init__(data, instance=judge and Judge.objects.get(pk=judge.pk), initial=initial)
         self._offer_keys(judge, like)
         self._offer_addresses(user)
@@ -207,7 +207,7 @@ class JudgeForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        chosen = cleaned.get("key_from")
+        chosen = cleaned["key_from"] = self._key_source(cleaned)
         if chosen == VARIABLE and not cleaned.get("api_key_env"):
             self.add_error("api_key_env", "Enter the name of the variable.")
         if chosen == STORED and not cleaned.get("key") and "key" not in self.errors:
@@ -220,6 +220,15 @@ class JudgeForm(forms.ModelForm):
         if (cleaned.get("price_input") is None) != (cleaned.get("price_output") is None):
             self.add_error("price_output", "Enter both prices or none.")
         return cleaned
+
+    def _key_source(self, cleaned: dict[str, Any]) -> str:
+        """The chosen source of the key; what was typed counts more than a button left as it was."""
+        if cleaned.get("key"):
+            return STORED
+        chosen = str(cleaned.get("key_from", ""))
+        if cleaned.get("api_key_env") and chosen != STORED:
+            return VARIABLE
+        return chosen
 
     def _post_clean(self) -> None:
         """Leave the checks of the whole judge to the service, which has the words for errors."""
@@ -258,6 +267,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
     if preset in PRESETS:
         chosen = PRESETS[preset]
         return {
+            "name": preset,
             "model": chosen.model,
             "base_url": chosen.base_url,
             "own_sources": ", ".join(chosen.own_sources),

@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import re
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -12,6 +13,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from judging.backends.endpoints import api_key, is_link_local
 from judging.catalog.changes import save_judge
@@ -685,3 +687,67 @@ def test_the_estimate_before_the_first_reply_has_a_time(editor):
     )
 
     assert "2 minutes" in words(page)
+
+
+def test_a_key_that_was_typed_counts_more_than_the_button_above_it(admin, keys_allowed):
+    submit(admin, key=SECRET)
+    submit(admin, name="other", api_key_env="JUDGE_KEY_GPU")
+
+    mine, other = Judge.objects.order_by("pk")
+    assert api_key(settings_of(mine)) == SECRET
+    assert other.api_key_env == "JUDGE_KEY_GPU"
+
+
+@pytest.mark.parametrize("where", ["Connections.__init__", "Connections.post"])
+def test_a_test_that_fails_in_this_program_shows_no_key(
+    admin, keys_allowed, settings, monkeypatch, where, caplog
+):
+    settings.DEBUG = True
+    submit(admin, key_from="stored", key=SECRET)
+
+    def fails(self, *arguments, **named):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(f"judging.backends.connections.{where}", fails)
+    with caplog.at_level(logging.DEBUG):
+        response = admin.post(page_of(Judge.objects.get(), "test-judge"))
+
+    assert response.status_code == 200
+    assert "The test failed in this program." in words(response)
+    assert SECRET not in response.text + caplog.text
+
+
+def test_few_modules_handle_the_stored_key():
+    root = Path(__file__).resolve().parents[2]
+    found = {
+        str(path.relative_to(root))
+        for folder in ("analysis", "annotation", "config", "judging", "studies", "templates")
+        for path in (root / folder).rglob("*.*")
+        if path.suffix in (".py", ".html")
+        and "migrations" not in path.parts
+        and "sealed_key" in path.read_text(encoding="utf-8")
+    }
+
+    assert found == {
+        "judging/catalog/changes.py",
+        "judging/catalog/connection_test.py",
+        "judging/models/judges.py",
+        "judging/pages/judge_forms.py",
+        "judging/pages/judge_views.py",
+        "judging/runs/judges.py",
+        "judging/worker/endpoints.py",
+        "templates/judging/judge.html",
+    }
+
+
+def test_progress_counts_what_is_done_and_not_what_is_being_asked(editor, study):
+    make_item(study=study, key="second")
+    run = start(study, make_judge(base_url=ADDRESS))
+    Judgment.objects.filter(run=run, item__key="first").update(
+        state="leased", leased_until=timezone.now()
+    )
+
+    page = editor.get(reverse("judging:run", args=["s", run.public_id]))
+
+    assert "Done 0 of 2 Left 2" in words(page)
+    assert '<progress max="2" value="0"' in page.text
