@@ -304,7 +304,7 @@ def measure(n_items: int, folder: Path) -> dict[str, Any]:
 def measure_statistics(n_items: int) -> dict[str, float]:
     """The same for the numbers alone, from arrays in memory."""
     set_up()
-    from analysis.lifecycle.build_job import to_json
+    from analysis.report.files.json_file import to_json
     from analysis.report.build import build_report
 
     data = simulated(n_items)

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, Run
+from analysis.stats.core.checks import relabel
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import MajorityVote, majority_vote
 
@@ -91,10 +92,11 @@ def people_verdicts(data: Dataset) -> Verdicts:
 def run_votes(data: Dataset, run: Run) -> Votes:
     """A run's valid judgments as votes; each order and sample is a rater."""
     rows = run.judgments
-    readings = np.unique(np.stack([rows.shown_first, rows.sample]), axis=1, return_inverse=True)[1]
+    samples = rows.sample - rows.sample.min(initial=0)
+    readings, _ = relabel((rows.shown_first + 1) * (samples.max(initial=0) + 1) + samples)
     return Votes.from_long(
         rows.item,
-        readings.astype(np.int64).ravel(),
+        readings,
         rows.choice.astype(np.int64),
         rows.certainty,
         n_options=run_options(run),

@@ -1,9 +1,8 @@
 """The worker's part of a report: read the data, compute, write all files, mark it as done."""
 
-import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
 from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.files.item_rows import item_rows, write_item_rows
+from analysis.report.files.json_file import json_parts
 from analysis.report.files.table_files import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
 from analysis.report.study_tables import tables_across
@@ -52,7 +52,8 @@ def _build(report: Report, progress: Progress) -> dict[str, Any]:
         on_progress=progress,
     )
     return {
-        "result": result,
+        # The rows of items are many times as large as all else, and the files have them.
+        "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
         "withdrawn_answers": result["human"]["not_counted"]["withdrawn"],
         "software": result["software"],
@@ -131,15 +132,19 @@ def _write(
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        (draft / "report.json").write_text(to_json(result), encoding="utf-8")
+        with (draft / "report.json").open("w", encoding="utf-8") as file:
+            file.writelines(json_parts(result))
         tables = all_tables(result)
         write_tables(list(tables.values()), draft / "tables")
         if len(result["items"]) > FIRST_ROWS:
             write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
-        write_figures(list(all_figures(result).values()), draft / "figures")
+        figures = all_figures(result)
+        write_figures(list(figures.values()), draft / "figures")
         date = timezone.now().date()
         days = asked_on(result["study"]["slug"])
-        page = render_html(result, date=date, number=number, asked_on=days)
+        page = render_html(
+            result, date=date, number=number, asked_on=days, tables=tables, figures=figures
+        )
         (draft / "report.html").write_text(page, encoding="utf-8")
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
@@ -164,8 +169,3 @@ def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
         shutil.rmtree(folder)
     write_tables(tables, folder)
     return page
-
-
-def to_json(result: Mapping[str, Any]) -> str:
-    """The text of report.json: keys in order of writing, full precision, never NaN."""
-    return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

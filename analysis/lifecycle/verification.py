@@ -10,11 +10,12 @@ from analysis.data.annotators import people_now
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import OnProgress, to_json
+from analysis.lifecycle.build_job import OnProgress
 from analysis.lifecycle.differences import Difference, differences
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
+from analysis.report.files.json_file import to_json
 from studies.jobs.runner import Progress, carry_out
 
 SHOWN_ITEMS = 10

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -64,18 +64,22 @@ def render_html(
     date: Date,
     number: int | None = None,
     asked_on: Mapping[str, str] | None = None,
+    tables: Mapping[str, Table] | None = None,
+    figures: Mapping[str, Figure] | None = None,
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
     `date` is printed on it, and so is `number` if it is one of the numbered reports of a study.
     `asked_on` has the days on which runs asked their models, which report.json does not hold.
+    `tables` and `figures` are those of the report, if they have been made already.
     """
-    tables = {table.name: shown(table, report) for table in all_tables(report).values()}
-    figures = all_figures(report)
-    page = Page(report, tables, figures, date, asked_on or {})
+    made = all_tables(report) if tables is None else tables
+    on_page = {table.name: shown(table, report) for table in made.values()}
+    figures = all_figures(report) if figures is None else figures
+    page = Page(report, on_page, figures, date, asked_on or {})
     context = {
         "report": report,
-        "tables": tables,
+        "tables": on_page,
         "figures": figures,
         "is_shared": "redacted" in report,
         "runs": [
@@ -119,8 +123,8 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
     is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
     if is_whole or len(table.rows) <= FIRST_ROWS:
         return ShownTable(table, limit=len(table.rows))
-    rows = item_rows(report, table) if report and table.name == "items" else plain_rows(table)
-    packed, n = pack(rows)
+    rows_of = partial(item_rows, report) if report and table.name == "items" else plain_rows
+    packed, n = pack(partial(rows_of, table), len(table.rows))
     return ShownTable(table, packed=packed, n_packed=n)
 
 

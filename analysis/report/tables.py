@@ -139,9 +139,9 @@ class Table:
     def cells(self) -> list[list[Cell]]:
         return list(self.each_row())
 
-    def each_row(self) -> Iterator[list[Cell]]:
-        """The rows as readers see them, one after the other."""
-        for row in self.rows:
+    def each_row(self, limit: int | None = None) -> Iterator[list[Cell]]:
+        """The rows as readers see them, one after the other, or the first `limit` of them."""
+        for row in self.rows[:limit]:
             yield [
                 read(
                     value,
@@ -279,18 +279,24 @@ def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
 
 def csv_rows(table: Table) -> list[list[Any]]:
     """Heading and rows of the CSV file."""
+    heading, columns = csv_columns(table)
+    return [heading, *map(list, zip(*columns, strict=True))]
+
+
+def csv_columns(table: Table) -> tuple[list[str], list[Sequence[Any]]]:
+    """The headings of the CSV file, and the cells below each."""
     heading = [name for column in table.columns for name in column.csv_names]
-    rows = [
-        [
-            cell
-            for value, column in zip(row, table.columns, strict=True)
-            for cell in csv_cells(value, column.kind)
-        ]
-        for row in table.rows
-    ]
+    cells: list[Sequence[Any]] = []
+    for place, column in enumerate(table.columns):
+        values = [row[place] for row in table.rows]
+        if len(column.csv_names) > 1:
+            rows = [csv_cells(value, column.kind) for value in values]
+            cells += ([row[part] for row in rows] for part in range(len(column.csv_names)))
+        else:
+            cells.append(["" if value is None else value for value in values])
     if table.threshold:
-        return [[*heading, "threshold"], *([*row, table.threshold] for row in rows)]
-    return [heading, *rows]
+        heading, cells = [*heading, "threshold"], [*cells, [table.threshold] * len(table.rows)]
+    return heading, cells
 
 
 def csv_cells(value: Any, kind: Kind) -> list[Any]:

@@ -57,15 +57,16 @@ def csv_cell(value: Any) -> Any:
 
 
 def csv_cells(values: Iterable[Any]) -> list[Any]:
-    """Many values as CSV cells: one that begins with a letter or a digit is no formula."""
+    """Many values as CSV cells: a text that begins with a letter or a digit is no formula."""
     return [
         value
-        if value is None or (type(value) is str and value[:1] in _HARMLESS)
+        if type(value) in _NUMBERS or (type(value) is str and value[:1] in _HARMLESS)
         else csv_cell(value)
         for value in values
     ]
 
 
+_NUMBERS = frozenset((int, float, type(None)))
 _HARMLESS = frozenset(string.ascii_letters + string.digits)
 
 
@@ -92,8 +93,13 @@ class CsvWriter:
         # The module compares each character with each break, so it is slow with many of them.
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
-        if self._line_end == "\n" and not _RARE_BREAK.search(text.getvalue()):
-            self._file.write(text.getvalue())
+        lines = text.getvalue()
+        if _RARE_BREAK.search(lines):
+            self._writer.writerows(rows)
+        elif self._line_end == "\n":
+            self._file.write(lines)
+        elif lines.count("\n") == len(rows):  # so none of them is in a cell
+            self._file.write(lines.replace("\n", self._line_end))
         else:
             self._writer.writerows(rows)
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.build_job import to_json
+from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

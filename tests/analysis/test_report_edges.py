@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.build_job import to_json
+from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.files.table_files import to_tex

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from analysis.exports.tables.table_files import write_text
-from analysis.lifecycle.build_job import to_json
+from analysis.report.files.json_file import to_json
 from analysis.models import Report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures

@@ -4,7 +4,7 @@ import base64
 import json
 import zlib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,27 @@ from analysis.report.tables import Cell, Table, compact
 
 # The page holds so many bytes of packed rows of each table; three letters take four bytes there.
 PACKED_BYTES = 400_000
+SAMPLE = 2_000  # rows that show how far the others can be compressed
 ROWS_PER_FILE = 2_000
 KEYS = "keys.json"
 
 
-def item_rows(report: Mapping[str, Any], table: Table) -> list[list[Any]]:
+def item_rows(
+    report: Mapping[str, Any], table: Table, limit: int | None = None
+) -> list[list[Any]]:
     """The rows of the table of items: cells, who was right, and the number of each group.
 
     A text is itself, and a number as in report.json; None is a missing one of either.
     """
     return [
         [row, [side["correct"] for side in (item["people"], *item["judges"])], item["groups"]]
-        for row, item in zip(table.rows, report["items"], strict=True)
+        for row, item in zip(table.rows[:limit], report["items"][:limit], strict=True)
     ]
 
 
-def plain_rows(table: Table) -> list[list[Any]]:
+def plain_rows(table: Table, limit: int | None = None) -> list[list[Any]]:
     """The rows of any other table, as `item_rows` has them, numbers with how they read."""
-    return [[[_packed(cell) for cell in row]] for row in table.cells]
+    return [[[_packed(cell) for cell in row]] for row in table.each_row(limit)]
 
 
 def _packed(cell: Cell) -> Any:
@@ -38,16 +41,20 @@ def _packed(cell: Cell) -> Any:
     return [cell.text, cell.raw, cell.small, cell.below]
 
 
-def pack(rows: Sequence[Any]) -> tuple[str, int]:
-    """Pack the first of `rows`, as many as fit; returns the text and the number of rows."""
-    # No more than this fits of any table, and compressing a million rows takes long.
-    n = min(len(rows), PACKED_BYTES // 10)
-    while n:
-        text = _deflated(rows[:n])
-        if len(text) <= PACKED_BYTES:
-            return text, n
+def pack(rows_of: Callable[[int], Sequence[Any]], n_rows: int) -> tuple[str, int]:
+    """Pack the first rows of a table, as many as fit; returns the text and the number of rows.
+
+    `rows_of` makes so many of the first rows.
+    """
+    n = min(n_rows, SAMPLE)
+    text = _deflated(rows_of(n))
+    if n < n_rows and (room := PACKED_BYTES * n // len(text)) > n:
+        n = min(n_rows, room)
+        text = _deflated(rows_of(n))
+    while len(text) > PACKED_BYTES:
         n = min(n - 1, int(0.97 * n * PACKED_BYTES / len(text)))
-    return "", 0
+        text = _deflated(rows_of(n))
+    return (text, n) if n else ("", 0)
 
 
 def _deflated(rows: Sequence[Any]) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from analysis.report.tables import Cell, Table, csv_rows
-from studies.exporters.csv_out import CsvWriter
+from analysis.report.tables import Cell, Table, csv_columns
+from studies.exporters.csv_out import CsvWriter, csv_cells
 
 # More rows than fit on a page of a paper: such a table is in its own file, not in all.tex.
 LONG = 60
+# More rows than any paper prints: such a table is a CSV file only.
+TOO_LONG = 2_000
 
 # Characters that pdfLaTeX would execute or cannot print.
 TEX: Mapping[str, str] = {
@@ -67,7 +69,12 @@ def write_tables(tables: Sequence[Table], folder: Path) -> None:
     folder.mkdir(parents=True)
     for table in tables:
         with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
-            CsvWriter(file, line_end="\r\n").rows(csv_rows(table))
+            heading, columns = csv_columns(table)
+            writer = CsvWriter(file, line_end="\r\n")
+            writer.row(heading)
+            writer.columns(map(csv_cells, columns))
+        if len(table.rows) > TOO_LONG:
+            continue
         (folder / f"{table.name}.tex").write_text(to_tex(table), encoding="utf-8")
         (folder / f"{table.name}.md").write_text(to_markdown(table), encoding="utf-8")
     (folder / "all.tex").write_text(to_document(tables), encoding="utf-8")
@@ -94,7 +101,8 @@ def to_document(tables: Sequence[Table]) -> str:
     lines = [PREAMBLE]
     for table in tables:
         if len(table.rows) > LONG:
-            lines.append(f"% {table.name}.tex has {len(table.rows)} rows: too long for a page.")
+            kind = "csv" if len(table.rows) > TOO_LONG else "tex"
+            lines.append(f"% {table.name}.{kind} has {len(table.rows)} rows: too long for a page.")
             continue
         notes = "".join(rf"\\{{\footnotesize {tex(note)}}}" for note in _notes(table))
         lines.append(

@@ -1,6 +1,8 @@
 """Quality measures of each annotator: hints to look at, not grounds for rejection."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +10,7 @@ from scipy.stats import rankdata
 
 from ..core.checks import relabel
 from ..core.proportions import wilson_proportion
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
 from ..core.votes import Votes
 
 
@@ -114,60 +116,92 @@ def annotator_quality(
     majority, equal_share = _others(votes)
     # A stable sort keeps rows of one position in the order they came.
     rows = np.lexsort((np.arange(votes.n), order, votes.annotator))
-    ends = np.searchsorted(votes.annotator[rows], np.arange(votes.n_annotators + 1))
+    own = _Rows(votes.annotator[rows], votes.n_annotators)
+    right, known = right[rows], known[rows]
+    choice, certainty, others = votes.choice[rows], votes.certainty[rows], majority[rows]
+    has_others = others >= 0
+    n, n_known, n_judged = own.count(), own.count(known), own.count(has_others)
+    n_right, n_equal = own.count(known & right), own.count(has_others & (choice == others))
+    favourite = np.max([own.count(choice == option) for option in range(votes.n_options)], axis=0)
+    means = own.each(np.mean, certainty)
+    spreads = own.each(partial(np.std, ddof=1), certainty, at_least=2)
+    shares = own.each(np.mean, equal_share[rows])
+    medians = own.each(np.median, times[rows])
+    areas = _auroc(own, np.where(known, certainty, np.nan), right)
+    runs = own.longest_run(sides[rows])
     return [
-        _measure(
-            annotator,
-            votes,
-            rows[ends[annotator] : ends[annotator + 1]],
-            known,
-            right,
-            majority,
-            equal_share,
-            sides,
-            times,
+        AnnotatorQuality(
+            annotator=annotator,
+            n=int(n[annotator]),
+            accuracy=_proportion(n_right[annotator], n_known[annotator]),
+            majority_agreement=_proportion(n_equal[annotator], n_judged[annotator]),
+            others_tied=int(n[annotator] - n_judged[annotator]),
+            pair_agreement=_estimate(shares[annotator]),
+            certainty_mean=_estimate(means[annotator]),
+            certainty_sd=_estimate(spreads[annotator], "too_few_items"),
+            certainty_auroc=areas[annotator],
+            favourite_share=Estimate(float(favourite[annotator]) / int(n[annotator]))
+            if n[annotator]
+            else Estimate(None, "empty_group"),
+            longest_run=int(runs[annotator]),
+            median_seconds=_estimate(medians[annotator]),
         )
         for annotator in range(votes.n_annotators)
     ]
 
 
-def _measure(
-    annotator: int,
-    votes: Votes,
-    rows: IntArray,
-    known: BoolArray,
-    right: BoolArray,
-    majority: IntArray,
-    equal_share: FloatArray,
-    sides: FloatArray,
-    times: FloatArray,
-) -> AnnotatorQuality:
-    choice, certainty = votes.choice[rows], votes.certainty[rows]
-    others = majority[rows]
-    given = certainty[~np.isnan(certainty)]
-    shares = equal_share[rows][~np.isnan(equal_share[rows])]
-    timed = times[rows][~np.isnan(times[rows])]
-    judged = known[rows] & ~np.isnan(certainty)
-    return AnnotatorQuality(
-        annotator=annotator,
-        n=int(rows.size),
-        accuracy=wilson_proportion(right[rows][known[rows]]),
-        majority_agreement=wilson_proportion(choice[others >= 0] == others[others >= 0]),
-        others_tied=int((others < 0).sum()),
-        pair_agreement=_mean(shares),
-        certainty_mean=_mean(given),
-        certainty_sd=Estimate(float(given.std(ddof=1)))
-        if given.size > 1
-        else Estimate(None, "too_few_items"),
-        certainty_auroc=_auroc(certainty[judged], right[rows][judged]),
-        favourite_share=Estimate(float(np.bincount(choice).max()) / rows.size)
-        if rows.size
-        else Estimate(None, "empty_group"),
-        longest_run=_longest_run(sides[rows]),
-        median_seconds=Estimate(float(np.median(timed)))
-        if timed.size
-        else Estimate(None, "empty_group"),
-    )
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows that are sorted by annotator."""
+
+    annotator: IntArray
+    n_annotators: int
+
+    def count(self, chosen: BoolArray | slice = slice(None)) -> IntArray:
+        """How many rows of each annotator are chosen."""
+        return np.bincount(self.annotator[chosen], minlength=self.n_annotators)
+
+    def groups(self, chosen: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Annotators with equally many chosen rows, and those rows, shape (annotators, rows).
+
+        A statistic of the rows of a matrix costs as much as one of a single annotator.
+        """
+        rows = np.flatnonzero(chosen)
+        n = self.count(chosen)
+        starts = np.cumsum(n) - n
+        for size in np.flatnonzero(np.bincount(n)).tolist():
+            annotators = np.flatnonzero(n == size)
+            yield annotators, rows[starts[annotators][:, None] + np.arange(size)]
+
+    def each(
+        self,
+        statistic: Callable[..., FloatArray],
+        values: FloatArray,
+        *,
+        at_least: int = 1,
+    ) -> FloatArray:
+        """The statistic of each annotator's known values; NaN with fewer than `at_least`."""
+        found = np.full(self.n_annotators, np.nan)
+        for annotators, rows in self.groups(~np.isnan(values)):
+            if rows.shape[1] >= at_least:
+                found[annotators] = statistic(values[rows], axis=1)
+        return found
+
+    def longest_run(self, sides: FloatArray) -> IntArray:
+        """The longest run of each annotator on one known side."""
+        known = sides >= 0
+        begins = np.ones(sides.size, dtype=np.bool_)
+        begins[1:] = (
+            (sides[1:] != sides[:-1])
+            | ~known[1:]
+            | ~known[:-1]
+            | (self.annotator[1:] != self.annotator[:-1])
+        )
+        run = np.cumsum(begins) - 1
+        length = np.bincount(run, known)
+        longest = np.zeros(self.n_annotators, dtype=np.int64)
+        np.maximum.at(longest, self.annotator[begins], length.astype(np.int64))
+        return longest
 
 
 def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
@@ -189,26 +223,30 @@ def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
     return np.where(single, rest.argmax(axis=1), -1), share
 
 
-def _auroc(certainty: FloatArray, right: BoolArray) -> Estimate:
-    n_right = int(right.sum())
-    n_wrong = right.size - n_right
-    if n_right == 0 or n_wrong == 0:
-        return Estimate(None, "no_variation" if right.size else "empty_group")
-    above = float(rankdata(certainty)[right].sum()) - n_right * (n_right + 1) / 2
-    return Estimate(above / (n_right * n_wrong))
+def _auroc(own: _Rows, certainty: FloatArray, right: BoolArray) -> list[Estimate]:
+    """AUROC of each annotator over the rows with a certainty."""
+    found = [Estimate(None, "empty_group")] * own.n_annotators
+    for annotators, rows in own.groups(~np.isnan(certainty)):
+        if not rows.size:
+            continue
+        is_right = right[rows]
+        n_right = is_right.sum(axis=1)
+        n_wrong = rows.shape[1] - n_right
+        ranks = np.where(is_right, rankdata(certainty[rows], axis=1), 0.0).sum(axis=1)
+        above = ranks - n_right * (n_right + 1) / 2
+        for annotator, won, pairs in zip(
+            annotators.tolist(), above.tolist(), (n_right * n_wrong).tolist(), strict=True
+        ):
+            found[annotator] = Estimate(won / pairs) if pairs else Estimate(None, "no_variation")
+    return found
 
 
-def _longest_run(sides: FloatArray) -> int:
-    known = sides >= 0
-    if not known.any():
-        return 0
-    breaks = np.flatnonzero((sides[1:] != sides[:-1]) | ~known[1:] | ~known[:-1]) + 1
-    runs = np.split(known, breaks)
-    return max(int(run.sum()) for run in runs)
+def _proportion(correct: np.int64, n: np.int64) -> Proportion:
+    return wilson_proportion(np.arange(n) < correct)
 
 
-def _mean(values: FloatArray) -> Estimate:
-    return Estimate(float(values.mean())) if values.size else Estimate(None, "empty_group")
+def _estimate(value: np.float64, reason: Reason = "empty_group") -> Estimate:
+    return Estimate(None, reason) if np.isnan(value) else Estimate(float(value))
 
 
 def _per_vote(name: str, values: npt.ArrayLike | None, votes: Votes, missing: float) -> FloatArray:

@@ -256,11 +256,13 @@ def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> B
     codes = [np.asarray(of_kind) for of_kind in clusters]
     if any(of_kind.shape != (len(keys),) for of_kind in codes):
         raise ValueError(f"Every clustering must have one code for each of the {len(keys)} items.")
+    hashes = [hashlib.sha256(key.encode()).digest() for key in keys]
+    order = np.array(sorted(range(len(keys)), key=hashes.__getitem__), dtype=np.int64)
     chosen = np.zeros(len(keys), dtype=np.bool_)
     taken: list[set[int]] = [set() for _ in codes]
-    for row in sorted(range(len(keys)), key=lambda i: hashlib.sha256(keys[i].encode()).digest()):
-        own = [int(of_kind[row]) for of_kind in codes]
-        if not any(code in used for code, used in zip(own, taken, strict=True)):
+    in_order = (of_kind[order].tolist() for of_kind in codes)
+    for row, *own in zip(order.tolist(), *in_order, strict=True):
+        if all(code not in used for code, used in zip(own, taken, strict=True)):
             chosen[row] = True
             for code, used in zip(own, taken, strict=True):
                 used.add(code)

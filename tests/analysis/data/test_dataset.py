@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import to_json
+from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
 from annotation.models import AnnotationRevision
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

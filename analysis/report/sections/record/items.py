@@ -1,9 +1,7 @@
 """Every item: its truth, its votes, and the verdict of each side."""
 
 from collections.abc import Iterator
-
-import numpy as np
-import numpy.typing as npt
+from itertools import repeat
 
 from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts
@@ -16,36 +14,46 @@ from analysis.report.text.names import run_names
 
 def _items(study: Study) -> list[Json]:
     """One row per item: the truth, the annotators' votes, the verdict of each run."""
-    data, people, judges = study.data, study.people, study.judges
-    counts = people.majority.counts
-    # Read once, because the property is computed each time.
-    undecided = [side.majority.undecided for side in (people, *judges)]
+    counts = study.people.majority.counts
+    names = CHOICES[: counts.shape[1]]
+    votes = ({name: n for name, n in zip(names, row, strict=True)} for row in counts.tolist())
+    judges = zip(*map(_verdicts, study.judges), strict=True)
     rows = []
-    for index, item in enumerate(data.items):
+    for item, own, people, runs in zip(
+        study.data.items,
+        votes,
+        _verdicts(study.people),
+        judges if study.judges else repeat(()),
+        strict=bool(study.judges),
+    ):
         row: Json = {"item": item.key, "topic": item.topic, "persona": item.persona}
         row["question"] = item.question
         put(row, "truth", item.truth or None, "no_truth")
-        row["votes"] = {
-            name: int(counts[index, code]) for code, name in enumerate(CHOICES[: counts.shape[1]])
-        }
-        row["people"] = _verdict(people, undecided[0], index)
-        row["judges"] = [
-            _verdict(verdicts, ties, index)
-            for verdicts, ties in zip(judges, undecided[1:], strict=True)
-        ]
+        row |= {"votes": own, "people": people, "judges": list(runs)}
         rows.append(row)
     return rows
 
 
-def _verdict(verdicts: Verdicts, undecided: npt.NDArray[np.bool_], index: int) -> Json:
-    answer, certainty = int(verdicts.answer[index]), float(verdicts.certainty[index])
-    correct = int(verdicts.correct[index])
-    missing = "tie" if undecided[index] else "no_votes"
-    out: Json = {}
-    put(out, "choice", CHOICES[answer] if answer >= 0 else None, missing)
-    put(out, "certainty", None if np.isnan(certainty) else certainty, "not_stated")
-    put(out, "correct", None if correct < 0 else bool(correct), "not_scored")
-    return out
+def _verdicts(side: Verdicts) -> Iterator[Json]:
+    """The verdict of a side on each item."""
+    for answer, certainty, correct, undecided in zip(
+        side.answer.tolist(),
+        side.certainty.tolist(),
+        side.correct.tolist(),
+        side.majority.undecided.tolist(),
+        strict=True,
+    ):
+        out: Json = {"choice": CHOICES[answer] if answer >= 0 else None}
+        if answer < 0:
+            out["choice_reason"] = "tie" if undecided else "no_votes"
+        # Only NaN differs from itself.
+        out["certainty"] = certainty if certainty == certainty else None
+        if out["certainty"] is None:
+            out["certainty_reason"] = "not_stated"
+        out["correct"] = None if correct < 0 else correct == 1
+        if correct < 0:
+            out["correct_reason"] = "not_scored"
+        yield out
 
 
 def items(report: Report) -> Table:
