@@ -304,8 +304,8 @@ def measure(n_items: int, folder: Path) -> dict[str, Any]:
 def measure_statistics(n_items: int) -> dict[str, float]:
     """The same for the numbers alone, from arrays in memory."""
     set_up()
-    from analysis.report.files.json_file import to_json
     from analysis.report.build import build_report
+    from analysis.report.files.json_file import to_json
 
     data = simulated(n_items)
     start, cpu = time.perf_counter(), time.process_time()

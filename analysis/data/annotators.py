@@ -112,14 +112,19 @@ def answers_of(
     rows = list(found)
     raters = tuple(sorted({row[1] for row in rows}))
     number = {pseudonym: after + index for index, pseudonym in enumerate(raters)}
-    coded = (
-        (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
-        for item, rater, choice, certainty, first, active, elapsed, at in rows
+    columns = (
+        [position[row[0]] for row in rows],
+        [number[row[1]] for row in rows],
+        [CODE[row[2]] for row in rows],
+        [row[3] for row in rows],
+        [CODE[row[4]] for row in rows],
+        [row[5] or row[6] for row in rows],
+        [row[7] for row in rows],
     )
     kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
-    item, rater, choice, certainty, first, ms, position_shown = sorted_columns(coded, 2, *kinds)
+    item, rater, choice, certainty, first, ms, shown_at = sorted_columns(columns, 2, *kinds)
     groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
-    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, position_shown)
+    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, shown_at)
 
 
 def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

@@ -6,7 +6,7 @@ at any time. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, 
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
@@ -112,10 +112,10 @@ class Judgments:
     probabilities: Floats
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[Any, ...]]) -> "Judgments":
-        """Rows in the order of the fields, the probabilities as a list of three; sorted here."""
+    def from_columns(cls, *columns: Sequence[Any]) -> "Judgments":
+        """Columns in the order of the fields, the probabilities as lists of three; sorted here."""
         kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
-        fields = sorted_columns(rows, 3, *kinds)
+        fields = sorted_columns(columns, 3, *kinds)
         fields[-1] = fields[-1].reshape(-1, len(CHOICES))
         return cls(*fields)
 
@@ -266,14 +266,10 @@ def _is_this_machine(host: str) -> bool:
 
 
 def sorted_columns(
-    rows: Iterable[tuple[Any, ...]], n_keys: int, *kinds: str
+    columns: Iterable[Sequence[Any]], n_keys: int, *kinds: str
 ) -> list[npt.NDArray[Any]]:
-    """Turn rows into one array per column of the given kinds; no rows give empty arrays.
-
-    They are sorted by the first `n_keys` columns.
-    """
-    table = list(zip(*rows, strict=True)) or [()] * len(kinds)
-    arrays = [np.array(column, dtype=kind) for column, kind in zip(table, kinds, strict=True)]
+    """Turn columns into arrays of the given kinds; the rows are sorted by the first `n_keys`."""
+    arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
     order = np.lexsort(arrays[n_keys - 1 :: -1])
     return [array[order] for array in arrays]
 

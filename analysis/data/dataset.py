@@ -6,6 +6,9 @@ they were stored, so the same data give the same report.
 
 from collections.abc import Mapping
 
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce, Length
+
 from analysis.data.annotators import (
     answers_of,
     attention_of,
@@ -38,11 +41,18 @@ def load_dataset(slug: str) -> Dataset:
     # Keys are sorted here, not in SQL, because databases sort text by different rules.
     rows = sorted(
         ItemRow.objects.filter(study=study).values_list(
-            "key", "topic", "persona__key", "question", "first_person", "r1__text", "r2__text", "pk"
+            "key",
+            "topic",
+            "persona__key",
+            "question",
+            "first_person",
+            _length("r1"),
+            _length("r2"),
+            "pk",
         )
     )
     items = tuple(
-        Item(key, topic, persona, question, truth, (len(r1 or ""), len(r2 or "")))
+        Item(key, topic, persona, question, truth, (r1, r2))
         for key, topic, persona, question, truth, r1, r2, _ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
@@ -70,6 +80,11 @@ def load_dataset(slug: str) -> Dataset:
     from analysis.data.juries import with_juries
 
     return with_juries(data, juries_of(study))
+
+
+def _length(response: str) -> Coalesce:
+    """The letters of a response's text, counted by the database: the texts themselves are long."""
+    return Coalesce(Length(KeyTextTransform("text", response)), 0)
 
 
 def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -73,7 +73,8 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
                 rows.append((item, MISSING, number, answer, certainty, "done", 1, [np.nan] * 3))
             elif not verdicts.majority.n_votes[item]:
                 rows.append((item, MISSING, number, MISSING, np.nan, failed[item], 0, [np.nan] * 3))
-    return Judgments.from_rows(rows)
+    columns = ([row[place] for row in rows] for place in range(len(fields(Judgments))))
+    return Judgments.from_columns(*columns)
 
 
 def sum_of_costs(costs: Sequence[Cost]) -> Cost:

@@ -1,7 +1,6 @@
 """The runs of a study, with their judgments as arrays and their costs."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -94,8 +93,16 @@ def _judgments(
     study: Study, position: Mapping[int, int]
 ) -> dict[int, tuple[Judgments, tuple[str, ...]]]:
     """The judgments and the model snapshots that the server reported, by the run's id."""
-    found = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN).values_list(
+    judgments = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN)
+    # Few runs have probabilities, and Django reads each JSON value by itself.
+    stated = judgments.filter(probabilities__isnull=False).values_list("pk", "probabilities")
+    probabilities = {
+        pk: [float(given.get(option, 0)) for option in CHOICES] for pk, given in stated if given
+    }
+    rows: dict[int, list[tuple[Any, ...]]] = {}
+    for row in judgments.values_list(
         "run_id",
+        "pk",
         "item_id",
         "shown_first",
         "sample",
@@ -104,24 +111,34 @@ def _judgments(
         "state",
         "replies",
         "model_snapshot",
-        "probabilities",
-    )
-    rows: dict[int, list[tuple[Any, ...]]] = {}
-    snapshots: dict[int, Counter[str]] = {}
-    for run, item, first, sample, choice, certainty, state, replies, snapshot, stated in found:
-        status = "open" if state in Judgment.OPEN else state
-        shares = [float(stated.get(option, 0)) if stated else np.nan for option in CHOICES]
-        rows.setdefault(run, []).append(
-            (position[item], CODE[first], sample, CODE[choice], certainty, status, replies, shares)
-        )
-        snapshots.setdefault(run, Counter())[snapshot] += 1
+    ):
+        rows.setdefault(row[0], []).append(row)
     return {
         run: (
-            Judgments.from_rows(coded),
-            tuple(sorted(filter(None, snapshots[run]))),
+            _as_arrays(found, position, probabilities),
+            tuple(sorted({row[9] for row in found} - {""})),
         )
-        for run, coded in rows.items()
+        for run, found in rows.items()
     }
+
+
+def _as_arrays(
+    rows: Sequence[tuple[Any, ...]],
+    position: Mapping[int, int],
+    probabilities: Mapping[int, list[float]],
+) -> Judgments:
+    """The judgments of one run; `rows` as queried above."""
+    unknown = [np.nan] * len(CHOICES)
+    return Judgments.from_columns(
+        [position[row[2]] for row in rows],
+        [CODE[row[3]] for row in rows],
+        [row[4] for row in rows],
+        [CODE[row[5]] for row in rows],
+        [row[6] for row in rows],
+        ["open" if row[7] in Judgment.OPEN else row[7] for row in rows],
+        [row[8] for row in rows],
+        [probabilities.get(row[1], unknown) for row in rows],
+    )
 
 
 def _costs(study: Study) -> dict[int, Cost]:

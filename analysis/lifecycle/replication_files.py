@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from analysis.report.files.json_file import to_json
 from analysis.replication.replication import Replication
 from analysis.replication.tables import all_tables
+from analysis.report.files.json_file import to_json
 from analysis.report.files.table_files import write_tables
 from analysis.report.render import render_replication
 

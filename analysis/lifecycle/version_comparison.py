@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.lifecycle.differences import Difference, differences
+from analysis.lifecycle.parameters import report_dir
+from analysis.models import Report
 from analysis.report.tables import Kind, in_general, read
 from analysis.report.text.names import run_names
+from studies.importers.files.lines import BadLine
+from studies.importers.files.table import table_rows
 
 SHOWN = 100
 # Data, records and descriptions are not listed: readers compare numbers.
@@ -28,27 +32,44 @@ class ComparedRow:
 class Comparison:
     """What changed: how the reports were made, their main numbers, and every value.
 
-    `n_items` is the number of items with a change; they are not listed one by one.
+    `n_items` is the number of items with a change, None if the files of a report are gone; they are
+    not listed one by one.
     """
 
     made: list[ComparedRow]
     found: list[ComparedRow]
     changes: list[Difference]
     n_changes: int
-    n_items: int
+    n_items: int | None
 
 
-def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+def compare_reports(first: Report, second: Report) -> Comparison:
+    before, after = first.result or {}, second.result or {}
     listed = list(differences(_listed(before), _listed(after)))
-    old = {row["item"]: row for row in before["items"]}
-    new = {row["item"]: row for row in after["items"]}
     return Comparison(
         made=_rows(dict(_made(before)), dict(_made(after))),
         found=_rows(dict(_found(before)), dict(_found(after))),
         changes=listed[:SHOWN],
         n_changes=len(listed),
-        n_items=sum(old.get(key) != new.get(key) for key in old | new),
+        n_items=_changed_items(first, second),
     )
+
+
+def _changed_items(first: Report, second: Report) -> int | None:
+    """How many rows of the table of items differ; None if a report has no files."""
+    try:
+        old, new = _item_rows(first), _item_rows(second)
+    except OSError:
+        return None
+    return sum(old.get(key) != new.get(key) for key in old | new)
+
+
+def _item_rows(report: Report) -> dict[str, int]:
+    """A hash of each row by the item's key: the rows themselves may be a hundred megabytes."""
+    path = report_dir(report.public_id) / "tables" / "items.csv"
+    with path.open("rb") as file:
+        rows = (found[1] for found in table_rows(file, path.name) if not isinstance(found, BadLine))
+        return {row["Item"]: hash(tuple(row.values())) for row in rows}
 
 
 def _listed(report: Mapping[str, Any]) -> dict[str, Any]:

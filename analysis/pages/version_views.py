@@ -26,10 +26,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
         form.initial = {"before": chosen[0].public_id, "after": chosen[1].public_id}
     context = {"study": study, "form": form, "chosen": chosen}
     if chosen:
-        results = [report.result or {} for report in chosen]
-        context["compared"] = compare_reports(*results)
-        context["headlines"] = [
-            (report, result["headline"]) for report, result in zip(chosen, results, strict=True)
-        ]
+        context["compared"] = compare_reports(*chosen)
+        context["headlines"] = [(report, (report.result or {})["headline"]) for report in chosen]
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analysis/compare.html", context, status=status)

@@ -53,6 +53,20 @@ def test_a_table_too_long_for_a_page_is_not_in_the_document():
     assert "% long.tex has 61 rows: too long for a page." in text
 
 
+def test_a_table_that_no_paper_prints_is_a_csv_file_only(tmp_path):
+    rows = [[f"item {n}", n / 7, {"accuracy": 0.5, "correct": 1, "n": 2}] for n in range(2_001)]
+    columns = (Column("Item"), Column("Mean", "number"), Column("Right", "tally"))
+
+    write_tables([Table("long", "Long", columns, rows)], tmp_path / "tables")
+
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == ["all.tex", "long.csv"]
+    assert "% long.csv has 2001 rows" in (tmp_path / "tables" / "all.tex").read_text()
+    text = (tmp_path / "tables" / "long.csv").read_bytes().decode()
+    assert text.splitlines()[0] == "Item,Mean,Right accuracy,Right correct,Right n"
+    assert text.splitlines()[4] == f"item 3,{3 / 7!r},0.5,1,2"
+    assert text.count("\r\n") == 2_002
+
+
 @pytest.mark.parametrize(
     "text",
     [r"\textbf{x", r"a}b", r"\begin{tabular}{l}", "$x", "50% of", "a_b", r"\unknown", "中"],

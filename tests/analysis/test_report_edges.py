@@ -5,9 +5,9 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
+from analysis.report.files.json_file import to_json
 from analysis.report.files.table_files import to_tex
 from analysis.report.render import render_html
 from studies.models import Study

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
+from analysis.report.files.json_file import to_json
 from tests.analysis import brute_force
 from tests.analysis.builders import random_study
 

@@ -9,7 +9,7 @@ from analysis.exports.tables.table_files import Table as ExportTable
 from analysis.exports.tables.table_files import write_table
 from analysis.report.files.table_files import write_tables
 from analysis.report.tables import Column, Table
-from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text
+from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, csv_cells, spreadsheet_text
 from studies.importers.files.faults import Fault, faults_csv
 from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
 
@@ -28,6 +28,18 @@ def is_safe(text: str, *, rows: int, columns: int) -> None:
     assert {len(row) for row in found} == {columns}
     for row in found:
         assert not [c for c in row if looks_like_a_formula(c) and c not in NUMBERS]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("texts", [["a", "b"], ["a", "b\nc"], ["a", "b\rc"], HOSTILE])
+def test_columns_are_written_as_the_same_rows(line_end, texts):
+    by_row, by_column = io.StringIO(), io.StringIO()
+    rows = [[n, cell, None, 0.1, True] for n, cell in enumerate(texts)]
+
+    CsvWriter(by_row, line_end=line_end).rows(rows)
+    CsvWriter(by_column, line_end=line_end).columns(map(csv_cells, zip(*rows, strict=True)))
+
+    assert by_column.getvalue() == by_row.getvalue()
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

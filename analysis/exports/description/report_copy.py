@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from analysis.exports.tables.table_files import write_text
-from analysis.report.files.json_file import to_json
 from analysis.models import Report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
+from analysis.report.files.json_file import to_json
 from analysis.report.files.shared_copy import without_people
 from analysis.report.files.table_files import write_tables
 from analysis.report.render import render_html

@@ -17,9 +17,7 @@ ROWS_PER_FILE = 2_000
 KEYS = "keys.json"
 
 
-def item_rows(
-    report: Mapping[str, Any], table: Table, limit: int | None = None
-) -> list[list[Any]]:
+def item_rows(report: Mapping[str, Any], table: Table, limit: int | None = None) -> list[list[Any]]:
     """The rows of the table of items: cells, who was right, and the number of each group.
 
     A text is itself, and a number as in report.json; None is a missing one of either.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,7 +117,7 @@ def annotator_quality(
     majority, equal_share = _others(votes)
     # A stable sort keeps rows of one position in the order they came.
     rows = np.lexsort((np.arange(votes.n), order, votes.annotator))
-    own = _Rows(votes.annotator[rows], votes.n_annotators)
+    own = _ByAnnotator(votes.annotator[rows], votes.n_annotators)
     right, known = right[rows], known[rows]
     choice, certainty, others = votes.choice[rows], votes.certainty[rows], majority[rows]
     has_others = others >= 0
@@ -151,7 +152,7 @@ def annotator_quality(
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _ByAnnotator:
     """Rows that are sorted by annotator."""
 
     annotator: IntArray
@@ -175,7 +176,7 @@ class _Rows:
 
     def each(
         self,
-        statistic: Callable[..., FloatArray],
+        statistic: Callable[..., Any],
         values: FloatArray,
         *,
         at_least: int = 1,
@@ -223,7 +224,7 @@ def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
     return np.where(single, rest.argmax(axis=1), -1), share
 
 
-def _auroc(own: _Rows, certainty: FloatArray, right: BoolArray) -> list[Estimate]:
+def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[Estimate]:
     """AUROC of each annotator over the rows with a certainty."""
     found = [Estimate(None, "empty_group")] * own.n_annotators
     for annotators, rows in own.groups(~np.isnan(certainty)):

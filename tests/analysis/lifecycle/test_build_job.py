@@ -163,7 +163,8 @@ def test_a_requested_report_is_built_by_the_task(var_dir, queued):
     report.refresh_from_db()
     assert (report.state, report.progress) == (Report.State.DONE, 100)
     written = json.loads((report_dir(report.public_id) / "report.json").read_text())
-    assert report.result == written
+    assert len(written["items"]) == written["inputs"]["items"]
+    assert report.result == written | {"items": []}  # rows of items are in the files only
     assert report.inputs_hash == written["inputs"]["hash"]
     assert "sha256-" in report.content_security_policy
 

@@ -1,10 +1,13 @@
 """The pages of the analysis plan and of versions side by side."""
 
+import shutil
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
+from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.version_comparison import compare_reports
 from analysis.models import AnalysisPlan
@@ -151,10 +154,22 @@ def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_ver
 def test_a_report_beside_itself_shows_no_change(two_versions):
     _, (first, _) = two_versions
 
-    compared = compare_reports(first.result, first.result)
+    compared = compare_reports(first, first)
 
     assert (compared.n_changes, compared.n_items) == (0, 0)
     assert not any(row.is_changed for row in compared.made + compared.found)
+
+
+def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_versions):
+    study, (first, second) = two_versions
+    signed_in(client, study, "viewer")
+
+    assert compare_reports(first, second).n_items == 1
+
+    shutil.rmtree(report_dir(first.public_id))
+    assert compare_reports(first, second).n_items is None
+    shown = client.get(page(study, "compare")).content.decode()
+    assert "The items were not compared one by one" in shown
 
 
 def test_one_report_has_nothing_beside_it(client):

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.build_job import to_json
+from analysis.report.files.json_file import to_json
 from analysis.report.build import build_report
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment

@@ -16,7 +16,7 @@ def _items(study: Study) -> list[Json]:
     """One row per item: the truth, the annotators' votes, the verdict of each run."""
     counts = study.people.majority.counts
     names = CHOICES[: counts.shape[1]]
-    votes = ({name: n for name, n in zip(names, row, strict=True)} for row in counts.tolist())
+    votes = (dict(zip(names, row, strict=True)) for row in counts.tolist())
     judges = zip(*map(_verdicts, study.judges), strict=True)
     rows = []
     for item, own, people, runs in zip(
