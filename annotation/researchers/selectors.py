@@ -1,16 +1,31 @@
 """Researchers' data on a study's annotators: coverage, quota groups, progress and pace."""
 
-from collections import defaultdict
+import datetime as dt
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
 
 from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
 from studies.models import Item, Study
 from studies.statements.kept_figures import kept
+
+HOUR = dt.timedelta(hours=1)
+_LAST_STARTED = 20
+
+
+def seconds_of_an_item(study: Study) -> float | None:
+    """The median active time of an answer, of those who started last; None without answers."""
+    latest = Annotator.objects.filter(study=study, started_at__isnull=False).order_by("-pk")
+    answers = Annotation.objects.filter(
+        assignment__annotator__in=list(latest.values_list("pk", flat=True)[:_LAST_STARTED])
+    )
+    times = [ms for ms in answers.values_list("active_ms", flat=True) if ms is not None]
+    return median(times) / 1000 if times else None
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,19 @@ class Coverage:
     needed: int
     surplus: int
     imported: int
+    last_hour: int
+
+    @property
+    def end(self) -> dt.datetime | None:
+        """When every seat has its answer if answers arrive as in the last hour."""
+        left = self.needed - self.answers
+        if not self.last_hour or left <= 0:
+            return None
+        return timezone.now() + HOUR * (left / self.last_hour)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.answers >= self.needed > 0
 
 
 def coverage(study: Study) -> Coverage:
@@ -44,21 +72,33 @@ def coverage(study: Study) -> Coverage:
 
 def _count_coverage(study: Study) -> Coverage:
     items = Item.objects.filter(study=study, seats_needed__gt=0)
-    counts = dict(items.values_list("answered").annotate(items=Count("pk")))
-    by_need = items.values_list("seats_needed").annotate(items=Count("pk"))
-    standings = dict(
-        Annotation.objects.filter(assignment__annotator__study=study)
+    counts: Counter[int] = Counter()
+    needed = 0
+    for answered, seats, number in (
+        items.order_by().values_list("answered", "seats_needed").annotate(items=Count("pk"))
+    ):
+        counts[answered] += number
+        needed += seats * number
+    latest = Q(answered_at__gte=timezone.now() - HOUR)
+    standings = {
+        standing: (answers, recent)
+        for standing, answers, recent in Annotation.objects.filter(
+            assignment__annotator__study=study
+        )
+        .order_by()
         .values_list("standing")
-        .annotate(answers=Count("pk"))
-    )
+        .annotate(answers=Count("pk"), recent=Count("pk", filter=latest))
+    }
+    none = (0, 0)
     top = max([study.annotations_per_item, *counts])
     return Coverage(
         rows=tuple(CoverageRow(n, counts.get(n, 0)) for n in range(top + 1)),
         items=sum(counts.values()),
         answers=sum(n * items for n, items in counts.items()),
-        needed=sum(n * items for n, items in by_need),
-        surplus=standings.get(Annotation.Standing.SURPLUS, 0),
-        imported=standings.get(Annotation.Standing.IMPORTED, 0),
+        needed=needed,
+        surplus=standings.get(Annotation.Standing.SURPLUS, none)[0],
+        imported=standings.get(Annotation.Standing.IMPORTED, none)[0],
+        last_hour=standings.get(Annotation.Standing.COUNTED, none)[1],
     )
 
 

@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from django.db.models import Sum
+from django.db.models import Count, Max, Sum
 from django.urls import reverse
 
 from annotation.content.attention_check_rules import unfair_checks
@@ -13,18 +13,25 @@ from annotation.models import (
     BonusPayment,
     ProlificReservation,
     ProlificSubmission,
+    QuotaGroup,
     Recruitment,
 )
 from annotation.prolific.api import types
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.quality.flags import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
-from annotation.researchers.pace import pace
-from annotation.researchers.selectors import Coverage, coverage, funnel, quota_grid
+from annotation.researchers.selectors import (
+    Coverage,
+    coverage,
+    funnel,
+    quota_grid,
+    seconds_of_an_item,
+)
 from studies.models import Item, Study
 from studies.money import format_money
 from studies.pages.listing import study_figures
 from studies.pages.workbench.registry import (
+    ListCell,
     Mark,
     MonitorCard,
     Need,
@@ -35,6 +42,7 @@ from studies.pages.workbench.registry import (
     marks,
     needs,
     once,
+    register_column,
     register_pages,
     section_pages,
     setup_tasks,
@@ -91,14 +99,11 @@ def annotator_pages(study: Study) -> list[SectionPage]:
 
 
 def annotator_cards(study: Study) -> list[MonitorCard]:
-    covered, speed, grid = _coverage(study), pace(study), quota_grid(study)
-    arrived = funnel(study)
+    covered, grid, arrived = _coverage(study), quota_grid(study), funnel(study)
     answers = {
         "coverage": covered,
-        "pace": speed,
-        "end": speed.end(covered),
         "working": arrived.now,
-        "is_complete": covered.answers >= covered.needed > 0,
+        "seconds": seconds_of_an_item(study),
     }
     quota = {
         "grid": grid,
@@ -256,7 +261,74 @@ def _places_task(study: Study) -> SetupTask:
     return SetupTask("annotators", title, TaskState.DONE, f"{words}, {groups}", address)
 
 
+def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """How many places of the quota groups are done, and submissions that wait for approval."""
+    places = (
+        QuotaGroup.objects.filter(study__in=studies)
+        .order_by()
+        .values_list("study")
+        .annotate(done=Sum("completed"), places=Sum("target"))
+    )
+    waiting = dict(
+        ProlificSubmission.objects.filter(
+            prolific_study__study__in=studies,
+            status=types.AWAITING_REVIEW,
+            approval_asked_at=None,
+        )
+        .order_by()
+        .values_list("prolific_study__study")
+        .annotate(n=Count("pk"))
+    )
+    texts = {pk: f"{done:,} / {target:,}" for pk, done, target in places}
+    return {
+        pk: ListCell(texts.get(pk, ""), f"{waiting[pk]:,} to approve" if pk in waiting else "")
+        for pk in {*texts, *waiting}
+    }
+
+
+def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """The pay of those who were approved, or who completed where no platform approves."""
+    completed = dict(
+        Annotator.objects.filter(study__in=studies, state=Annotator.State.COMPLETED)
+        .exclude(is_imported=True)
+        .order_by()
+        .values_list("study")
+        .annotate(n=Count("pk"))
+    )
+    approved = dict(
+        ProlificSubmission.objects.filter(prolific_study__study__in=studies, status=types.APPROVED)
+        .order_by()
+        .values_list("prolific_study__study")
+        .annotate(sum=Sum("prolific_study__reward"))
+    )
+    sums = {
+        study.pk: approved.get(study.pk, 0)
+        if study.entry == Study.Entry.PROLIFIC
+        else completed.get(study.pk, 0) * study.reward
+        for study in studies
+    }
+    return {
+        study.pk: ListCell(format_money(sums[study.pk], study.currency))
+        for study in studies
+        if sums[study.pk]
+    }
+
+
+def arrivals(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """When somebody last came or ended."""
+    rows = (
+        Annotator.objects.filter(study__in=studies)
+        .order_by()
+        .values_list("study")
+        .annotate(came=Max("created_at"), ended=Max("ended_at"))
+    )
+    return {pk: ListCell(when=max(filter(None, (came, ended)))) for pk, came, ended in rows}
+
+
 def register() -> None:
+    register_column("quota", quota_cells)
+    register_column("cost", cost_cells)
+    register_column("updated", arrivals)
     setup_tasks.register(annotator_tasks)
     launch_checks.register(opening_checks)
     marks.register(annotators_mark)

@@ -1,17 +1,20 @@
 """What judges add to the pages of a study."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 
+from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import JudgeRun
+from judging.models import NANO, JudgeRun
 from judging.selectors import RunProgress, RunRow, run_rows
 from studies.models import Study
 from studies.pages.workbench.registry import (
+    ListCell,
     Mark,
     MonitorCard,
     Need,
@@ -21,9 +24,11 @@ from studies.pages.workbench.registry import (
     marks,
     needs,
     once,
+    register_column,
     register_pages,
     setup_tasks,
 )
+from studies.templatetags.humanize_numbers import dollars
 
 _MOST_JUDGES = 6
 _STOPPED = (JudgeRun.State.STOPPED_BUDGET, JudgeRun.State.STOPPED_OUTAGE)
@@ -132,7 +137,48 @@ def judge_tasks(study: Study) -> list[SetupTask]:
     return [SetupTask("judges", "Judges", state, words, address)]
 
 
+def run_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """How many runs are done, and how many stopped before their end."""
+    rows = (
+        JudgeRun.objects.filter(study__in=studies)
+        .order_by()
+        .values_list("study")
+        .annotate(
+            runs=Count("pk"),
+            done=Count("pk", filter=Q(state=JudgeRun.State.DONE)),
+            stopped=Count("pk", filter=Q(state__in=_STOPPED)),
+        )
+    )
+    return {
+        pk: ListCell(f"{done:,} / {runs:,}", f"{stopped:,} stopped" if stopped else "")
+        for pk, runs, done, stopped in rows
+    }
+
+
+def spent_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
+    rows = (
+        JudgeRun.objects.filter(study__in=studies, spent_nano__gt=0)
+        .order_by()
+        .values_list("study")
+        .annotate(nano=Sum("spent_nano"))
+    )
+    return {pk: ListCell(dollars(Decimal(nano) / NANO)) for pk, nano in rows}
+
+
+def latest_runs(studies: Sequence[Study]) -> dict[int, ListCell]:
+    rows = (
+        JudgeRun.objects.filter(study__in=studies)
+        .order_by()
+        .values_list("study")
+        .annotate(made=Max("created_at"), touched=Max("touched_at"))
+    )
+    return {pk: ListCell(when=max(filter(None, (made, touched)))) for pk, made, touched in rows}
+
+
 def register() -> None:
+    register_column("judges", run_cells)
+    register_column("cost", spent_cells)
+    register_column("updated", latest_runs)
     setup_tasks.register(judge_tasks)
     marks.register(judges_mark)
     cards.register(judge_cards)

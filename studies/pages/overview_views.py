@@ -16,6 +16,7 @@ from studies.models import Membership, Study
 from studies.pages.forms import StateForm
 from studies.pages.listing import role_of, study_figures
 from studies.pages.workbench.monitor import monitor
+from studies.pages.workbench.registry import once
 from studies.pages.workbench.setup import setup
 from studies.selectors import get_study
 from studies.services.launch_checks import (
@@ -32,9 +33,11 @@ from studies.services.studies import set_state
 def detail(request: HttpRequest, slug: str) -> HttpResponse:
     """A draft shows what to set up; a study that was opened shows its monitor."""
     study = get_study(request.user, slug)
+    figures = study_figures(study)
+    once(study, "items", lambda: figures.items)  # the navigation need not count them again
     context: dict[str, Any] = {
         "study": study,
-        "figures": study_figures(study),
+        "figures": figures,
         "may_edit": _may_edit(request, study),
         "entry_url": settings.PUBLIC_BASE_URL + _entry(study),
         "log": study.log.select_related("user")[:10],

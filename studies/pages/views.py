@@ -2,17 +2,20 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from studies.models import Item, Membership, Study
 from studies.pages.csv_response import csv_response
-from studies.pages.listing import ARCHIVED, find_items, list_studies
+from studies.pages.listing import ARCHIVED, SORTS, find_items, list_studies
 from studies.pages.long_lists import LongList
+from studies.pages.workbench.study_list import study_rows
 from studies.selectors import get_study
 
 _PER_PAGE = 50
+_STUDIES_PER_PAGE = 100
 _EDITORS = (Membership.Role.OWNER, Membership.Role.EDITOR)
 
 
@@ -26,8 +29,10 @@ def list_page(request: HttpRequest) -> HttpResponse:
     )
     if request.GET.get("format") == "csv":
         return _list_csv(found)
+    page = Paginator(found, _STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     context = {
-        "studies": found,
+        "page": page,
+        "rows": study_rows(page.object_list),
         "chosen": chosen,
         "states": [*Study.State.choices, (ARCHIVED, "archived")],
         "is_filtered": bool(chosen["search"] or chosen["state"]),
@@ -58,16 +63,23 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _columns(sort: str) -> list[dict[str, str]]:
-    """Headers of the list: label, current sort order, and the effect of a click."""
-    headers = [
-        ("title", "Title"),
-        ("state", "State"),
-        ("items", "Items"),
-        ("answers", "Answers"),
-        ("created", "Created"),
-    ]
+    """Headers of the list: label and, if it sorts, the current order and the effect of a click."""
+    headers = {
+        "title": "Name",
+        "state": "State",
+        "items": "Items",
+        "answers": "Answers",
+        "quota": "Quota",
+        "judges": "Judges",
+        "cost": "Cost",
+        "updated": "Updated",
+        "created": "Created",
+    }
     columns = []
-    for name, label in headers:
+    for name, label in headers.items():
+        if name not in SORTS:
+            columns.append({"label": label})
+            continue
         down = sort == f"-{name}"
         now = "descending" if down else "ascending" if sort == name else "none"
         then = name if down or sort != name else f"-{name}"

@@ -1,14 +1,30 @@
+from datetime import datetime
 from decimal import Decimal
 
 from django import template
+from django.utils import timezone
 
 register = template.Library()
+_HOUR, _DAY = 60, 24 * 60  # in minutes
 
 
 @register.filter
 def grouped(number: int) -> str:
     """Format 1234567 as “1,234,567”."""
     return f"{number:,}"
+
+
+@register.filter
+def ago(moment: datetime) -> str:
+    """A moment as “2 min ago” or “3 h ago”; after a day as its date."""
+    minutes = int((timezone.now() - moment).total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < _HOUR:
+        return f"{minutes} min ago"
+    if minutes < _DAY:
+        return f"{minutes // _HOUR} h ago"
+    return f"{moment.day} {moment:%b %Y}"
 
 
 @register.filter

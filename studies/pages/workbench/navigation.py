@@ -9,6 +9,7 @@ from studies.pages.workbench.registry import (
     Mark,
     SectionPage,
     marks,
+    once,
     register_pages,
     section_of,
     section_pages,
@@ -106,14 +107,17 @@ def settings_pages(study: Study) -> list[SectionPage]:
 
 
 def items_mark(study: Study) -> list[Mark]:
-    items = kept(
+    return [Mark("items", once(study, "items", lambda: _items(study)))]
+
+
+def _items(study: Study) -> int:
+    return kept(
         "navigation-items",
         study.pk,
         study.version,
         count=lambda: Item.objects.filter(study=study).count(),
         rows=int,
     )
-    return [Mark("items", items)]
 
 
 def register() -> None:

@@ -4,8 +4,9 @@ A source is a function of the study that returns what the app has to say now. So
 called for every page of a study, so each makes at most two queries.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from django.db.models import TextChoices
@@ -107,6 +108,42 @@ setup_tasks: Registry[SetupTask] = Registry()
 needs: Registry[Need] = Registry()
 cards: Registry[MonitorCard] = Registry()
 section_pages: Registry[SectionPage] = Registry()
+
+
+@dataclass(frozen=True)
+class ListCell:
+    """What the list of studies shows in one column; an alert says what waits there, in few words.
+
+    `when` is for the column “updated”, which shows the latest moment that any app names.
+    """
+
+    text: str = ""
+    alert: str = ""
+    when: datetime | None = None
+
+
+# The columns that apps fill, by name. A source gets all studies of the page and returns cells by
+# the study's id, in a fixed number of queries.
+COLUMNS = {"quota": "Quota", "judges": "Judges", "cost": "Cost", "updated": "Updated"}
+_column_sources: dict[str, list[Callable[[Sequence[Study]], Mapping[int, ListCell]]]] = {
+    name: [] for name in COLUMNS
+}
+
+
+def register_column(name: str, source: Callable[[Sequence[Study]], Mapping[int, ListCell]]) -> None:
+    """Add a source to a column of the list; a second call changes nothing."""
+    if source not in _column_sources[name]:
+        _column_sources[name].append(source)
+
+
+def column_cells(name: str, studies: Sequence[Study]) -> dict[int, list[ListCell]]:
+    """The cells of a column, by the study's id; several apps may add to one cell."""
+    found: dict[int, list[ListCell]] = {study.pk: [] for study in studies}
+    for source in _column_sources[name]:
+        for pk, cell in source(studies).items():
+            found[pk].append(cell)
+    return found
+
 
 Found = TypeVar("Found")
 
