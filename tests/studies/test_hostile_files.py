@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
+from tests.sampling import examples
 from tests.studies.files import faults, jsonl, raw_item, read
 
 FULL = raw_item(
@@ -54,7 +55,11 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(
+    max_examples=examples(100, every=400),
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
+)
 @given(st.sampled_from(list(places(FULL))[1:]), json_values)
 def test_any_value_in_any_place_is_taken_or_refused(path, value):
     item = copy.deepcopy(FULL)

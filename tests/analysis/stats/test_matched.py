@@ -98,7 +98,7 @@ def test_the_interval_of_the_panel_covers_the_accuracy_at_peoples_coverage(side)
         people = Votes.from_long(item, annotator, people.choice, people.certainty)
         return like_for_like(people, runs, truth, rng=rng)
 
-    truth = getattr(panel_of(np.random.default_rng(0), 200_000), side).matched.value
+    truth = getattr(panel_of(np.random.default_rng(0), 60_000), side).matched.value
     covered = 0
     for seed in range(400):
         interval = getattr(panel_of(np.random.default_rng(seed + 1), 300), side).matched.interval

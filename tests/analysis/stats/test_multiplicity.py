@@ -24,7 +24,7 @@ def test_adjusted_values_and_rejections_are_the_reference_ones(adjust, key):
 
 @pytest.mark.slow  # imports statsmodels
 @given(p_values)
-@settings(max_examples=examples(15, every=50))
+@settings(max_examples=examples(5, every=50))
 def test_both_agree_with_statsmodels(values):
     assert holm(values) == pytest.approx(multipletests(values, method="holm")[1], abs=1e-12)
     assert benjamini_yekutieli(values) == pytest.approx(
