@@ -67,6 +67,14 @@ def fits_and_reads_well(page: Page) -> None:
     page.set_viewport_size(before)
 
 
+def is_well_in_both_themes(page: Page) -> None:
+    """The same on a phone in light colours and on a desktop in dark ones."""
+    for viewport, scheme in ((PHONE, "light"), (DESKTOP, "dark")):
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=scheme)
+        fits_and_reads_well(page)
+
+
 def launch(playwright: Playwright) -> Browser:
     """Chromium as `tests.servers` finds it; without one the tests fail and say what to do."""
     return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)

@@ -10,7 +10,7 @@ from analysis.exports.delivery.requests import request_export
 from analysis.models import Export
 from studies.models import Membership
 from tests.analysis.builders import random_study
-from tests.browser.conftest import THEMES, fits_and_reads_well
+from tests.browser.conftest import is_well_in_both_themes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -25,8 +25,7 @@ def study(settings, tmp_path, monkeypatch):
     return study
 
 
-@THEMES
-def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewport, scheme):
+def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in):
     user = User.objects.get()
     made = [
         request_export(study_id=study.pk, user=user, what=what, identified=identified)
@@ -42,21 +41,21 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewpor
         tasks.write_export(export.pk)
     Export.objects.filter(pk=made[2].pk).update(state="failed", message="The disk is full.")
     Export.objects.filter(pk=made[3].pk).update(state="running", progress=45)
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in()
 
     page.goto(reverse("exports:list", args=[study.slug]))
     for state in ("✔ done", "▲ failed", "45 %", "waiting"):
         assert page.get_by_text(state).first.is_visible()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
     page.goto(reverse("exports:delete", args=[study.slug, made[0].public_id]))
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
     page.goto(reverse("exports:list", args=[study.slug]))
     page.get_by_label("Include platform ids").check()
     page.get_by_role("button", name="Create export").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
 def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed_in):

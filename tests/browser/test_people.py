@@ -7,14 +7,13 @@ from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes
 from tests.factories import answer_all, make_item, walk_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@THEMES
-def test_flags_are_found_read_and_acted_on(signed_in, viewport, scheme):
+def test_flags_are_found_read_and_acted_on(signed_in):
     study = make_everyday_study(items=12)
     for n in (1, 2):
         make_item(study=study, split="attention_check", key=f"check-{n}", check_answer="r2")
@@ -25,20 +24,20 @@ def test_flags_are_found_read_and_acted_on(signed_in, viewport, scheme):
     answer_all(walk_in(study), choice="r2", certainty=40)
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in()
 
     page.goto(f"/studies/{study.slug}/people/?flag=speed")
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.get_by_role("link", name=hasty.pseudonym).click()
     page.get_by_role("heading", name="Flags").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.get_by_role("button", name="Exclude from analysis").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.get_by_label("Reason for the exclusion").fill("Faster than anybody reads.")
     page.get_by_role("button", name="Exclude from analysis").click()
     page.get_by_text("Reason: Faster than anybody reads.").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
 def test_editors_invite_people(signed_in):

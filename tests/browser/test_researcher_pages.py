@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well, until
+from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes, until
 from tests.factories import make_item, make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -27,9 +27,8 @@ def study():
     return study
 
 
-@THEMES
-def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+def test_every_page_fits_and_passes_axe(signed_in):
+    page = signed_in()
     key = Item.objects.get().key
 
     for name, arguments in [
@@ -44,22 +43,19 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
         ("item", ["one", key]),
     ]:
         page.goto(reverse(f"studies:{name}", args=arguments), wait_until="networkidle")
-        fits_and_reads_well(page)
+        is_well_in_both_themes(page)
     page.goto(f"{reverse('studies:import', args=['one'])}?set=opinionqa")
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
-@THEMES
-def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
-    signed_in, study, viewport, scheme
-):
+def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_in, study):
     item = Item.objects.get()
     rater = make_rater(study=study, pseudonym="P-1")
     answer(rater, item, "r2")
     answer(make_rater(study=study), item, "r1")
     judge_item(make_run(study=study, features="all"), item, "r2", 70)
     make_item(study=study, split="attention_check", check_answer="r1")
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in()
 
     for path, words in [
         ("reports/annotators/", "none flagged"),
@@ -69,7 +65,7 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
     ]:
         page.goto(f"/studies/one/{path}", wait_until="networkidle")
         page.get_by_text(words).wait_for()
-        fits_and_reads_well(page)
+        is_well_in_both_themes(page)
 
 
 def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study):

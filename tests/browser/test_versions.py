@@ -9,7 +9,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.share_links import share_report
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -28,11 +28,10 @@ def study(settings, tmp_path, monkeypatch):
     return study
 
 
-@THEMES
-def test_the_pages_fit_and_pass_axe(study, signed_in, open_page, viewport, scheme):
+def test_the_pages_fit_and_pass_axe(study, signed_in, open_page):
     report = study.reports.first()
     link, key = share_report(report_id=report.pk, user=User.objects.get(), note="the journal")
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in()
     of_report = [study.slug, report.public_id]
 
     for name, arguments in [
@@ -43,10 +42,10 @@ def test_the_pages_fit_and_pass_axe(study, signed_in, open_page, viewport, schem
         ("share", of_report),
     ]:
         page.goto(reverse(f"analysis:{name}", args=arguments), wait_until="networkidle")
-        fits_and_reads_well(page)
-    outside = open_page(viewport=viewport, color_scheme=scheme)
+        is_well_in_both_themes(page)
+    outside = open_page()
     outside.goto(f"{reverse('shared:report', args=[link.public_id])}?key={key}")
-    fits_and_reads_well(outside)
+    is_well_in_both_themes(outside)
 
 
 def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
