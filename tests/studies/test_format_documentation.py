@@ -17,7 +17,7 @@ TEXT = (DOCS / "formats.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_an_item_is_sound_and_complete():
-    (example,) = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
+    example, _mapping = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
     item = json.loads(example)
 
     assert faults(jsonl(item)) == []
