@@ -16,7 +16,7 @@ from annotation.models import ComprehensionAnswer, ComprehensionQuestion
 from studies.models import Study, Task
 from studies.services.studies import lock_study, record
 
-_MOST = 10
+MOST = 10
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def read_questions(text: str) -> list[QuestionText]:
     questions = rows.get("question", [])
     if not isinstance(questions, list) or not all(isinstance(row, dict) for row in questions):
         raise ComprehensionError("Start every question with [[question]], in double brackets.")
-    if len(questions) > _MOST:
-        raise ComprehensionError(f"{len(questions)} questions are too many. Use at most {_MOST}.")
+    if len(questions) > MOST:
+        raise ComprehensionError(f"{len(questions)} questions are too many. Use at most {MOST}.")
     return [_question(number, row) for number, row in enumerate(questions, start=1)]
 
 
@@ -120,12 +120,12 @@ def _question(number: int, row: dict[str, Any]) -> QuestionText:
     options = row.get("options")
     if (
         not isinstance(options, list)
-        or not 2 <= len(options) <= _MOST
+        or not 2 <= len(options) <= MOST
         or not all(isinstance(option, str) and option.strip() for option in options)
         or len(set(options)) < len(options)
     ):
         raise ComprehensionError(
-            f"Question {number} needs options: a list of 2 to {_MOST} different texts."
+            f"Question {number} needs options: a list of 2 to {MOST} different texts."
         )
     if row["right"] not in options:
         raise ComprehensionError(f"Question {number}: right is not one of its options.")

@@ -4,8 +4,13 @@ from annotation.participants import preview_views
 from annotation.prolific.pages import ledger_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import annotator_views, capacity_views, setup_views, views
-from annotation.researchers.setup import question_views, quota_views
+from annotation.researchers import annotator_views, capacity_views, views
+from annotation.researchers.setup import (
+    check_views,
+    invitation_views,
+    question_views,
+    quota_views,
+)
 
 app_name = "people"
 urlpatterns = [
@@ -29,11 +34,12 @@ urlpatterns = [
     path("", views.people, name="list"),
     path("release/", views.release, name="release"),
     path("annotator/", annotator_views.person, name="person"),
-    path("checks/", setup_views.checks, name="checks"),
+    path("checks/", check_views.checks, name="checks"),
+    path("checks/items/", check_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
     path("preview/", preview_views.frames, name="preview"),
     path("preview/<slug:step>/", preview_views.frames, name="preview-step"),
-    path("invitations/", setup_views.invitations, name="invitations"),
+    path("invitations/", invitation_views.invitations, name="invitations"),
     path("places/", capacity_views.places, name="places"),
     path("places/quota/", quota_views.quota, name="quota"),
     path("places/questions/", question_views.questions, name="questions"),

@@ -97,6 +97,42 @@ def edit_persona(
 
 
 @transaction.atomic
+def use_item_as(
+    *,
+    study_id: int,
+    key: str,
+    split: str,
+    correct: str = "",
+    instruction: str = "",
+    user: User | None = None,
+) -> Item:
+    """Make an item a practice item, an attention check, or an ordinary item again.
+
+    A check needs the `correct` response and the `instruction` that says so, which is added to the
+    question if it is not there; an ordinary item loses it. Raises as `edit_item` does.
+    """
+    study = _unused(study_id)
+    item = _item(study, key)
+    before, raw = item.split, raw_item(item)
+    if split == Item.Split.PRACTICE and not item.first_person:
+        raise StudyError(
+            f"“{key}” has no own answer of the persona, which a practice item shows as feedback. "
+            "Choose another item."
+        )
+    is_check = split == Item.Split.ATTENTION_CHECK
+    question = item.question.removesuffix(item.check_instruction).rstrip()
+    if is_check and instruction not in question:
+        question = f"{question} {instruction}".strip()
+    raw |= {"split": split, "question": question or None}
+    raw["check"] = {"correct": correct, "instruction": instruction} if is_check else None
+    _store(item, _validated(item, raw))
+    if split != Item.Split.MAIN:
+        Item.everything.filter(pk=item.pk).update(seats_needed=0)
+    _note(study, "item used otherwise", user=user, item=key, before=before, after=split)
+    return item
+
+
+@transaction.atomic
 def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
     """Delete an item, and its persona if no other item has it."""
     study = _unused(study_id)
@@ -148,6 +184,10 @@ def _checked(item: Item, values: Mapping[str, str]) -> ItemRecord:
             raw[name] |= {"label": value or None, "tie": value == Item.FirstPerson.TIE}
         else:
             raw[name] = value or None
+    return _validated(item, raw)
+
+
+def _validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
     faults = Faults()
     checked = Validator(file="", task=item.task, faults=faults).item(1, raw)
     if checked is None:

@@ -101,7 +101,8 @@ def test_researchers_set_up_checks(signed_in, study):
     page.goto(f"/studies/{study.slug}/people/checks/")
     fits_and_reads_well(page)
 
+    page.click("summary >> text=Import questions as a file")
     page.fill("#questions", "[[question")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Replace the questions").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
     fits_and_reads_well(page)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from annotation.models import DemographicQuestion, QuotaGroup
+from annotation.models import ComprehensionQuestion, DemographicQuestion, QuotaGroup
 from studies.models import Membership
 from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
 from tests.factories import make_items, make_study, sign_in
@@ -83,3 +83,37 @@ def test_enter_in_the_grid_adds_up_and_saves_nothing(signed_in, draft):
 
     expect(page.locator("[data-all]")).to_have_text("4")
     assert not QuotaGroup.objects.exists()
+
+
+@SCRIPTS
+def test_a_comprehension_check_is_written_by_clicks_alone(signed_in, draft, javascript):
+    page = signed_in(javascript=javascript)
+    page.goto("/studies/s/people/checks/")
+    page.click("text=Add a question")
+    page.fill("#quiz-0-text", "Whose view?")
+    page.get_by_role("textbox", name="Option 1").fill("Mine")
+    page.get_by_role("textbox", name="Option 2").fill("Theirs")
+    page.get_by_label("Option 2 is right").check()
+    page.fill("#quiz-0-pointer", "Answer as the person would.")
+    page.click("#quiz .actions >> text=Save questions")
+    page.wait_for_load_state()
+
+    question = ComprehensionQuestion.objects.get()
+    assert (question.options, question.right) == (["Mine", "Theirs"], 1)
+
+
+@THEMES
+def test_the_editor_of_checks_keeps_the_rules(signed_in, draft, viewport, scheme):
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page.goto("/studies/s/people/checks/")
+    page.click("text=Use standard questions")
+    page.click("text=Add a question")
+    page.fill("#item", draft.all_items.first().key)
+    page.get_by_label("Practice item", exact=True).check()
+    page.click("text=Use this item")
+    page.get_by_text("is now a practice item").wait_for()
+    fits_and_reads_well(page)
+    page.click("text=Add a question")
+    page.click("#quiz .actions >> text=Save questions")
+    expect(page.locator(".error-summary")).to_be_focused()
+    fits_and_reads_well(page)
