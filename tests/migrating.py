@@ -11,8 +11,11 @@ from django.db.migrations.executor import MigrationExecutor
 @contextmanager
 def tables_of(*migrations: tuple[str, str]) -> Iterator[Apps]:
     """The models after `migrations`, with their tables; at its end the tables are the newest."""
+    executor = MigrationExecutor(connection)
     try:
-        yield MigrationExecutor(connection).migrate([*migrations]).apps
+        executor.migrate([*migrations])
+        # What `migrate` returns on a way back depends on the order in which apps went back.
+        yield executor.loader.project_state([*migrations]).apps
     finally:
         executor = MigrationExecutor(connection)
         executor.migrate(executor.loader.graph.leaf_nodes())

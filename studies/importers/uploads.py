@@ -149,7 +149,10 @@ def keep_paths_for_import(
 
     def link_paths(folder: Path) -> list[Path]:
         for path in paths:
-            os.link(path, folder / path.name)
+            try:
+                os.link(path, folder / path.name)
+            except OSError:  # a file system without such links
+                shutil.copy(path, folder / path.name)
         return list(paths)
 
     return _keep(link_paths, study_id, reading, dry_run, replace, user, upload)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from analysis.exports.tables import columns
+from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.import_source import format_names
 from studies.importers.items.validation import KEYS
@@ -17,11 +18,12 @@ TEXT = (DOCS / "formats.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_an_item_is_sound_and_complete():
-    example, _mapping = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
+    example, mapping = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
     item = json.loads(example)
 
     assert faults(jsonl(item)) == []
     assert set(item) == KEYS - {"check"}
+    assert ColumnMapping.read(mapping).has_own_answer
 
 
 def test_the_example_file_of_the_readme_is_sound():

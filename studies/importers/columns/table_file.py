@@ -11,7 +11,8 @@ from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
 from studies.importers.files.limits import MAX_COLUMNS, MAX_ROW
-from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.files.lines import is_too_deep
+from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
 
 HEAD_BYTES = 512 * 1024
@@ -54,7 +55,7 @@ def table_of(file: File) -> Iterator[Row | BadLine]:
     if first == b"{":
         rows: Iterator[tuple[int, Any] | BadLine] = read_json_lines(file)
     elif first == b"[":
-        rows = _json_list(file)
+        rows = json_list(file)
     else:
         yield from _csv_rows(file)
         return
@@ -90,7 +91,7 @@ def _twice(line: int, header: list[str], name: str) -> list[BadLine]:
     ]
 
 
-def _json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
+def json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """The elements of one JSON list, each with the number of the line that it starts on."""
     with file.open() as stream:
         try:
@@ -100,7 +101,6 @@ def _json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
 
 
 def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
-    decoder = json.JSONDecoder()
     text, line, is_first, at_end = "", 1, True, False
     while True:
         separators = "[" if is_first else ","
@@ -116,13 +116,15 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             space = len(body) - len(body.lstrip())
             if body[space : space + 1] == "]" and is_first:
                 return
-            value, end = decoder.raw_decode(body, space)
+            value, end = DECODER.raw_decode(body, space)
             # A number at the end of what was read may go on.
             if end == len(body) and not at_end:
                 raise ValueError
         except (ValueError, RecursionError):
             if at_end or len(text) > MAX_ROW:
-                yield _bad(line, "this is not the list of objects that the file begins.", name)
+                space = body[: len(body) - len(body.lstrip())]
+                message = "this is not the list of objects that the file begins."
+                yield _bad(line + space.count("\n"), message, name)
                 return
             block = stream.read(_BLOCK)
             # A character may be split by the end of the block.
@@ -131,7 +133,11 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             at_end = not block
             text += block.decode("utf-8-sig" if is_first else "utf-8")
             continue
-        yield line + body.count("\n", 0, space), value
+        start_line = line + body.count("\n", 0, space)
+        if is_too_deep([value]):
+            yield _bad(start_line, "objects and lists lie too deep inside each other.", name)
+        else:
+            yield start_line, value
         line += body.count("\n", 0, end)
         text, is_first = body[end:], False
 

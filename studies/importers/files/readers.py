@@ -88,7 +88,7 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
         if not text.strip():
             continue
         try:
-            found = _DECODER.decode(text)
+            found = DECODER.decode(text)
             # Few brackets cannot lie deep inside each other.
             if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
                 raise ValueError("objects and lists lie too deep inside each other")
@@ -331,4 +331,4 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique_keys)

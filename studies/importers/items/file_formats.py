@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from studies.importers.columns.table_file import json_list
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Faults
 from studies.importers.files.limits import MAX_ROW
@@ -60,6 +61,8 @@ def _read_csv(bundle: Bundle, faults: Faults, own: str) -> RawItems:
 
 
 def _read_json_lines(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    if bundle.items.head()[:1] == b"[":
+        return json_list(bundle.items)
     return read_json_lines(bundle.items)
 
 

@@ -12,6 +12,8 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.files.readers import BadLine
 from studies.importers.items.import_report import report_on
+from tests.studies.files import raw_item
+from tests.studies.files import read as read_items
 from tests.studies.hostile import HOSTILE
 
 FIELDS = {"q": "question", "a": "response_1", "b": "response_2", "age": "feature"}
@@ -204,6 +206,13 @@ class TestFiles:
     def test_a_broken_list_is_a_fault(self, data):
         assert isinstance(list(table_of(File("a.json", data)))[-1], BadLine)
 
+    @pytest.mark.parametrize("text", ["[" * 40 + "]" * 40, '{"a": NaN}', '{"a": 1, "a": 2}'])
+    def test_a_list_has_the_limits_of_json_lines(self, text):
+        (found,) = table_of(File("a.json", f'[\n{{"x": {text}}}]'.encode()))
+
+        assert isinstance(found, BadLine)
+        assert found.fault.line == 2
+
     def test_only_the_beginning_of_a_file_is_read_for_the_page(self):
         rows = [f"Question {n}?,Yes,No,30,A" for n in range(60_000)]
         file = csv_of(*rows)
@@ -222,6 +231,15 @@ class TestFiles:
     def test_a_column_that_appears_twice_is_a_fault(self):
         with pytest.raises(Refused, match="the column a appears twice"):
             read(csv_of("1,2", header="a,a"), FIELDS)
+
+
+def test_items_in_the_item_format_may_be_one_json_list():
+    data = json.dumps([raw_item(1), raw_item(2)], indent=1).encode()
+
+    found = read_items(data, name="items.json")
+
+    assert [item.key for item in found.items] == ["x1", "x2"]
+    assert found.items[1].line > found.items[0].line
 
 
 class TestMapping:
