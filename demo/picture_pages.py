@@ -136,6 +136,8 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         ("exports/", "exports"),
         ("judges/", "judges"),
         ("judges/new/", "judges-ask"),
+        ("judges/available/", "judges-available"),
+        ("judges/available/add/", "judge-add"),
         ("reports/annotators/", "annotators-and-judges"),
     ):
         page.goto(f"/studies/{STUDY}/{path}")

@@ -5,7 +5,6 @@ submits files and fetches them; there are few requests, and none of them asks a 
 """
 
 import json
-import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judging.backends.completions import read_response, short, status_fault, without_key
-from judging.backends.endpoints import is_link_local, is_openai
+from judging.backends.endpoints import is_openai, leads_to_link_local
 from judging.engine.interface import Fault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:
@@ -174,11 +173,7 @@ class BatchClient:
 
 def _refuse_link_local(request: "httpx2.Request") -> None:
     """Refuse link-local addresses, also those that a server redirects to."""
-    try:
-        found = socket.getaddrinfo(request.url.host, request.url.port)
-    except OSError:
-        return  # the request reports it
-    if any(is_link_local(str(address[0])) for *_, address in found):
+    if leads_to_link_local(request.url.host):
         raise BatchError(
             f"{request.url.host} is a link-local or metadata address. Use another address, or ask "
             "the administrator to set JUDGE_LINK_LOCAL=1.",

@@ -83,6 +83,15 @@ def is_link_local(address: str) -> bool:
     return found.is_link_local or str(found) in _METADATA
 
 
+def leads_to_link_local(host: str) -> bool:
+    """Whether a host is, or is the name of, a link-local or metadata address at this moment."""
+    try:
+        found = socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError):
+        return False  # the request reports it
+    return any(is_link_local(str(address[0])) for *_, address in found)
+
+
 def _numeric_addresses(host: str) -> list[str]:
     """The address that a host already is, in any notation; a name is checked when it is resolved.
 

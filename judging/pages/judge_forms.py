@@ -82,6 +82,13 @@ _HINTS = {
 }
 
 
+_REQUIRED = {
+    "name": "Enter a name.",
+    "model": "Enter the model as the server names it.",
+    "base_url": "Enter the address of the server.",
+}
+
+
 class JudgeForm(forms.ModelForm):
     """A judge on a server; `fields_of_judge` are its fields as services take them.
 
@@ -160,6 +167,8 @@ class JudgeForm(forms.ModelForm):
             hosts = [f"any address at {host}" for host in settings.JUDGE_HOSTS]
             field.help_text = f"One of: {', '.join([*self.servers, *hosts])}."
         field.required = True
+        for name, words in _REQUIRED.items():
+            self.fields[name].error_messages["required"] = words
 
     def _fix(self, judge: Judge | None) -> None:
         """Disable what answers depend on, once a run has used the judge."""

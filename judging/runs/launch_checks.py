@@ -2,8 +2,10 @@
 
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.urls import reverse
 
+from judging.backends.endpoints import leads_to_link_local
 from judging.models import Judge
 from studies.models import Study
 from studies.services.launch_checks import LaunchCheck
@@ -27,8 +29,11 @@ def judges_of(study: Study) -> list[LaunchCheck]:
 
 def _answers(judge: Judge) -> bool:
     """Whether the judge's server responds at all; sent without a key, so a refusal is enough."""
-    if not judge.capabilities.needs_endpoint or not urlsplit(judge.base_url).hostname:
+    host = urlsplit(judge.base_url).hostname
+    if not judge.capabilities.needs_endpoint or not host:
         return True
+    if leads_to_link_local(host) and not settings.JUDGE_LINK_LOCAL:
+        return False
     import httpx2
 
     try:

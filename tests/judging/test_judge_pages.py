@@ -15,12 +15,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from judging.backends.batch import BatchClient, BatchError
 from judging.backends.endpoints import api_key, is_link_local
 from judging.catalog.changes import save_judge
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import BadJudge, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.judges import add_judge, store_judge
+from judging.runs.launch_checks import judges_of
 from judging.worker.endpoints import settings_of
 from studies.models import StudyLog
 from tests.factories import make_item, make_study, sign_in
@@ -118,6 +120,8 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"price_output": ""}, "Enter both prices or none."),
         ({"key_from": "variable"}, "Enter the name of the variable."),
         ({"name": "-x"}, "begins with a dash"),
+        ({"name": ""}, "Name: Enter a name."),
+        ({"base_url": ""}, "Address: Enter the address of the server."),
         ({"name": "taken"}, "there is a judge “taken” already"),
     ],
 )
@@ -751,3 +755,19 @@ def test_progress_counts_what_is_done_and_not_what_is_being_asked(editor, study)
 
     assert "Done 0 of 2 Left 2" in words(page)
     assert '<progress max="2" value="0"' in page.text
+
+
+def test_a_launch_check_and_a_batch_ask_no_link_local_address(study, monkeypatch):
+    judge = make_judge(base_url="http://metadata.example/v1")
+    start(study, judge)
+    monkeypatch.setattr(
+        "judging.backends.endpoints.socket.getaddrinfo",
+        lambda *arguments, **named: [(2, 1, 6, "", ("169.254.169.254", 80))],
+    )
+
+    (check,) = judges_of(study)
+    assert "These judges do not answer: judge." in check.text
+    client = BatchClient(base_url=judge.base_url, api_key="")
+    with pytest.raises(BatchError, match="is a link-local or metadata address"):
+        client.status("batch_1")
+    client.close()
