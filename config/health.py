@@ -22,11 +22,16 @@ _looked_up: float | None = None
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database and the broker work, otherwise 503 with what does not."""
-    checks = {"database": _database(), "broker": _broker()}
+    checks = health()
     healthy = all(state == "ok" for state in checks.values())
     return JsonResponse(
         {"status": "ok" if healthy else "unavailable", **checks}, status=200 if healthy else 503
     )
+
+
+def health() -> dict[str, str]:
+    """The state of each part: “ok”, or what is wrong."""
+    return {"database": _database(), "broker": _broker()}
 
 
 def _database() -> str:

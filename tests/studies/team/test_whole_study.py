@@ -98,14 +98,14 @@ def test_an_archived_study_is_hidden_and_comes_back(study, client):
 
     client.post("/studies/s/whole/archive/")
 
-    assert list(client.get("/studies/").context["studies"]) == []
-    assert list(client.get("/studies/?state=archived").context["studies"]) == [study]
+    assert list(client.get("/studies/").context["page"].object_list) == []
+    assert list(client.get("/studies/?state=archived").context["page"].object_list) == [study]
     assert client.get("/studies/s/").status_code == 200
     client.post("/studies/s/state/", {"state": "open"})
     study.refresh_from_db()
     assert study.state == "closed"
     client.post("/studies/s/whole/archive/")
-    assert list(client.get("/studies/").context["studies"]) == [study]
+    assert list(client.get("/studies/").context["page"].object_list) == [study]
 
 
 def test_an_open_study_is_not_archived(study, client):

@@ -1,0 +1,1 @@
+"""The administrators' pages: all studies and reports, agreement across them, users, the server."""

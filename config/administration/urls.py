@@ -1,0 +1,12 @@
+from django.urls import path
+
+from config.administration import views
+
+app_name = "administration"
+urlpatterns = [
+    path("", views.studies, name="studies"),
+    path("reports/", views.reports, name="reports"),
+    path("users/", views.users, name="users"),
+    path("users/active/", views.set_active, name="set-active"),
+    path("server/", views.installation, name="server"),
+]
