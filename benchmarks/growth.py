@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 SIZES = (1_000, 10_000, 100_000)
+OTHERS = 199  # studies in the list next to the measured one
 # An operation that takes seconds is measured less often.
 _PATIENCE, _FEWEST = 20.0, 5
 _TOKEN = re.compile(r'name="assignment" value="([^"]+)"')
@@ -55,6 +56,17 @@ def empty_database() -> Iterator[None]:
 
 
 Operation = tuple[str, Callable[[], Any]]
+
+
+def add_studies(number: int) -> None:
+    """Studies that are only listed: drafts, open and closed ones, with a line of log each."""
+    from studies.models import Study, StudyLog
+
+    states = (Study.State.DRAFT, Study.State.OPEN, Study.State.CLOSED)
+    studies = Study.objects.bulk_create(
+        Study(slug=f"other-{n}", title=f"Study {n}", state=states[n % 3]) for n in range(number)
+    )
+    StudyLog.objects.bulk_create(StudyLog(study=study, event="created") for study in studies)
 
 
 def people(slug: str) -> Iterator[Operation]:
@@ -148,6 +160,7 @@ def monitor(slug: str, size: int) -> Iterator[Operation]:
     pages = {
         "studies": "/studies/",
         "study": f"/studies/{slug}/",
+        "monitor": f"/studies/{slug}/monitor/",
         "panel of annotators": f"/studies/{slug}/people/panel/",
         "annotators": f"/studies/{slug}/people/",
         "annotators, last page": f"/studies/{slug}/people/?page={last}",
@@ -251,6 +264,7 @@ def run(size: int, times: int, only: str, smallest: dict[tuple[str, str], float]
 
     start = time.monotonic()
     slug = grow(size).study.slug
+    add_studies(OTHERS)
     sys.stdout.write(f"\n{size:,} items and answers, filled in {time.monotonic() - start:.0f} s\n")
     sys.stdout.write(f"{'milliseconds':28}{'elapsed':>10}{'p95':>10}{'ratio':>8}")
     sys.stdout.write(f"{'CPU':>10}{'p95':>10}{'ratio':>8}\n")

@@ -11,6 +11,7 @@ from config.health import healthz
 from studies.pages import urls as study_urls
 from studies.pages.accounts import invitation_views, token_views
 from studies.pages.accounts import views as account_views
+from studies.pages.workbench.components import components
 
 # The page of an item shows what all apps know about it, so `studies` cannot have it.
 _STUDIES = [
@@ -38,6 +39,7 @@ urlpatterns = [
     ),
     # The admin's own page would check the current password without a limit.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
+    path("admin/components/", components, name="components"),
     path("admin/", admin.site.urls),
     path("administration/", include("config.administration.urls")),
     path("studies/", include((_STUDIES, study_urls.app_name))),

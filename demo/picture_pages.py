@@ -114,6 +114,12 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
     yield "studies"
     page.goto("/studies/new/?preset=paper")
     yield "study-new"
+    page.goto("/admin/components/")
+    yield "components"
+    page.goto(f"/studies/{_draft()}/")
+    yield "study-setup"
+    page.goto(f"/studies/{_draft()}/launch/")
+    yield "study-launch"
     page.goto(f"/studies/{STUDY}/")
     yield "study"
     page.goto(f"/studies/{STUDY}/settings/")
@@ -138,6 +144,9 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         ("judges/new/", "judges-ask"),
         ("judges/available/", "judges-available"),
         ("judges/available/add/", "judge-add"),
+        ("disagreements/", "disagreements"),
+        ("team/", "team"),
+        ("activity/", "activity"),
         ("reports/annotators/", "annotators-and-judges"),
     ):
         page.goto(f"/studies/{STUDY}/{path}")
@@ -160,6 +169,18 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
     for section in ("certainty", "agreement"):
         page.locator(f"section#{section}").evaluate("element => element.scrollIntoView()")
         yield f"report-{section}"
+
+
+def _draft() -> str:
+    """The short name of a study that is being set up."""
+    from studies.models import Membership, Study
+    from studies.services.studies import create_study
+
+    if not Study.objects.filter(slug="new-study").exists():
+        owner = Membership.objects.filter(study__slug=STUDY, role="owner").earliest("pk").user
+        title = "Which reply would they prefer?"
+        create_study(slug="new-study", owner=owner, title=title, contact="ada@example.org")
+    return "new-study"
 
 
 def _enter(page: "Page", person: str) -> None:
