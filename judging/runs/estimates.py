@@ -1,9 +1,10 @@
 """Estimates of a run or a campaign before anything is asked."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
@@ -152,7 +153,8 @@ def estimate_plan(study: Study, plan: CampaignPlan) -> Estimate:
 
 def estimate_cells(cells: list[Cell]) -> Estimate:
     """Estimate some runs of a plan."""
-    return gather(estimate_run(cell.run, cell.spec) for cell in cells)
+    latency_of = cache(_latency_of)  # read once for each judge, however many runs it has
+    return gather(estimate_run(cell.run, cell.spec, latency_of=latency_of) for cell in cells)
 
 
 def gather(found: Iterable[RunEstimate]) -> Estimate:
@@ -177,7 +179,9 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
     )
 
 
-def estimate_run(run: JudgeRun, spec: RunSpec) -> RunEstimate:
+def estimate_run(
+    run: JudgeRun, spec: RunSpec, *, latency_of: Callable[[Judge], float] | None = None
+) -> RunEstimate:
     """Count what starting `run`, stored or not, would ask, and estimate tokens, cost and time."""
     if not Item.objects.filter(study=run.study).exists():
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
@@ -186,7 +190,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec) -> RunEstimate:
     reused = len(_taken_over(run, spec.limit)) if spec.reuse else 0
     questions -= reused
     usage = usage_of(run)
-    expected = usage or _guess(run)
+    expected = usage or _guess(run, (latency_of or _latency_of)(run.judge))
     return RunEstimate(
         judge=run.judge,
         questions=questions,
@@ -210,7 +214,7 @@ def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:
     return take_over(run, [*never_asked(run), *waiting])
 
 
-def _guess(run: JudgeRun) -> Usage:
+def _guess(run: JudgeRun, latency_ms: float) -> Usage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
     keys = list(chosen_items(run.study, None).values_list("pk", flat=True))
     sampled = keys[:: max(1, len(keys) // _SAMPLED)]
@@ -219,7 +223,7 @@ def _guess(run: JudgeRun) -> Usage:
     for item in items:
         lengths.append(len(prompt_of(run, item, shown_first=Side.R1)))
     mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
-    return Usage(mean, protocol(run.setting).reply_tokens, _latency_of(run.judge))
+    return Usage(mean, protocol(run.setting).reply_tokens, latency_ms)
 
 
 def _latency_of(judge: Judge) -> float:

@@ -32,7 +32,7 @@ from tests.judging.run_helpers import judge_all, start
 
 SECRET = "sk-very-secret-0123456789"
 ADDRESS = "http://127.0.0.1:9/v1"
-LIST, ADD = (reverse(f"judging:{name}", args=["s"]) for name in ("judges", "add-judge"))
+LIST, ADD, NEW = (reverse(f"judging:{name}", args=["s"]) for name in ("judges", "add-judge", "new"))
 FORM = {
     "name": "mine",
     "model": "mock",
@@ -639,7 +639,7 @@ def test_the_list_takes_the_same_queries_for_one_judge_and_for_many(
     editor.get(LIST)
     with connection.execute_wrapper(counter := Counted()):
         editor.get(LIST)
-    one = counter.count
+    one = len(counter.statements)
     for n in range(30):
         make_judge(name=f"j{n}", base_url=ADDRESS)
     with django_assert_num_queries(one):
@@ -650,10 +650,10 @@ def test_the_list_takes_the_same_queries_for_one_judge_and_for_many(
 
 class Counted:
     def __init__(self):
-        self.count = 0
+        self.statements = []
 
     def __call__(self, execute, sql, params, many, context):
-        self.count += 1
+        self.statements.append(sql)
         return execute(sql, params, many, context)
 
 
@@ -771,3 +771,24 @@ def test_a_launch_check_and_a_batch_ask_no_link_local_address(study, monkeypatch
     with pytest.raises(BatchError, match="is a link-local or metadata address"):
         client.status("batch_1")
     client.close()
+
+
+def test_the_time_of_replies_is_read_once_for_each_judge(editor, study):
+    make_judge(base_url=ADDRESS)
+    persona = study.personas.get()
+    persona.features = [
+        {"key": key, "label": key, "value": "x", "text": key} for key in ("a", "b", "c", "d")
+    ]
+    persona.save()
+    plan = {"name": "x", "judges": ["judge"], "settings": ["certainty"], "orders": "both"}
+
+    def queries(*features):
+        with connection.execute_wrapper(counter := Counted()):
+            editor.post(NEW, plan | {"features": features, "samples": "1", "estimate": "yes"})
+        return counter.statements
+
+    once, sweep = queries("all"), queries("all", "leave-one-out")
+    reads = [sql for sql in sweep if '"judging_judgerun"."tokens" > ' in sql]
+
+    assert len(reads) == 1
+    assert len(sweep) > len(once)
