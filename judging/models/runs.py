@@ -117,6 +117,11 @@ class JudgeRun(models.Model):
         return int(self.parameters.get("unpriced_tokens", 0))
 
     @property
+    def later_base_urls(self) -> list[str]:
+        """The addresses that its judge got after the first, while it could continue."""
+        return list(self.parameters.get("later_base_urls", []))
+
+    @property
     def is_billed(self) -> bool:
         """Whether a price was known for any of its requests."""
         is_unknown = self.unpriced_tokens and self.unpriced_tokens >= self.tokens

@@ -9,7 +9,7 @@ from django.db import transaction
 from judging.backends.endpoints import check_endpoint, is_openai
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
-from judging.models import Judge
+from judging.models import Judge, JudgeRun
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import kind_of, settings_of
 
@@ -84,13 +84,22 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         )
     if fields.get("base_url", judge.base_url) != judge.base_url:
         fields = {"sealed_key": ""} | fields
-    was_priced = judge.is_priced
+    was_priced, old_address = judge.is_priced, judge.base_url
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
     if judge.pk is not None and was_priced != judge.is_priced:
         _keep_recorded_costs(judge)
+    if judge.pk is not None and judge.base_url != old_address:
+        _note_address(judge)
     judge.save()
+
+
+def _note_address(judge: Judge) -> None:
+    """Note in the record of runs that can continue where they are asked from now on."""
+    for run in judge.runs.filter(state__in=(*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)):
+        run.parameters["later_base_urls"] = [*run.later_base_urls, judge.base_url]
+        run.save(update_fields=["parameters"])
 
 
 def _keep_recorded_costs(judge: Judge) -> None:

@@ -792,3 +792,18 @@ def test_the_time_of_replies_is_read_once_for_each_judge(editor, study):
 
     assert len(reads) == 1
     assert len(sweep) > len(once)
+
+
+def test_a_run_that_continues_at_another_address_records_both(admin, study):
+    judge = make_judge(base_url=ADDRESS)
+    run = start(study, judge)
+    finished = start(study, judge, samples=2)
+    JudgeRun.objects.filter(pk=finished.pk).update(state="done", sentence="x")
+
+    change = {"name": "judge", "own_sources": "", "base_url": "http://127.0.0.1:10/v1"}
+    assert submit(admin, page_of(judge, "change-judge"), **change).status_code == 302
+
+    page = words(admin.get(reverse("judging:run", args=["s", run.public_id])))
+    assert "Server http://127.0.0.1:9/v1, then http://127.0.0.1:10/v1" in page
+    page = words(admin.get(reverse("judging:run", args=["s", finished.public_id])))
+    assert "Server http://127.0.0.1:9/v1 Temperature" in page
