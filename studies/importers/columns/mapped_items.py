@@ -26,6 +26,7 @@ from studies.text import canonical, storable
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._:-]+")
 _LONGEST_ID = 120
+_RECENT = 500  # personas
 _VALUES_SHOWN = 5
 _PLAIN = ("question", "context", "context_title", "topic", "group", "language")
 
@@ -40,6 +41,7 @@ class MappedRows:
     unread: Counter[str] = field(default_factory=Counter)
     not_imported: dict[str, None] = field(default_factory=dict)
     more_not_imported: int = 0
+    _personas: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     _seen: dict[str, str] = field(default_factory=dict)
     _features: dict[str, tuple[str, str]] = field(default_factory=dict)
     _columns: dict[str, str | None] = field(default_factory=dict)
@@ -71,15 +73,22 @@ class MappedRows:
         return None if key is None else {"id": key, **item}
 
     def _persona(self, cells: Mapping[str, str], get: Mapping[str, str]) -> dict[str, Any]:
+        given, text = get.get("persona_id", ""), get.get("persona_text", "")
+        same = (given, text, *(cells.get(column, "") for column in self._features))
+        if (known := self._personas.get(same)) is not None:
+            return known
         features = [
             feature(key, label, cells[column], "")
             for column, (key, label) in self._features.items()
             if cells.get(column)
         ]
-        text = get.get("persona_text") or self.mapping.persona_text
+        text = text or self.mapping.persona_text
         # Without an id, equal profiles are one persona.
-        key = get.get("persona_id") or f"p-{_hash([features, text])}"
-        return {"id": key, "features": features, "text": text or None}
+        key = given or f"p-{_hash([features, text])}"
+        if len(self._personas) == _RECENT:
+            self._personas.clear()
+        self._personas[same] = {"id": key, "features": features, "text": text or None}
+        return self._personas[same]
 
     def _response(self, get: Mapping[str, str], n: int, *, chosen_first: bool) -> dict[str, Any]:
         name = f"response_{n}"
@@ -127,12 +136,12 @@ class MappedRows:
                 return key
             self.changed_ids += 1
             return f"{key[:100]}-{_hash(given)}".strip("-") if given else ""
-        content = canonical(item)
-        key = _hash([{name: part for name, part in item.items() if name != "first_person"}])
-        if self._seen.get(key) == (full := _hash(content)):
+        key = _hash({name: part for name, part in item.items() if name != "first_person"})
+        label = item["first_person"]["label"] or ""
+        if self._seen.get(key) == label:
             self.repeated += 1
             return None
-        self._seen.setdefault(key, full)
+        self._seen.setdefault(key, label)
         return f"item-{key}"
 
     def _note_columns(self, cells: Mapping[str, str]) -> None:
