@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from django.apps.registry import Apps
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 
 @contextmanager
-def tables_of(*migrations: tuple[str, str]) -> Iterator[Apps]:
+def tables_of(*migrations: tuple[str, str]) -> Iterator[Any]:
     """The models after `migrations`, with their tables; at its end the tables are the newest."""
     executor = MigrationExecutor(connection)
     try:

@@ -122,9 +122,9 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
                 raise ValueError
         except (ValueError, RecursionError):
             if at_end or len(text) > MAX_ROW:
-                space = body[: len(body) - len(body.lstrip())]
+                skipped = body[: len(body) - len(body.lstrip())].count("\n")
                 message = "this is not the list of objects that the file begins."
-                yield _bad(line + space.count("\n"), message, name)
+                yield _bad(line + skipped, message, name)
                 return
             block = stream.read(_BLOCK)
             # A character may be split by the end of the block.
