@@ -6,10 +6,12 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation.researchers import workbench
+        from annotation.researchers.setup import workbench as texts
         from annotation.services import study_copies
         from studies.services import copies, item_preview, removal
 
         copies.register(study_copies.copy_questions)
         removal.register(study_copies.content_of)
         workbench.register()
+        texts.register()
         item_preview.register("annotation.participants.preview.unsaved_item")

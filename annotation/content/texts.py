@@ -1,6 +1,7 @@
 """The texts that a study may replace, and the worked examples of the instructions."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,28 +18,42 @@ from studies.prompts import wording
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
+_BOX = re.compile(r"^[ \t]*[-*] \[ \] *(\S.*)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class ConsentText:
-    """The text an annotator consents to; `version` is stored with the consent."""
+    """The text an annotator consents to; `version` is stored with the consent.
+
+    To agree, an annotator ticks every one of the `statements`.
+    """
 
     html: SafeString
     version: str
+    statements: tuple[str, ...] = ()
+
+
+def consent_parts(text: str) -> tuple[str, tuple[str, ...]]:
+    """A consent text without its boxes, and the statement of each box: a line after “- [ ]”."""
+    statements = tuple(match[1].strip() for match in _BOX.finditer(text))
+    return (_BOX.sub("", text).rstrip() if statements else text), statements
 
 
 def consent_text(study: Study) -> ConsentText:
     """The study's own consent text or the default one, with the facts that both must state."""
+    own, statements = consent_parts(study.consent)
     html = render_to_string(
         "annotation/_consent_text.html",
         {
             "study": study,
-            "own": render_markdown(study.consent),
+            "own": render_markdown(own),
             "ai_policy": render_markdown(study.ai_policy),
             "pay": format_money(study.reward, study.currency),
             "pay_per_hour": format_money(study.reward * 60 / study.minutes, study.currency),
         },
     )
-    return ConsentText(html, hashlib.sha256(html.encode()).hexdigest())
+    version = hashlib.sha256("\n".join([html, *statements]).encode()).hexdigest()
+    return ConsentText(html, version, statements)
 
 
 def instructions_text(study: Study) -> SafeString:

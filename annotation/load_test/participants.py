@@ -11,6 +11,7 @@ from annotation.load_test.browser import Browser, Response, UnexpectedResponse
 ITEM = "text/vnd.thirdperson.item+html"
 
 _MOST_STEPS = 50  # before the items
+_BOXES = 30  # that a consent page may have
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
 _RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
 _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
@@ -89,7 +90,8 @@ class Annotator:
     def _fill(self, page: Response) -> dict[str, str]:
         """The entries for the page of a step before the items."""
         if self._step == "consent":
-            return {"consent": "yes"}
+            # A page without boxes ignores them.
+            return {"consent": "yes"} | {f"agree-{number}": "yes" for number in range(_BOXES)}
         if self._step == "about":
             offered: dict[str, list[str]] = {}
             for name, value in _RADIO.findall(page.text):

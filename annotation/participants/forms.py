@@ -2,11 +2,12 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
@@ -52,8 +53,26 @@ class ConsentForm(ParticipantForm):
         },
     )
 
+    def __init__(self, *args: Any, statements: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._boxes = [f"agree-{number}" for number in range(len(statements))]
+
+    @property
+    def ticked(self) -> set[int]:
+        return {number for number, name in enumerate(self._boxes) if self.data.get(name) == "yes"}
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if values.get("consent") == "yes" and len(self.ticked) < len(self._boxes):
+            self.add_error(
+                None, _("Tick every statement, or select that you do not want to take part")
+            )
+        return values
+
     def target_of(self, field: str) -> str:
-        return "consent-yes"
+        if field != NON_FIELD_ERRORS:
+            return "consent-yes"
+        return next(name for n, name in enumerate(self._boxes) if n not in self.ticked)
 
 
 _CHOOSE = {

@@ -122,7 +122,8 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Agree or refuse. Refusing after having agreed withdraws, which asks once more."""
     text = consent_text(annotator.study)
-    form = ConsentForm(request.POST if request.method == "POST" else None)
+    sent = request.POST if request.method == "POST" else None
+    form = ConsentForm(sent, statements=text.statements)
     if not form.is_valid():
         context = {"study": annotator.study, "annotator": annotator, "text": text, "form": form}
         status = REFUSED if form.is_bound else 200

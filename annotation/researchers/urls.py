@@ -10,6 +10,7 @@ from annotation.researchers.setup import (
     invitation_views,
     question_views,
     quota_views,
+    text_views,
 )
 
 app_name = "people"
@@ -44,5 +45,7 @@ urlpatterns = [
     path("places/quota/", quota_views.quota, name="quota"),
     path("places/questions/", question_views.questions, name="questions"),
     path("places/related/", capacity_views.related, name="related"),
+    path("texts/", text_views.texts, name="texts"),
+    path("texts/preview/", text_views.text_preview, name="text-preview"),
     path("panel/", views.panel, name="panel"),
 ]

@@ -117,3 +117,43 @@ def test_the_editor_of_checks_keeps_the_rules(signed_in, draft, viewport, scheme
     page.click("#quiz .actions >> text=Save questions")
     expect(page.locator(".error-summary")).to_be_focused()
     fits_and_reads_well(page)
+
+
+@SCRIPTS
+def test_a_consent_is_written_from_the_ready_made_text(signed_in, draft, javascript):
+    page = signed_in(javascript=javascript)
+    page.goto("/studies/s/people/texts/")
+    page.click("#text-consent button[value=template-consent]")
+    preview = page.locator("[data-preview=consent]")
+    expect(preview.get_by_text("names and institution", exact=True)).to_be_visible()
+
+    text = page.input_value("#id_consent").replace("[[names and institution]]", "Ada, Exampleton")
+    page.fill("#id_consent", text)
+    if not javascript:
+        page.click("#text-consent button[value=preview]")
+
+    expect(preview.get_by_text("Ada, Exampleton")).to_be_visible()
+    expect(preview.get_by_text("names and institution", exact=True)).to_have_count(0)
+    page.click("#texts > .actions >> text=Save texts")
+    page.get_by_text("Texts saved.").wait_for()
+    draft.refresh_from_db()
+    assert "Ada, Exampleton" in draft.consent
+
+
+@THEMES
+def test_the_editor_of_texts_keeps_the_rules(signed_in, draft, viewport, scheme):
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page.goto("/studies/s/people/texts/")
+    page.click("#text-consent button[value=template-consent]")
+    fits_and_reads_well(page)
+    page.fill("#id_contact", "nobody")
+    page.click("#texts > .actions >> text=Save texts")
+    expect(page.locator(".error-summary")).to_be_focused()
+    fits_and_reads_well(page)
+    page.fill("#id_contact", "a@example.org")
+    page.click("#texts > .actions >> text=Save texts")
+    page.get_by_text("Texts saved.").wait_for()
+    page.goto("/s/s/preview/consent/")
+
+    expect(page.get_by_label("I am at least 18 years old.")).to_be_visible()
+    fits_and_reads_well(page)

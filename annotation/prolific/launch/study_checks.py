@@ -2,6 +2,7 @@
 
 from django.urls import reverse
 
+from annotation.content.text_templates import unfilled
 from annotation.content.texts import consent_text
 from annotation.seats.completion_codes import codes_of
 from studies.models import Item, Study
@@ -20,6 +21,7 @@ def study_checks(study: Study) -> list[LaunchCheck]:
         _contact(study),
         _codes(study),
         _consent(study),
+        _placeholders(study),
         _licence(study),
         _sides(study),
     ]
@@ -56,6 +58,21 @@ def _codes(study: Study) -> LaunchCheck:
     # Codes are created when they are first read, and the table refuses two equal ones.
     return LaunchCheck(
         f"Each of the {len(codes_of(study.pk))} endings has its own completion code.", False
+    )
+
+
+def _placeholders(study: Study) -> LaunchCheck:
+    left = unfilled(study)
+    if not left:
+        return LaunchCheck("The texts for annotators have no unfilled placeholders.", False)
+    first = next(iter(left.values()))[0]
+    number = sum(map(len, left.values()))
+    words = f"{number} placeholder{'' if number == 1 else 's'} in the texts for annotators"
+    return LaunchCheck(
+        f"Fill in {words}, first “{first}”.",
+        True,
+        True,
+        fix=reverse("people:texts", args=[study.slug]),
     )
 
 
