@@ -171,7 +171,7 @@ def test_refusing_needs_no_box():
 
 def test_the_navigation_and_the_list_of_set_up_lead_to_the_texts(editor, study):
     assert f'href="{PAGE}"' in editor.get("/studies/one/people/checks/").content.decode()
-    Study.objects.update(consent="Ask [[whom]].")
+    Study.objects.update(consent="Ask [[whom]].", contact="a@example.org")
 
     page = editor.get("/studies/one/").content.decode()
 

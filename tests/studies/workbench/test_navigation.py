@@ -121,6 +121,7 @@ def test_a_section_lists_its_pages(editor, study):
         "Completion codes",
         "Prolific",
         "Approve and pay",
+        "Texts",
     ]
     # The nearest page above one that is not listed itself.
     assert [title for title, current in found.items() if current] == ["Prolific"]
