@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max, Min
 
 from analysis.data.comparisons import (
     FilterChoices,
@@ -62,7 +63,11 @@ def _compare(comparison: Comparison, progress: Progress) -> Mapping[str, Any]:
         progress(
             min(99, done * 100 // max(comparison.items, done + 1)), f"{done:,} items compared."
         )
+    ids = ComparedItem.objects.filter(comparison=comparison, edition=edition)
+    ends = ids.aggregate(first=Min("pk"), last=Max("pk"))
     return {
+        "first_row": ends["first"] or 0,
+        "last_row": ends["last"] or 0,
         "edition": edition,
         "fingerprint": fingerprint,
         "items": done,

@@ -29,6 +29,8 @@ class Comparison(Job):
     edition = models.PositiveIntegerField(default=0, help_text="Of the rows to show; 0 is none.")
     fingerprint = models.CharField(max_length=64, blank=True, help_text="Of what was compared.")
     items = models.PositiveIntegerField(default=0)
+    first_row = models.BigIntegerField(default=0, help_text="Its rows have ids from this …")
+    last_row = models.BigIntegerField(default=0, help_text="… to this, between those of others.")
     choices = models.JSONField(default=dict, help_text="Topics, sources and features to filter by.")
 
     class Meta(Job.Meta):

@@ -20,6 +20,7 @@ from analysis.disagreements.selection import (
     WITH_NOTE,
     Selection,
     cells,
+    count_of,
     listed,
     page_of,
     rows_of,
@@ -93,8 +94,9 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         return csv_response(f"{study.slug}-disagreements", _CSV_HEADER, _csv_rows(rows))
     found = cells(comparison, chosen)
     counted = sizes(found)
+    total = count_of(comparison, found, chosen)
     page, has_before, has_after = page_of(
-        rows,
+        rows if total else rows.none(),
         after=request.GET.get("after", ""),
         before=request.GET.get("before", ""),
         size=PER_PAGE,
@@ -108,7 +110,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "place": _place(chosen),
         "listings": _listings(counted, chosen, has_judge=run is not None),
         "scatter": scatter_of(listed(found, chosen), chosen),
-        "total": rows.count() if chosen.has_range else counted[chosen.show],
+        "total": total,
         "lines": _lines(page),
         "has_before": has_before,
         "has_after": has_after,

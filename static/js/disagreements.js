@@ -1,6 +1,7 @@
 // Keys j and k on lists of items and on an item's page, and a range drawn in the scatter plot.
 "use strict";
 
+const STEP = 5;
 const SWITCH = "thirdperson:item-keys";
 const switchBox = document.querySelector("[data-shortcuts]");
 const rows = [...document.querySelectorAll("[data-row]")];
@@ -78,10 +79,11 @@ function draw(rectangle, from, to) {
 function choose(from, to) {
   const fields = document.getElementById("filters").elements;
   ["people", "judge"].forEach((name, n) => {
-    const low = Math.floor(Math.min(from[n], to[n])) + 1;
-    const high = Math.ceil(Math.max(from[n], to[n]));
-    fields[`${name}_from`].value = Math.min(100, low);
-    fields[`${name}_to`].value = Math.max(1, high, Math.min(100, low));
+    // Whole steps of five, as the marks show them.
+    const low = Math.min(19, Math.floor(Math.min(from[n], to[n]) / STEP));
+    const high = Math.max(low + 1, Math.ceil(Math.max(from[n], to[n]) / STEP));
+    fields[`${name}_from`].value = low * STEP + 1;
+    fields[`${name}_to`].value = high * STEP;
   });
   document.getElementById("filters").requestSubmit();
 }
@@ -103,12 +105,7 @@ function mountBrush() {
     if (!from) return;
     const [start, end] = [from, certaintyAt(event)];
     from = null;
-    const isDrag = Math.abs(start[0] - end[0]) > 1 || Math.abs(start[1] - end[1]) > 1;
-    const step = 5;
-    const corner = (n, up) => (Math.floor(end[n] / step) + up) * step;
-    // A click chooses the mark below it.
-    if (isDrag) choose(start, end);
-    else choose([corner(0, 0), corner(1, 0)], [corner(0, 1), corner(1, 1)].map((c) => Math.min(100, c)));
+    choose(start, end); // A click chooses the mark below it.
   });
   plot.addEventListener("pointercancel", () => { from = null; });
 }

@@ -14,6 +14,7 @@ WHAT_LABELS = {
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",
+    "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",
     "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from analysis.data.aggregates import aggregate_rows
 from analysis.exports.errors import ExportError
 from analysis.exports.tables import columns
+from analysis.exports.tables.item_notes import note_table
 from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
@@ -21,6 +22,7 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
     "judgments": _PLAIN,
     "annotators": _PLAIN,
     "aggregates": _PLAIN,
+    "notes": _PLAIN,
     "wide": ("csv",),
     "reliability": ("csv",),
     "mt-bench": ("jsonl",),
@@ -64,6 +66,8 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
         case "aggregates":
             shape = columns.AGGREGATES
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
+        case "notes":
+            return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "annotators":
             return _annotators(study, disclosure)
         case "wide":

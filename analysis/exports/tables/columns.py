@@ -145,6 +145,12 @@ AGGREGATES = _columns("""
     *first_person  text    The person's own answer.
     correct        boolean Whether the verdict is the person's own answer.
 """)
+ITEM_NOTES = _columns("""
+    item_id    text The item's id.
+    tags       json The tags that researchers gave the item.
+    note       text What researchers noted on it.
+    changed_at time When note or tags were last changed, UTC, to the minute.
+""")
 WITHHELD_ITEMS = _columns("""
     id           text The item's id.
     split        text main is judged and counted.
