@@ -79,34 +79,54 @@ class ColumnMapping:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"format": FORMAT, "columns": dict(self.fields)}
-        for name in ("labels", "answers", *_TEXTS):
+        """The columns are a list: a database keeps no order of keys, and features have one."""
+        columns = [
+            {"column": column, "field": name}
+            | ({"label": self.labels[column]} if column in self.labels else {})
+            for column, name in self.fields.items()
+        ]
+        found: dict[str, Any] = {"format": FORMAT, "columns": columns}
+        for name in ("answers", *_TEXTS):
             if value := getattr(self, name):
                 found[name] = dict(value) if isinstance(value, Mapping) else value
         return found
+
+    @classmethod
+    def stored(cls, raw: Mapping[str, Any]) -> Self:
+        """The mapping in the JSON of `as_json`, which may be incomplete."""
+        columns = raw.get("columns", [])
+        return cls(
+            {entry["column"]: entry["field"] for entry in columns},
+            {entry["column"]: entry["label"] for entry in columns if "label" in entry},
+            raw.get("answers", {}),
+            raw.get("question", ""),
+            raw.get("persona_text", ""),
+        )
 
     @classmethod
     def of(cls, raw: Any) -> Self:
         """The mapping in a JSON value. Raises `BadMapping`."""
         if not isinstance(raw, dict) or raw.get("format") != FORMAT:
             raise BadMapping(f"A mapping is a JSON object with format “{FORMAT}”.")
-        if unknown := raw.keys() - {"format", "columns", "labels", "answers", *_TEXTS}:
+        if unknown := raw.keys() - {"format", "columns", "answers", *_TEXTS}:
             raise BadMapping(f"A mapping has no key “{min(unknown)}”.")
-        texts = {name: raw.get(name, {}) for name in ("columns", "labels", "answers")}
-        for name, value in texts.items():
-            if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-                raise BadMapping(f"“{name}” of a mapping is an object of texts.")
-        for column, name in texts["columns"].items():
-            if name != NOT_IMPORTED and name not in FIELDS:
+        columns, answers = raw.get("columns", []), raw.get("answers", {})
+        if not isinstance(columns, list) or not all(map(_is_column, columns)):
+            raise BadMapping("“columns” of a mapping is a list of objects with column and field.")
+        for entry in columns:
+            if entry["field"] != NOT_IMPORTED and entry["field"] not in FIELDS:
                 known = ", ".join(FIELDS)
-                raise BadMapping(f"“{column}” is mapped to “{name}”. Use one of: {known}.")
-        for value, answer in texts["answers"].items():
+                raise BadMapping(
+                    f"“{entry['column']}” is mapped to “{entry['field']}”. Use one of: {known}."
+                )
+        if not isinstance(answers, dict):
+            raise BadMapping("“answers” of a mapping is an object.")
+        for value, answer in answers.items():
             if answer not in (*ANSWERS, UNREAD):
                 raise BadMapping(f"The answer “{value}” means “{answer}”. Use r1, r2 or tie.")
-        given = {name: raw.get(name, "") for name in _TEXTS}
-        if not all(isinstance(value, str) for value in given.values()):
+        if not all(isinstance(raw.get(name, ""), str) for name in _TEXTS):
             raise BadMapping("“question” and “persona_text” of a mapping are texts.")
-        mapping = cls(texts["columns"], texts["labels"], texts["answers"], **given)
+        mapping = cls.stored(raw)
         if faults := mapping.faults():
             raise BadMapping(" ".join(faults))
         return mapping
@@ -118,6 +138,15 @@ class ColumnMapping:
             return cls.of(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise BadMapping(f"The mapping is not JSON: {error}.") from error
+
+
+def _is_column(entry: Any) -> bool:
+    """Whether a value is an object of texts with column and field, and perhaps a label."""
+    return (
+        isinstance(entry, dict)
+        and {"column", "field"} <= entry.keys() <= {"column", "field", "label"}
+        and all(isinstance(value, str) for value in entry.values())
+    )
 
 
 def hash_of(columns: Iterable[str]) -> str:

@@ -98,14 +98,7 @@ def folder_of(upload: Upload) -> Path:
 
 def mapping_of(upload: Upload) -> ColumnMapping:
     """The mapping as it was last sent; it may be incomplete."""
-    raw = upload.mapping
-    return ColumnMapping(
-        raw["columns"],
-        raw.get("labels", {}),
-        raw.get("answers", {}),
-        raw.get("question", ""),
-        raw.get("persona_text", ""),
-    )
+    return ColumnMapping.stored(upload.mapping)
 
 
 def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = False) -> None:

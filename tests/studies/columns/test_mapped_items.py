@@ -17,6 +17,7 @@ from tests.studies.files import read as read_items
 from tests.studies.hostile import HOSTILE
 
 FIELDS = {"q": "question", "a": "response_1", "b": "response_2", "age": "feature"}
+COLUMN = {"column": "a", "field": "response_1"}
 OWN = FIELDS | {"gold": "own_answer"}
 
 
@@ -253,15 +254,18 @@ class TestMapping:
         [
             ({"format": "x"}, "format “thirdperson-mapping”"),
             ({"more": 1}, "no key “more”"),
-            ({"columns": []}, "object of texts"),
-            ({"columns": {"a": "answer"}}, "is mapped to “answer”. Use one of: question,"),
-            ({"columns": {"a": "response_1"}}, "Choose the columns of response 1 and response 2."),
+            ({"columns": {}}, "list of objects with column and field"),
+            ({"columns": [{"column": "a"}]}, "list of objects with column and field"),
+            ({"columns": [COLUMN | {"field": 1}]}, "list of objects with column and field"),
+            ({"columns": [COLUMN | {"field": "x"}]}, "is mapped to “x”. Use one of: question,"),
+            ({"columns": [COLUMN]}, "Choose the columns of response 1 and response 2."),
+            ({"answers": []}, "is an object"),
             ({"answers": {"x": "A"}}, "Use r1, r2 or tie"),
             ({"question": 3}, "are texts"),
         ],
     )
     def test_a_faulty_one_is_refused(self, changes, said):
-        raw = {"format": "thirdperson-mapping", "columns": OWN} | changes
+        raw = ColumnMapping(OWN).as_json() | changes
 
         with pytest.raises(BadMapping, match=said):
             ColumnMapping.of(raw)

@@ -9,7 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from studies.importers.columns.uploads import folder_of
+from studies.importers.columns.mapping import ColumnMapping
+from studies.importers.columns.uploads import folder_of, mapping_of
 from studies.importers.items.reconstruction import commands
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Membership, Study, Upload
@@ -55,7 +56,11 @@ def upload_of(client, data=CSV, **options) -> tuple[Upload, str]:
 def sent(upload: Upload, **fields) -> dict[str, str]:
     """The form of the page as it is shown, with changes."""
     columns = upload.mapping["columns"]
-    return {f"field-{n}": field for n, field in enumerate(columns.values())} | fields
+    return {f"field-{n}": entry["field"] for n, entry in enumerate(columns)} | fields
+
+
+def fields_of(upload: Upload) -> dict[str, str]:
+    return dict(mapping_of(upload).fields)
 
 
 def test_a_file_with_other_columns_is_mapped_and_imported(client, study):
@@ -105,9 +110,9 @@ def test_such_a_file_is_mapped_where_its_own_answers_would_be_lost_or_on_request
     header = "id,persona_id,persona_text,question,response_1,response_2,preferred\n"
     upload, _ = upload_of(client, f"{header}a,p,C,W?,G,S,A\n")
 
-    assert upload.mapping["columns"]["preferred"] == "own_answer"
+    assert fields_of(upload)["preferred"] == "own_answer"
     again, _ = upload_of(client, f"{header}a,p,C,W?,G,S,1\n", columns="")
-    assert again.mapping["columns"]["id"] == "id"
+    assert fields_of(again)["id"] == "id"
 
 
 def test_the_meaning_of_a_value_and_the_name_of_a_feature_are_asked(client, study):
@@ -138,19 +143,20 @@ def test_zero_and_one_mean_nothing_until_the_researcher_says_what(client, study)
 
 def test_a_missing_field_is_named_and_nothing_is_imported(client, study):
     upload, address = upload_of(client)
-    column = list(upload.mapping["columns"]).index("Option B")
+    column = list(fields_of(upload)).index("Option B")
 
     response = client.post(address, sent(upload, **{f"field-{column}": "", "import": ""}))
 
     assert response.status_code == 422
     assert "<title>Error:" in response.text
-    assert "Choose the columns of response 1 and response 2." in response.text
+    problem = "Choose the columns of response 1 and response 2."
+    assert f'<a href="#field-0">{problem}</a>' in response.text
     assert not Item.objects.exists()
 
 
 def test_without_an_own_answer_the_page_warns(client, study):
     upload, address = upload_of(client)
-    column = list(upload.mapping["columns"]).index("gold")
+    column = list(fields_of(upload)).index("gold")
     client.post(address, sent(upload, **{f"field-{column}": "", "update": ""}))
 
     assert "No item will have an own answer." in client.get(address).text
@@ -340,6 +346,19 @@ def test_the_pages_make_few_queries(client, study, django_assert_max_num_queries
         client.get(f"{address}item/1/")
 
 
+def test_features_keep_the_order_of_the_file(client, study, monkeypatch):
+    """PostgreSQL orders the keys of objects by their length."""
+    monkeypatch.setattr("studies.pages.items.mapping_views.INLINE_BYTES", 10)
+    header = "prompt,option_a,option_b,hobby of the person,age,job\n"
+    upload, address = upload_of(client, f"{header}Q?,Yes,No,chess,30,Nurse\n")
+
+    client.post(address, sent(upload, **{"field-3": "feature", "import": ""}))
+    run_import(job_id=ImportJob.objects.get().pk)
+
+    labels = [feature["label"] for feature in Item.objects.get().persona.features]
+    assert labels == ["Hobby of the person", "Age", "Job"]
+
+
 class TestCommand:
     def test_it_takes_the_downloaded_mapping_or_its_text(self, client, study, tmp_path, capsys):
         _, address = upload_of(client)
@@ -369,7 +388,7 @@ class TestCommand:
     def test_a_reconstruction_names_the_mapping(self, study, tmp_path):
         file = tmp_path / "people.csv"
         file.write_text(CSV)
-        mapping = {"format": "thirdperson-mapping", "columns": FIELDS}
+        mapping = ColumnMapping(FIELDS).as_json()
         call_command("import_items", "one", file, "--mapping", json.dumps(mapping))
         (entry,) = study.log.filter(event="items imported")
 
