@@ -13,6 +13,7 @@ _TITLES = {
     "judges": "Judges",
     "money": "Money",
 }
+_SIDE = ("money",)  # below what waits
 _MOST_NEEDS = 3
 
 
@@ -29,7 +30,8 @@ class CardGroup:
 class Monitor:
     """What the page shows. The first needs are shown at once, `more` on request."""
 
-    groups: list[CardGroup]
+    main: list[CardGroup]
+    side: list[CardGroup]
     needs: list[Need]
     more: list[Need]
 
@@ -47,4 +49,6 @@ def monitor(study: Study, *, may_edit: bool) -> Monitor:
         CardGroup(key, title, [part for part in parts if part.key == key])
         for key, title in _TITLES.items()
     ]
-    return Monitor(groups, waiting[:_MOST_NEEDS], waiting[_MOST_NEEDS:])
+    main = [group for group in groups if group.key not in _SIDE]
+    side = [group for group in groups if group.key in _SIDE]
+    return Monitor(main, side, waiting[:_MOST_NEEDS], waiting[_MOST_NEEDS:])

@@ -174,14 +174,9 @@ def test_the_monitor_names_a_stopped_run_with_its_reason(draft):
     (need,) = found.needs
     assert need.sentence == "llama (standard) is stopped. The server is off."
     assert need.address == reverse("judging:run", args=["one", run.public_id])
-    assert [group.key for group in found.groups] == [
-        "answers",
-        "quota",
-        "funnel",
-        "coverage",
-        "judges",
-        "money",
-    ]
+    main = ["answers", "quota", "funnel", "coverage", "judges"]
+    assert [group.key for group in found.main] == main
+    assert [group.key for group in found.side] == ["money"]
 
 
 def test_viewers_are_not_asked_to_do_what_only_editors_may(draft):
