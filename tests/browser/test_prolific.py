@@ -61,7 +61,7 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # 
 
     page.get_by_role("button", name="Refresh from Prolific").click()
     fits_and_reads_well(page)
-    page.get_by_role("link", name="Approve and pay").click()
+    page.locator("#main").get_by_role("link", name="Approve and pay").click()
     fits_and_reads_well(page)
     page.get_by_role("button", name="Approve selected").click()
     fits_and_reads_well(page)

@@ -35,9 +35,10 @@ class LaunchPlan:
     """The settings of a recruitment; an empty or None setting requests nothing.
 
     `places` None means as many as the items need. `balance` gives the labels of each filter whose
-    groups get equally many places; several filters are crossed. `apart` creates one study for each
-    quota group instead; `signed_links` is for workspaces that have them. `workspace` and `project`
-    are ids; empty means the only workspace and its first project.
+    groups get equally many places; several filters are crossed. `matches` gives for the key of an
+    own question the id of its filter and the filter's label for each value. `apart` creates one
+    study for each quota group instead; `signed_links` is for workspaces that have them.
+    `workspace` and `project` are ids; empty means the only workspace and its first project.
     """
 
     places: int | None = None
@@ -48,6 +49,7 @@ class LaunchPlan:
     age_low: int | None = None
     age_high: int | None = None
     balance: Mapping[str, list[str]] = field(default_factory=dict)
+    matches: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     devices: tuple[str, ...] = DEVICES
     apart: bool = False
     signed_links: bool = False
@@ -142,6 +144,19 @@ def question_of(filter_id: str, keys: set[str]) -> str | None:
     return next((key for key in _QUESTIONS.get(filter_id, ()) if key in keys), None)
 
 
+def is_known(key: str) -> bool:
+    """Whether an own question is known to match the filter of sex or of political affiliation."""
+    return any(key in keys for keys in _QUESTIONS.values())
+
+
+def _filter_of(key: str, value: str, plan: LaunchPlan) -> tuple[str | None, str | None]:
+    """The filter that matches an own question, and its label for a value."""
+    if match := plan.matches.get(key):
+        return match["filter"], match["labels"].get(value)
+    filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
+    return filter_id, filter_id and label_for(value, plan.balance[filter_id])
+
+
 def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], list[str]]:
     """The filters that admit only one group, and the problems found."""
     if group.is_everyone_else:
@@ -151,8 +166,7 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], li
         ]
     found, problems = [], []
     for key, value in group.criteria.items():
-        filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
-        label = filter_id and label_for(value, plan.balance[filter_id])
+        filter_id, label = _filter_of(key, value, plan)
         if filter_id and label:
             found.append(Wanted(filter_id, [label]))
         else:

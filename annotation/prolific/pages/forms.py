@@ -1,11 +1,13 @@
 """Forms of the recruiting pages: they check only the format; services decide."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 
+from annotation.models import DemographicQuestion
 from annotation.prolific.api.filters import POLITICS, SEX
-from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
+from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known
 from annotation.prolific.settle.decisions import GROUNDS, LEAST_MESSAGE
 
 _WIDE = forms.TextInput(attrs={"size": 48})
@@ -102,8 +104,42 @@ class PlanForm(forms.Form):
         help_text="Project id. If empty, we use the project “Thirdperson”, else the first project.",
     )
 
-    @classmethod
-    def initial_of(cls, plan: LaunchPlan) -> dict[str, Any]:
+    def __init__(
+        self,
+        *args: Any,
+        stored: LaunchPlan,
+        questions: Sequence[DemographicQuestion] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, initial=self.initial_of(stored), **kwargs)
+        self._stored = stored
+        # Sex and political affiliation have fields of their own.
+        self._questions = [question for question in questions if not is_known(question.key)]
+        for question in self._questions:
+            self._add_filter(question)
+
+    def _add_filter(self, question: DemographicQuestion) -> None:
+        """A field for the filter that matches a question, and one for its label of each option."""
+        match = self._stored.matches.get(question.key, {"filter": "", "labels": {}})
+        self.fields[f"filter-{question.key}"] = forms.CharField(
+            required=False,
+            max_length=80,
+            initial=match["filter"],
+            label=f"Prolific’s filter for “{question.label}”",
+            help_text="The id of the filter, for example highest-education-level-completed. "
+            "Leave empty not to balance this question on Prolific.",
+        )
+        for number, option in enumerate(question.options):
+            self.fields[f"label-{question.key}-{number}"] = forms.CharField(
+                required=False,
+                max_length=200,
+                initial=match["labels"].get(option["value"], option["label"]),
+                label=f"Prolific’s label for “{option['label']}”",
+                help_text="Leave empty if the filter has no such choice.",
+            )
+
+    @staticmethod
+    def initial_of(plan: LaunchPlan) -> dict[str, Any]:
         stored = plan.stored()
         stored["sexes"] = ", ".join(plan.balance.get(SEX, []))
         stored["politics"] = ", ".join(plan.balance.get(POLITICS, []))
@@ -114,13 +150,39 @@ class PlanForm(forms.Form):
         low, high = values.get("age_low"), values.get("age_high")
         if low is not None and high is not None and low > high:
             self.add_error("age_high", "The maximum age is below the minimum age.")
+        for question in self._questions:
+            labels = self._labels_of(question, values)
+            if values.get(f"filter-{question.key}") and len(set(labels.values())) < 2:
+                self.add_error(
+                    f"filter-{question.key}",
+                    "Give Prolific’s labels of at least two options, or leave the filter empty.",
+                )
         return values
+
+    @staticmethod
+    def _labels_of(question: DemographicQuestion, values: Mapping[str, Any]) -> dict[str, str]:
+        """Prolific's label for each value of a question that has one."""
+        found = {
+            option["value"]: values.get(f"label-{question.key}-{number}", "")
+            for number, option in enumerate(question.options)
+        }
+        return {value: label for value, label in found.items() if label}
 
     def plan(self) -> LaunchPlan:
         values = dict(self.cleaned_data)
         balance = {SEX: _labels(values.pop("sexes")), POLITICS: _labels(values.pop("politics"))}
-        values["balance"] = {name: labels for name, labels in balance.items() if labels}
-        return LaunchPlan.of(values)
+        matches = {
+            question.key: {"filter": chosen, "labels": self._labels_of(question, values)}
+            for question in self._questions
+            if (chosen := values[f"filter-{question.key}"])
+        }
+        # Filters that were balanced by the command stay, unless they matched a question here.
+        before = {match["filter"] for match in self._stored.matches.values()}
+        kept = {f: found for f, found in self._stored.balance.items() if f not in before}
+        for match in matches.values():
+            balance[match["filter"]] = list(dict.fromkeys(match["labels"].values()))
+        everything = {name: labels for name, labels in (kept | balance).items() if labels}
+        return LaunchPlan.of(values | {"balance": everything, "matches": matches})
 
 
 class RejectForm(forms.Form):

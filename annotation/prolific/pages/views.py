@@ -171,7 +171,8 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("people:prolific-plan", study.slug)
     form = PlanForm(
         request.POST if request.method == "POST" else None,
-        initial=PlanForm.initial_of(launch.plan_of(study)),
+        stored=launch.plan_of(study),
+        questions=list(study.demographic_questions.all()),
     )
     if form.is_valid() and attempt(
         request,

@@ -5,10 +5,18 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
+from annotation.models import (
+    Annotator,
+    BonusPayment,
+    DemographicQuestion,
+    ProlificStudy,
+    ProlificSubmission,
+    QuotaGroup,
+)
 from annotation.prolific.api.errors import NotAllowed
+from annotation.prolific.api.filters import Wanted
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.launch_plan import LaunchPlan
+from annotation.prolific.launch.launch_plan import LaunchPlan, group_filters
 from annotation.prolific.money import bonuses
 from annotation.prolific.settle import decisions
 from annotation.prolific.sync.sync import follow, follow_all
@@ -204,6 +212,62 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
         devices=("desktop", "mobile"),
         age_low=18,
     )
+
+
+EDUCATION = "highest-education-level-completed"
+
+
+@pytest.fixture
+def education(study):
+    """A question that no filter is known to match."""
+    options = [{"value": "school", "label": "School"}, {"value": "ba", "label": "Bachelor"}]
+    return DemographicQuestion.objects.create(
+        study=study, key="education", label="Education?", options=options
+    )
+
+
+def test_any_question_is_balanced_on_prolific_by_form(study, education, signed_in, prolific):
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance={"handedness": ["L", "R"]}))
+    page = signed_in.get(url(study, "-plan")).content.decode()
+    assert "Prolific’s filter for “Education?”" in page
+
+    sent = {
+        "devices": ["desktop"],
+        "filter-education": EDUCATION,
+        "label-education-0": "High school diploma",
+        "label-education-1": "Undergraduate degree",
+    }
+    signed_in.post(url(study, "-plan"), sent)
+
+    plan = launch.plan_of(study)
+    assert plan.balance == {
+        "handedness": ["L", "R"],
+        EDUCATION: ["High school diploma", "Undergraduate degree"],
+    }
+    group = QuotaGroup(criteria={"education": "ba"}, target=3)
+    assert group_filters(group, plan) == ([Wanted(EDUCATION, ["Undergraduate degree"])], [])
+    assert 'value="High school diploma"' in signed_in.get(url(study, "-plan")).content.decode()
+    signed_in.post(url(study, "-plan"), {"devices": ["desktop"]})
+    assert launch.plan_of(study).balance == {"handedness": ["L", "R"]}
+
+
+def test_a_filter_needs_the_labels_of_two_options(study, education, signed_in, prolific):
+    sent = {"devices": ["desktop"], "filter-education": EDUCATION, "label-education-0": "One"}
+
+    page = signed_in.post(url(study, "-plan"), sent)
+
+    assert page.status_code == 422
+    assert "labels of at least two options" in page.content.decode()
+
+
+def test_an_option_without_a_label_has_no_group_on_prolific():
+    match = {"filter": EDUCATION, "labels": {"school": "High school diploma"}}
+    group = QuotaGroup(criteria={"education": "ba"}, target=3)
+
+    wanted, problems = group_filters(group, LaunchPlan(matches={"education": match}))
+
+    assert wanted == []
+    assert "No filter of the plan knows the group “education: ba”" in problems[0]
 
 
 def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolific):
