@@ -106,12 +106,12 @@ class PlanForm(forms.Form):
 
     def __init__(
         self,
-        *args: Any,
+        data: Mapping[str, Any] | None,
+        *,
         stored: LaunchPlan,
         questions: Sequence[DemographicQuestion] = (),
-        **kwargs: Any,
     ) -> None:
-        super().__init__(*args, initial=self.initial_of(stored), **kwargs)
+        super().__init__(data, initial=self.initial_of(stored))
         self._stored = stored
         # Sex and political affiliation have fields of their own.
         self._questions = [question for question in questions if not is_known(question.key)]
