@@ -1,6 +1,7 @@
 """The pages that map the columns of an uploaded file, and the command with a mapping."""
 
 import json
+import shlex
 from datetime import timedelta
 
 import pytest
@@ -29,6 +30,7 @@ CSV = """Nr,Age group,Survey question,Option A,Option B,gold,Notes
 """
 FIELDS = {"Age group": "feature", "Survey question": "question", "Option A": "response_1"}
 FIELDS |= {"Option B": "response_2", "gold": "own_answer"}
+MAPPING = ColumnMapping(FIELDS).as_json()
 
 
 @pytest.fixture
@@ -388,7 +390,7 @@ class TestCommand:
     def test_a_reconstruction_names_the_mapping(self, study, tmp_path):
         file = tmp_path / "people.csv"
         file.write_text(CSV)
-        mapping = ColumnMapping(FIELDS).as_json()
+        mapping = MAPPING
         call_command("import_items", "one", file, "--mapping", json.dumps(mapping))
         (entry,) = study.log.filter(event="items imported")
 
@@ -398,3 +400,25 @@ class TestCommand:
             "manage.py import_items new people.csv --create --task preference"
         )
         assert "--mapping '{" in command
+
+    def test_the_same_items_come_back_by_that_command(self, client, study, tmp_path):
+        file = tmp_path / "people.csv"
+        file.write_text(CSV)
+        call_command("import_items", "one", file, "--mapping", json.dumps(MAPPING))
+        (command,) = commands("two", study.log.get(event="items imported").detail["read"])
+        words = shlex.split(command)
+
+        call_command(
+            "import_items",
+            "two",
+            file,
+            "--create",
+            "--mapping",
+            words[words.index("--mapping") + 1],
+        )
+
+        items = Item.objects.order_by("key")
+        hashes = [
+            list(items.filter(study__slug=s).values_list("content_hash")) for s in ("one", "two")
+        ]
+        assert hashes[0] == hashes[1]
