@@ -30,6 +30,7 @@ from analysis.report.tables import FIRST_ROWS, ShownTable, Table
 from analysis.report.text.names import named_entries
 from analysis.report.text.sentences import Text
 from analysis.report.text.thresholds import late_changes, threshold_standing, threshold_words
+from analysis.report.verdict import verdict_of
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
@@ -91,6 +92,7 @@ def render_html(
         "threshold_standing": threshold_standing(report),
         "late_changes": late_changes(report),
         "headline_mark": mark_of(report, ["headline", "state"]),
+        "verdict": verdict_of(report),
         "headline": _texts(report, "headline"),
         "missing": _texts(report, "missing"),
         "methods_paragraph": methods_paragraph(report),

@@ -88,6 +88,9 @@ class Section:
 
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
+
+    A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
+    at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
     """
 
     name: str
@@ -97,6 +100,9 @@ class Section:
     analyses: Sequence[Analysis] = ()
     sources: Sequence[Source] = ()
     has_threshold = False
+    inside = "Tables and figures"
+    is_open = False
+    is_printed = False
 
     @property
     def template(self) -> str:

@@ -14,7 +14,9 @@ function widthOf(place, printing) {
 
 function draw(place) {
   const { data, layout } = plots[place.id];
-  const size = { width: widthOf(place, false), height: Number(place.dataset.height) };
+  // What is folded has no width yet; it is fitted once it is opened.
+  const width = widthOf(place, false) || document.getElementById("main").clientWidth;
+  const size = { width, height: Number(place.dataset.height) };
   return Plotly.newPlot(place, data, { ...layout, ...size }, { displayModeBar: false });
 }
 

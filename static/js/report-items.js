@@ -123,7 +123,7 @@ function showItemsOf(group) {
   const section = document.querySelector(".items");
   if (!section) return;
   const form = section.querySelector("form");
-  section.closest("details").open = true;
+  foldedAround(section).forEach((details) => { details.open = true; });
   form.reset();
   form.elements.group.value = group;
   form.dispatchEvent(new Event("input"));

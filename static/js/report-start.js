@@ -1,17 +1,27 @@
 // Gives the report its buttons, draws it, and prepares it for paper.
 
-document.querySelectorAll("figure").forEach(addFigureTools);
+let isWhole = false;
+
+document.querySelectorAll("figure[id]").forEach(addFigureTools);
 document.querySelectorAll(".table-box").forEach(addTableTools);
 document.querySelectorAll("[data-download]").forEach((element) => {
   const [kind, name] = [element.dataset.download, element.dataset.file];
   const text = () => document.getElementById(kind).textContent;
   element.addEventListener("click", () => (kind === "figures" ? saveFigures() : save(name, text(), "text/plain")));
 });
-document.querySelectorAll("[data-print]").forEach((element) => element.addEventListener("click", () => window.print()));
+document.querySelectorAll("button[data-print]").forEach((element) => element.addEventListener("click", () => {
+  isWhole = element.dataset.print === "all";
+  window.print();
+  isWhole = false;
+}));
 document.querySelectorAll("table[data-rows]").forEach(addLongTable);
 document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
 window.addEventListener("hashchange", unfold);
+// The second click on a link changes no address.
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("a[href^='#']")?.hash === location.hash) unfold();
+});
 unfold();
 drawAll().then(() => {
   document.querySelectorAll("form.threshold").forEach(addThreshold);
@@ -29,12 +39,15 @@ window.addEventListener("resize", () => {
   waiting = window.setTimeout(() => fit(isPrinting), 150);
 });
 
-// Paper has a width of its own, and shows what a reader would have to open.
-const closed = () => document.querySelectorAll("#methods details:not([open], .on-screen), #certainty > details:not([open]), #groups > details:not([open])");
+// Paper has a width of its own. It has what is open, the main tables, and everything on request,
+// except what only helps on a screen.
+const MAIN = "details[data-print]";
+const REST = "details:not(.on-screen, #items, #table-raters details, figure details)";
+const closed = () => [...document.querySelectorAll(isWhole ? `${MAIN}, ${REST}` : MAIN)].filter((details) => !details.open);
 let opened = [];
 window.addEventListener("beforeprint", () => {
   isPrinting = true;
-  opened = [...closed()];
+  opened = closed();
   opened.forEach((details) => { details.open = true; });
   places.filter((place) => !place.data).forEach(draw);
   fit(true);

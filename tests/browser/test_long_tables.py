@@ -52,12 +52,17 @@ def open_items(browser, report, tmp_path):
         page.goto(path.as_uri())
         if options.get("java_script_enabled", True):
             page.wait_for_selector("body[data-drawn]")
-        page.locator("#items summary").click()
+        show_items(page)
         return page
 
     yield open_items
     for context in contexts:
         context.close()
+
+
+def show_items(page):
+    page.locator("#record > details > summary").click()
+    page.locator("#items > summary").click()
 
 
 def shown(page):
@@ -153,7 +158,7 @@ def test_in_the_app_the_server_has_the_rows_that_the_page_lacks(
     page = signed_in()
     page.goto(reverse("analysis:open", args=[stored.study.slug, stored.public_id]))
     page.wait_for_selector("body[data-drawn]")
-    page.locator("#items summary").click()
+    show_items(page)
 
     page.get_by_label("Words", exact=True).fill(keys(report)[-1])
 

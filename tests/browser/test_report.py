@@ -31,6 +31,7 @@ A4_AT_96_DPI = {"width": 794 - 2 * 57, "height": 1123}
 
 SHORTEN = """rows => document.querySelectorAll("tbody").forEach(
     body => [...body.rows].slice(rows).forEach(row => row.remove()))"""
+OPEN_CHAPTERS = "document.querySelectorAll('.chapter').forEach(e => { e.open = true; })"
 REMEMBER = "document.querySelectorAll('details').forEach(e => { e.wasOpen = e.open; })"
 # Brings every control to what it was when the page opened.
 RESTORE = """() => {
@@ -84,7 +85,7 @@ def open_file(browser, report_file):
     """Open the file in a browser that is offline; whatever it says or asks for is kept."""
     contexts = []
 
-    def open_file(width=1280, height=900):
+    def open_file(width=1280, height=900, *, chapters=True):
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
         contexts.append(context)
         page = context.new_page()
@@ -94,6 +95,8 @@ def open_file(browser, report_file):
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(report_file.as_uri())
         page.wait_for_selector("body[data-drawn]")
+        if chapters:
+            page.evaluate(OPEN_CHAPTERS)
         return page
 
     yield open_file
@@ -167,15 +170,67 @@ def test_it_prints_on_a4_without_cut_figures(on_paper):
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 5
 
 
-def test_methods_are_open_on_paper_and_closed_again_on_the_screen(page):
+FOLDED = "[...document.querySelectorAll('.chapter:not([open])')].map(e => e.parentElement.id)"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_it(
+    open_file, width, height
+):
+    page = open_file(width=width, height=height, chapters=False)
+
+    expect(page.locator(".answer")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".verdict-chart svg")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".caveats")).to_be_in_viewport(ratio=1)
+    assert page.locator(".caveats li").count() == 3
+    expect(page.get_by_role("heading", name="What would settle it")).to_be_in_viewport(ratio=1)
+    # Reading comes before anything that is folded, and the page stays short.
+    screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
+    assert screens < (7 if width > 1000 else 11)
+
+
+def test_contents_follow_the_answer_on_a_phone_and_stand_beside_it_on_a_desktop(open_file):
+    below = """document.querySelector('.contents').getBoundingClientRect().top
+        > document.querySelector('.first').getBoundingClientRect().bottom"""
+
+    assert open_file(width=390, chapters=False).evaluate(below)
+    assert not open_file(width=1280, chapters=False).evaluate(below)
+
+
+def test_links_open_what_is_folded(open_file):
+    page = open_file(chapters=False)
+    folded = page.evaluate(FOLDED)
+    assert {"accuracy", "methods", "limits"} <= set(folded)
+
+    page.get_by_role("link", name="All limits").click()
+    until(page, "document.querySelector('#limits > details').open")
+    expect(page.locator("#limits li").first).to_be_in_viewport()
+    page.locator("#limits > details > summary").click()
+    page.get_by_role("link", name="All limits").click()
+    until(page, "document.querySelector('#limits > details').open")
+
+    page.evaluate("location.hash = '#table-items'")
+    until(page, "document.querySelector('#items').open")
+    assert page.locator("#table-items").is_visible()
+
+
+def test_paper_has_the_findings_and_main_tables_and_all_of_it_on_request(open_file):
+    page = open_file(chapters=False)
+    before = page.evaluate(FOLDED)
+
+    short = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+    page.evaluate("window.print = () => { window.printed = window.isWhole ?? isWhole; }")
+    page.evaluate("document.querySelector('[data-print=all]').click()")
+
+    assert page.evaluate("window.printed") is True
+    assert page.evaluate(FOLDED) == before
+    page.evaluate("isWhole = true; window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(FOLDED) == []
     closed = "document.querySelectorAll('#methods details:not([open], .on-screen)').length"
-    before = page.evaluate(closed)
-
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    on_paper = page.evaluate(closed)
+    assert page.evaluate(closed) == 0
+    whole = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-
-    assert (before > 0, on_paper, page.evaluate(closed)) == (True, 0, before)
+    assert short <= 6 < whole
 
 
 def test_a_figure_is_saved_as_a_file(page):

@@ -176,6 +176,7 @@ class Ablations(Section):
 
     name = "ablations"
     title = "Ablations"
+    inside = "Runs that saw a part of the persona"
     analyses = (
         Analysis(
             "ablations",

@@ -8,3 +8,4 @@ class Downloads(Section):
 
     name = "downloads"
     title = "Cite and download"
+    inside = "Files, printing, the method in words, and the citation"

@@ -8,3 +8,5 @@ class Limits(Section):
 
     name = "limits"
     title = "Limits"
+    inside = "All limits of this study"
+    is_printed = True

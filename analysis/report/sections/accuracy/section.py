@@ -38,6 +38,8 @@ class Accuracy(Section):
 
     name = "accuracy"
     title = "Accuracy by certainty"
+    inside = "Tables A and B, both sides on common items, and judges against one another"
+    is_printed = True
     has_threshold = True
     parts = (
         HighAndLow(),

@@ -18,6 +18,7 @@ class Agreement(Section):
 
     name = "agreement"
     title = "Agreement"
+    inside = "Coefficients, every two sides, replacing a person, and shared mistakes"
     parts = (
         Coefficients(),
         AlphaCheck(),

@@ -63,6 +63,7 @@ class Certainty(Section):
 
     name = "certainty"
     title = "Certainty of people and judges"
+    inside = "Histograms, calibration, thresholds, and use of the scale"
     has_threshold = True
     parts: Sequence[Section] = (
         CertaintyHeadline(),

@@ -34,6 +34,7 @@ class Choices(Section):
 
     name = "choices"
     title = "Other choices"
+    inside = "The finding under every combination of choices"
     needs = ("headline", "certainty_headline", "paired_difference", "high_sets")
 
     def compute(self, study: Study, earlier: Report) -> Json:

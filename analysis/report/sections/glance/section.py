@@ -65,6 +65,7 @@ class Glance(Section):
 
     name = "glance"
     title = "At a glance"
+    is_open = True
     parts = (Headline(), Accuracies(), CrowdEquivalence(), CostFrontier())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:

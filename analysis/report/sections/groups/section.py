@@ -14,6 +14,7 @@ class Groups(Section):
 
     name = "groups"
     title = "Who and what is hard"
+    inside = "By topic, by persona feature, and who judges whom"
     parts = (GroupAccuracy(), CrossGroupAccuracy(), AnnotatorGroups())
 
     def context(self, page: Page) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ class Methods(Section):
 
     name = "methods"
     title = "Methods"
+    inside = "Items, checks, rules, formulas, runs, prompts, and where each number comes from"
 
     def tables(self, report: Report) -> Iterator[Table]:
         yield band_definitions(report)

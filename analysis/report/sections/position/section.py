@@ -15,6 +15,7 @@ class Position(Section):
 
     name = "position"
     title = "Position, length and ties"
+    inside = "Sides of the screen, lengths, ties, and noise"
     parts = (Sides(), Length(), Ties(), Noise())
 
     def context(self, page: Page) -> Mapping[str, Any]:

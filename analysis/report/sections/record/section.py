@@ -98,6 +98,7 @@ class Record(Section):
 
     name = "record"
     title = "Annotators and judges"
+    inside = "Who took part, exclusions, costs, each person, and each item"
     parts = (Participation(), Annotators(), Runs(), Items())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:

@@ -1,0 +1,27 @@
+"""The first screen of a report: the answer, a chart, caveats, and what would settle it.
+
+All of it is read from report.json when a page is made, so the numbers of a report stay as they are.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.verdict.answer import Answer, answer_of
+from analysis.report.verdict.caveats import caveats_of
+from analysis.report.verdict.chart import Chart, chart_of
+from analysis.report.verdict.settling import settling_of
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reader sees before scrolling; `chart` is None if nothing can be compared."""
+
+    answer: Answer
+    chart: Chart | None
+    caveats: list[str]
+    settling: str
+
+
+def verdict_of(report: Mapping[str, Any]) -> Verdict:
+    return Verdict(answer_of(report), chart_of(report), caveats_of(report), settling_of(report))

@@ -1,0 +1,94 @@
+"""Yes, no or not yet known, and one sentence in plain words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.competition import competitors
+from analysis.report.rules import TOO_SMALL
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent
+
+YES, NO, UNKNOWN = "Yes", "No", "Not yet known"
+ANSWERS = {"better": YES, "equivalent": YES, "worse": NO}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`word` answers the question of the title, empty if that is no question of yes or no."""
+
+    word: str
+    sentence: str
+
+    @property
+    def kind(self) -> str:
+        return {YES: "yes", NO: "no", UNKNOWN: "unknown"}.get(self.word, "none")
+
+
+def answer_of(report: Mapping[str, Any]) -> Answer:
+    state = report["headline"]["state"]
+    if state in {"better", "worse", "equivalent", "cannot_tell", "too_few"}:
+        return Answer(ANSWERS.get(state, UNKNOWN), _compared(report, state))
+    return Answer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
+
+
+def _compared(report: Mapping[str, Any], state: str) -> str:
+    index = headline_run(report)
+    judge, difference = report["judges"][index], report["comparison"][index]["difference_general"]
+    name = judge_name(report, index)
+    people = people_words(report)
+    gap, margin = f"{abs(difference['value'] or 0) * 100:.1f}", f"{difference['margin'] * 100:g}"
+    if state == "better":
+        return f"{name} was right more often than {people}, by {gap} percentage points."
+    if state == "worse":
+        return f"{name} was right less often than {people}, by {gap} percentage points."
+    if state == "equivalent":
+        return f"{name} was right as often as {people}, give or take {margin} percentage points."
+    if state == "too_few":
+        n = difference["n"]
+        return (
+            f"{name} and {people} both decided only {n:,} item{'' if n == 1 else 's'}, too few to "
+            "compare them."
+        )
+    ends = difference["ci_as_best"] or difference["ci"]
+    seen = f"{name} was right on {_share(judge)}, {people} on {_share(report['human']['majority'])}"
+    if ends is None:
+        return f"{seen}, and there is too little data to say whether that holds in general."
+    if ends[0] <= 0 <= ends[1]:
+        return f"{seen}, and a difference of this size can be chance."
+    return f"{seen}, and this is neither clearly a difference nor clearly none."
+
+
+def _not_compared(report: Mapping[str, Any], state: str) -> str:
+    people = report["human"]
+    if state == "no_answers":
+        return "There are no answers yet, neither of people nor of judges."
+    if state == "no_truth":
+        return "No item has a known right answer, so nobody can be right or wrong."
+    if state == "judges_only":
+        return "No item has a decision of people that can be scored, so there is no comparison."
+    who = people_words(report)
+    seen = f"{who[:1].upper()}{who[1:]} was right on {_share(people['majority'])}"
+    return f"{seen}; no judge has an answer that counts."
+
+
+def _share(side: Mapping[str, Any]) -> str:
+    if side["n"] < TOO_SMALL:
+        return f"{side['correct']} of {side['n']} items"
+    return percent(side["accuracy"]).replace(" %", "\u00a0%")
+
+
+def people_words(report: Mapping[str, Any]) -> str:
+    return "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
+
+
+def judge_name(report: Mapping[str, Any], index: int) -> str:
+    """The shortest name that is unique among the runs that compete."""
+    judges = report["judges"]
+    return run_name(judges[index], [judges[place] for place in competitors(judges)])
+
+
+def headline_run(report: Mapping[str, Any]) -> int:
+    """The place of the run that the headline is about."""
+    run = report["headline"]["run"]
+    return next(index for index, judge in enumerate(report["judges"]) if judge["run"] == run)

@@ -1,0 +1,78 @@
+"""The three caveats of the first screen; the chapter on limits has all of them, in full."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Report = Mapping[str, Any]
+SHOWN = 3
+
+# What readers must know first, in this order. Each gives a sentence, or nothing where it is not so.
+# That data are simulated stands above the title.
+Caveat = Callable[[Report], str]
+
+
+def _chosen_late(report: Report) -> str:
+    registration = report["registration"]
+    if report["parameters"]["explored"] or registration["late_changes"]:
+        return "The threshold or the margin was chosen after the data."
+    plan = registration["plan"]
+    if not plan:
+        return "No analysis plan was frozen: all is explored."
+    return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
+
+
+def _few(report: Report) -> str:
+    run = report["headline"].get("run")
+    for entry in report["comparison"]:
+        if entry["run"] == run:
+            found = entry["difference_general"]
+            for kind in (*found["too_few"], *found["one"], *found["few"]):
+                n = found["clusters"].get(kind)
+                name = kind.removesuffix("s") if n == 1 and kind != "people" else kind
+                return f"Only {n:,} {name}: others may differ." if n else ""
+    return ""
+
+
+def _other_choices(report: Report) -> str:
+    for claim in report["multiverse"]["claims"]:
+        if claim["claim"] == "all" and claim["holds"] < claim["of"]:
+            return f"The finding holds in {claim['holds']} of {claim['of']} ways of analysis."
+    return ""
+
+
+def _unknown_truth(report: Report) -> str:
+    unknown, n = report["inputs"]["truth"]["unknown"], report["inputs"]["items"]
+    return f"{unknown:,} of {n:,} items have no known answer." if 0 < unknown < n else ""
+
+
+def _excluded(report: Report) -> str:
+    n = report["human"]["not_counted"].get("excluded_people", 0)
+    return f"{n:,} {'person is' if n == 1 else 'people are'} excluded." if n else ""
+
+
+def _averages(report: Report) -> str:
+    return "Averages: no basis for decisions about a person."
+
+
+def _stereotypes(report: Report) -> str:
+    return "Answers from profiles may be stereotypes."
+
+
+def _volunteers(report: Report) -> str:
+    return "People chose to take part." if report["human"]["answers"] else ""
+
+
+CAVEATS: tuple[Caveat, ...] = (
+    _chosen_late,
+    _few,
+    _other_choices,
+    _unknown_truth,
+    _excluded,
+    _averages,
+    _stereotypes,
+    _volunteers,
+)
+
+
+def caveats_of(report: Report) -> list[str]:
+    return [sentence for caveat in CAVEATS if (sentence := caveat(report))][:SHOWN]

@@ -1,0 +1,108 @@
+"""The chart of the first screen: how much more or less often each judge was right than people.
+
+It is drawn into the page as lines and words, so it needs no script and prints as it is.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.report.competition import competitors
+from analysis.report.text.numbers import points, points_range
+from analysis.report.verdict.answer import judge_name, people_words
+
+SHOWN = 3
+# The drawing's own units; a phone shows about one of them per pixel.
+WIDTH, SIDE, TOP, STEP = 360, 14, 22, 36
+NAME_LETTERS = 30
+
+
+@dataclass(frozen=True)
+class Line:
+    """One judge: its name, and where its difference and the ends of its interval are drawn."""
+
+    name: str
+    words: str
+    y: int
+    low: float
+    at: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All coordinates are in the drawing's own units; `margin` has the ends of the grey band."""
+
+    title: str
+    caption: str
+    lines: list[Line]
+    ticks: list[tuple[float, str]]
+    zero: float
+    margin: tuple[float, float]
+    height: int
+    left_out: int
+
+    @property
+    def width(self) -> int:
+        return WIDTH
+
+    @property
+    def bottom(self) -> int:
+        return self.height - 22
+
+    @property
+    def band_width(self) -> float:
+        return round(self.margin[1] - self.margin[0], 1)
+
+
+def chart_of(report: Mapping[str, Any]) -> Chart | None:
+    """The judges that compete, best first; None if no difference has an interval."""
+    judges = report["judges"]
+    found = []
+    for index in competitors(judges):
+        difference = report["comparison"][index]["difference_general"]
+        ends = difference["ci_as_best"] or difference["ci"]
+        if difference["value"] is not None and ends is not None:
+            found.append((difference["value"], ends, judge_name(report, index)))
+    if not found:
+        return None
+    found.sort(key=lambda one: -one[0])
+    drawn = found[:SHOWN]
+    margin = float(report["parameters"]["margin"])
+    reach = max(margin, *(abs(end) for _, ends, _ in drawn for end in ends))
+    step = next(step for step in (0.05, 0.1, 0.2, 0.25, 0.5, 1) if reach <= 4 * step)
+    reach = step * math.ceil(reach / step - 1e-9)
+
+    def place(value: float) -> float:
+        return round(SIDE + (WIDTH - 2 * SIDE) * (value + reach) / (2 * reach), 1)
+
+    lines = [
+        Line(
+            name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…",
+            f"{points(value)} ({points_range(ends)})",
+            TOP + STEP * number + 28,
+            place(ends[0]),
+            place(value),
+            place(ends[1]),
+        )
+        for number, (value, ends, name) in enumerate(drawn)
+    ]
+    n = round(2 * reach / step)
+    ticks = [-reach + step * number for number in range(n + 1)]
+    return Chart(
+        title="Right more or less often than people",
+        caption=(
+            f"Against {people_words(report)}, in percentage points with 95 % intervals. Grey: as "
+            f"good as equal (±{margin * 100:g})."
+        ),
+        lines=lines,
+        ticks=[
+            (place(tick), f"{tick * 100:+.0f}".replace("-", "−").replace("+0", "0"))
+            for tick in ticks
+        ],
+        zero=place(0.0),
+        margin=(place(-margin), place(margin)),
+        height=TOP + STEP * len(lines) + 28,
+        left_out=len(found) - len(drawn),
+    )

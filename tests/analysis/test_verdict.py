@@ -1,0 +1,115 @@
+"""The first screen of a report: the answer, the chart, the caveats, what would settle it."""
+
+import copy
+import datetime
+import math
+
+import numpy as np
+import pytest
+
+from analysis.report.build import build_report
+from analysis.report.render import render_html
+from analysis.report.verdict import verdict_of
+from analysis.report.verdict.settling import POWER, times_more
+from benchmarks.report import simulated
+
+
+@pytest.fixture(scope="module")
+def built():
+    found = build_report(simulated(600), seed=1, bootstrap=100)
+    names = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
+    found["human"]["not_counted"] = dict.fromkeys(names, 0)
+    return found
+
+
+@pytest.fixture
+def report(built):
+    return copy.deepcopy(built)
+
+
+def difference_of(report):
+    run = report["headline"]["run"]
+    entry = next(entry for entry in report["comparison"] if entry["run"] == run)
+    return entry["difference_general"]
+
+
+@pytest.mark.parametrize(
+    ("state", "word", "words"),
+    [
+        ("better", "Yes", "was right more often than the majority of people, by"),
+        ("equivalent", "Yes", "was right as often as the majority of people, give or take 5"),
+        ("worse", "No", "was right less often than the majority of people, by"),
+        ("cannot_tell", "Not yet known", "was right on"),
+        ("too_few", "Not yet known", "too few to compare them"),
+        ("no_truth", "Not yet known", "No item has a known right answer"),
+        ("no_answers", "Not yet known", "no answers yet"),
+        ("people_only", "Not yet known", "no judge has an answer"),
+        ("judges_only", "Not yet known", "no comparison"),
+    ],
+)
+def test_every_state_has_an_answer_in_one_sentence_and_what_would_settle_it(
+    report, state, word, words
+):
+    report["headline"]["state"] = state
+    difference_of(report)["n"] = 12 if state == "too_few" else 600
+
+    verdict = verdict_of(report)
+
+    assert (verdict.answer.word, verdict.answer.sentence.count(". ")) == (word, 0)
+    assert words in verdict.answer.sentence
+    assert verdict.settling.endswith(".")
+
+
+def test_a_study_without_judges_asks_no_question_of_yes_or_no(report):
+    report |= {"judges": [], "comparison": [], "headline": {"state": "people_only"}}
+
+    verdict = verdict_of(report)
+
+    assert verdict.answer.word == ""
+    assert verdict.chart is None
+    assert verdict.settling == "A judge: run one on the same items."
+
+
+def test_the_chart_has_the_best_judges_first_and_names_how_many_it_leaves_out(report):
+    chart = verdict_of(report).chart
+
+    assert len(chart.lines) == 3
+    assert chart.left_out == 1
+    at = [line.at for line in chart.lines]
+    assert at == sorted(at, reverse=True)
+    assert all(0 <= line.low <= line.at <= line.high <= chart.width for line in chart.lines)
+    page = render_html(report, date=datetime.date(2026, 11, 22))
+    assert page.count('<circle class="at"') == 3
+
+
+def test_three_caveats_are_chosen_and_the_most_important_come_first(report):
+    assert verdict_of(report).caveats[0] == "No analysis plan was frozen: all is explored."
+    assert len(verdict_of(report).caveats) == 3
+
+    difference_of(report)["few"] = ["personas"]
+    difference_of(report)["clusters"]["personas"] = 7
+    assert "Only 7 personas: others may differ." in verdict_of(report).caveats
+
+
+@pytest.mark.parametrize(("value", "finding"), [(0.08, "different"), (0.001, "equivalent")])
+def test_so_much_data_finds_it_with_the_promised_probability(value, finding):
+    difference = {"value": value, "se": 0.04, "margin": 0.05, "family": 1}
+
+    factor, found = times_more(difference)
+
+    assert found == finding
+    se = difference["se"] / math.sqrt(factor)
+    drawn = np.random.default_rng(1).normal(value, se, 200_000)
+    if finding == "different":
+        share = float((np.abs(drawn) > 1.96 * se).mean())
+    else:
+        share = float((np.abs(drawn) + 1.645 * se < difference["margin"]).mean())
+    assert POWER - 0.01 < share < POWER + 0.03
+
+
+def test_a_difference_at_the_margin_needs_no_promise_of_data(report):
+    difference = difference_of(report)
+    difference |= {"value": 0.0, "se": 0.5, "margin": 0.01}
+    report["headline"]["state"] = "cannot_tell"
+
+    assert verdict_of(report).settling.startswith("More than 30 times as many items and people.")
