@@ -77,9 +77,22 @@ def test_the_chart_has_the_best_judges_first_and_names_how_many_it_leaves_out(re
     assert chart.left_out == 1
     at = [line.at for line in chart.lines]
     assert at == sorted(at, reverse=True)
-    assert all(0 <= line.low <= line.at <= line.high <= chart.width for line in chart.lines)
+    for line in chart.lines:
+        assert 0 <= line.ends[0] <= line.at <= line.ends[1] <= chart.width
     page = render_html(report, date=datetime.date(2026, 11, 22))
     assert page.count('<circle class="at"') == 3
+
+
+def test_a_difference_without_an_interval_is_a_dot(report):
+    for entry in report["comparison"]:
+        entry["difference_general"] |= {"ci": None, "ci_as_best": None}
+
+    chart = verdict_of(report).chart
+
+    assert [line.ends for line in chart.lines] == [None] * 3
+    assert "(no interval)" in chart.lines[0].words
+    page = render_html(report, date=datetime.date(2026, 11, 22))
+    assert '<line class="interval"' not in page
 
 
 def test_three_caveats_are_chosen_and_the_most_important_come_first(report):

@@ -191,7 +191,7 @@ def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_i
 
 def test_contents_follow_the_answer_on_a_phone_and_stand_beside_it_on_a_desktop(open_file):
     below = """document.querySelector('.contents').getBoundingClientRect().top
-        > document.querySelector('.first').getBoundingClientRect().bottom"""
+        >= document.querySelector('.first').getBoundingClientRect().bottom"""
 
     assert open_file(width=390, chapters=False).evaluate(below)
     assert not open_file(width=1280, chapters=False).evaluate(below)

@@ -20,14 +20,13 @@ NAME_LETTERS = 30
 
 @dataclass(frozen=True)
 class Line:
-    """One judge: its name, and where its difference and the ends of its interval are drawn."""
+    """One judge: its name, and where its difference and the ends of its interval, if any, are."""
 
     name: str
     words: str
     y: int
-    low: float
     at: float
-    high: float
+    ends: tuple[float, float] | None
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,20 @@ class Chart:
 
 
 def chart_of(report: Mapping[str, Any]) -> Chart | None:
-    """The judges that compete, best first; None if no difference has an interval."""
+    """The judges that compete, best first; None if there is no difference."""
     judges = report["judges"]
     found = []
     for index in competitors(judges):
         difference = report["comparison"][index]["difference_general"]
         ends = difference["ci_as_best"] or difference["ci"]
-        if difference["value"] is not None and ends is not None:
-            found.append((difference["value"], ends, judge_name(report, index)))
+        if difference["value"] is not None:
+            found.append((difference["value"], ends or (), judge_name(report, index)))
     if not found:
         return None
     found.sort(key=lambda one: -one[0])
     drawn = found[:SHOWN]
     margin = float(report["parameters"]["margin"])
-    reach = max(margin, *(abs(end) for _, ends, _ in drawn for end in ends))
+    reach = max(margin, *(abs(end) for value, ends, _ in drawn for end in (value, *ends)))
     step = next(step for step in (0.05, 0.1, 0.2, 0.25, 0.5, 1) if reach <= 4 * step)
     reach = step * math.ceil(reach / step - 1e-9)
 
@@ -80,11 +79,10 @@ def chart_of(report: Mapping[str, Any]) -> Chart | None:
     lines = [
         Line(
             name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…",
-            f"{points(value)} ({points_range(ends)})",
+            f"{points(value)} ({points_range(ends) if ends else 'no interval'})",
             TOP + STEP * number + 28,
-            place(ends[0]),
             place(value),
-            place(ends[1]),
+            (place(ends[0]), place(ends[1])) if ends else None,
         )
         for number, (value, ends, name) in enumerate(drawn)
     ]
