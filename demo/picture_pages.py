@@ -167,6 +167,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
     page.goto(page.url.rstrip("/") + "/report.html")
     yield "report"
     for section in ("certainty", "agreement"):
+        page.locator(f"section#{section} > details > summary").click()
         page.locator(f"section#{section}").evaluate("element => element.scrollIntoView()")
         yield f"report-{section}"
 

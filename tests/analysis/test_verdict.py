@@ -125,4 +125,4 @@ def test_a_difference_at_the_margin_needs_no_promise_of_data(report):
     difference |= {"value": 0.0, "se": 0.5, "margin": 0.01}
     report["headline"]["state"] = "cannot_tell"
 
-    assert verdict_of(report).settling.startswith("More than 30 times as many items and people.")
+    assert verdict_of(report).settling.startswith("More than 30 times as many items and people")

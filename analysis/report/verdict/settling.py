@@ -70,10 +70,11 @@ def _more(
 ) -> str:
     margin = f"{difference['margin'] * 100:g} points"
     if factor > MOST:
+        size = f" (about {_rounded(difference['n'] * factor):,} items)" if factor < math.inf else ""
         return (
-            f"More than {MOST} times as many items and people. Ask first whether a difference of "
-            f"{abs(difference['value'] or 0) * 100:.1f} points matters to you: a wider margin than "
-            f"{margin} needs fewer, but must be fixed before a new study."
+            f"More than {MOST} times as many items and people{size}. Ask first whether a "
+            f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a wider "
+            f"margin than {margin} needs fewer, but must be fixed before a new study."
         )
     name = judge_name(report, headline_run(report))
     found = {
