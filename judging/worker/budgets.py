@@ -9,8 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
@@ -134,18 +136,25 @@ class LockedBudgets:
         The locks last until the transaction ends.
         """
         ids = sorted(set(run_ids))
+        shared = _shared().filter(judgerun=OuterRef("pk"))
         runs = list(
-            JudgeRun.objects.select_for_update(no_key=True)
+            JudgeRun.objects.select_for_update(no_key=True, of=("self",))
             .filter(pk__in=ids)
             .order_by("pk")
-            .values_list("pk", "state", "budget", "token_budget")
+            .values_list("pk", "state", "budget", "token_budget", Exists(shared))
         )
         budgets = [
             _Budget.of("", {pk}, dollars, tokens)
-            for pk, _, dollars, tokens in runs
+            for pk, _, dollars, tokens, _ in runs
             if dollars is not None or tokens is not None
         ]
-        return cls({pk: state for pk, state, *_ in runs}, budgets + _campaign_budgets(ids))
+        if sharing := [pk for pk, *_, shares in runs if shares]:
+            budgets += _campaign_budgets(sharing)
+        return cls({pk: state for pk, state, *_ in runs}, budgets)
+
+    @property
+    def exist(self) -> bool:
+        return bool(self._budgets)
 
     def count(self) -> None:
         """Read the amounts that are spent and under way now."""
@@ -183,21 +192,23 @@ class LockedBudgets:
         )
 
 
+def _links() -> QuerySet[Any]:
+    return Campaign.runs.through.objects.all()
+
+
+def _shared() -> QuerySet[Any]:
+    """Links of runs to the campaigns that have a budget."""
+    return _links().exclude(campaign__budget=None, campaign__token_budget=None)
+
+
 def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
-    """The budgets of the campaigns that some of the runs are in, whose rows are locked."""
-    links = Campaign.runs.through.objects
-    ids = set(
-        links.filter(judgerun__in=run_ids)
-        .exclude(campaign__budget=None, campaign__token_budget=None)
-        .values_list("campaign", flat=True)
-    )
-    if not ids:
-        return []
+    """The budgets of the campaigns that the runs share, whose rows are locked."""
+    ids = set(_shared().filter(judgerun__in=run_ids).values_list("campaign", flat=True))
     campaigns = list(
         Campaign.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk")
     )
     members: dict[int, set[int]] = defaultdict(set)
-    for campaign, run in links.filter(campaign__in=ids).values_list("campaign", "judgerun"):
+    for campaign, run in _links().filter(campaign__in=ids).values_list("campaign", "judgerun"):
         members[campaign].add(run)
     return [_Budget.of(c.name, members[c.pk], c.budget, c.token_budget) for c in campaigns]
 

@@ -28,7 +28,7 @@ from judging.engine.interface import (
 from judging.models import NANO, Attempt, JudgeRun
 from judging.worker.budgets import LockedBudgets
 from judging.worker.endpoints import reply_limit
-from judging.worker.sent_parameters import ids_of
+from judging.worker.sent_parameters import add_new, known_ids
 from judging.worker.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
@@ -216,20 +216,30 @@ def _probabilities(answer: Answer | None, contents: Mapping[str, str]) -> str | 
 
 
 def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
-    """Write the rows in one transaction; an attempt that must not be sent is refused."""
+    """Write the rows in one transaction; an attempt that must not be sent is refused.
+
+    The workers of a run wait for its row, so everything that can be done before is done before,
+    and what is left goes to the database in as few round trips as possible.
+    """
     closings = [row for row in rows if isinstance(row, Closing)]
     openings = [row for row in rows if isinstance(row, Opening)]
     with transaction.atomic(), connection.cursor() as cursor:
         if closings:
             _freeze(closings)
+        statements = Statements(cursor)
+        _close_attempts(statements, closings)
+        _store_replies(statements, closings)
+        stored = known_ids(cursor, _parameters(openings))
         budgets = LockedBudgets.lock(row.run_id for row in rows)
         if closings:
-            _add_to_runs(cursor, closings, _counted_as_lost(closings))
-            _close_attempts(cursor, closings)
-            _store_replies(cursor, closings)
-        refusals = _refusals(budgets, openings) if openings else {}
-        if granted := [row for row in openings if id(row) not in refusals]:
-            _open_attempts(cursor, granted)
+            _add_to_runs(statements, closings, _counted_as_lost(cursor, closings))
+        if openings and budgets.exist:
+            statements.execute()  # what was spent counts
+        refusals = _refusals(budgets, openings)
+        granted = [row for row in openings if id(row) not in refusals]
+        sent_with = add_new(cursor, _parameters(granted), stored, now=_moment(timezone.now()))
+        _open_attempts(statements, granted, sent_with)
+        statements.execute()
     return [refusals.get(id(row)) for row in rows]
 
 
@@ -262,8 +272,9 @@ def _freeze(closings: Sequence[Closing]) -> None:
 
 def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exception]:
     """Reasons why attempts must not be sent, or not yet; by the row's `id`."""
-    budgets.count()
     refusals: dict[int, Exception] = {}
+    if rows:
+        budgets.count()
     for row in rows:
         state = budgets.states[row.run_id]
         if state not in JudgeRun.ACTIVE:
@@ -273,11 +284,15 @@ def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exce
     return refusals
 
 
-def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
+def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
+    return [row.parameters for row in rows if row.parameters]
+
+
+def _open_attempts(
+    statements: "Statements", rows: Sequence[Opening], sent_with: Mapping[str, int]
+) -> None:
     now = _moment(timezone.now())
-    sent_with = ids_of(cursor, [r.parameters for r in rows if r.parameters], now=now)
-    execute_many(
-        cursor,
+    statements.add(
         "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
         " prompt_tokens, completion_tokens, cost_nano, cost_is_estimate, text, error, request_id,"
         " created_at) VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, %s, '', '', '', %s)",
@@ -298,9 +313,8 @@ def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
     )
 
 
-def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
-    execute_many(
-        cursor,
+def _close_attempts(statements: "Statements", rows: Sequence[Closing]) -> None:
+    statements.add(
         "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
         " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cost_nano = %s,"
         " cost_is_estimate = %s,"
@@ -326,18 +340,16 @@ def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     )
 
 
-def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
+def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
     """Store replies only while the lease is ours: another worker may have leased slow judgments."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
-    execute_many(
-        cursor,
+    statements.add(
         "UPDATE judging_judgment SET replies = %s"
         " WHERE id = %s AND lease = %s AND state = 'leased'",
         [(r.replies, r.judgment_id, r.lease) for r in unanswered],
     )
     now = _moment(timezone.now())
-    execute_many(
-        cursor,
+    statements.add(
         "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
         " raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s, error = %s,"
         " sent_with_id = (SELECT a.sent_with_id FROM judging_attempt a"
@@ -365,24 +377,27 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     )
 
 
-def _counted_as_lost(rows: Sequence[Closing]) -> dict[tuple[int, int], tuple[int, int]]:
+def _counted_as_lost(
+    cursor: CursorWrapper, rows: Sequence[Closing]
+) -> dict[tuple[int, int], tuple[int, int]]:
     """The cost and tokens of attempts that count as lost, by judgment and number.
 
     A worker that was silent for longer than its lease, but not dead, brings their ends after all.
     """
-    lost = Attempt.objects.filter(
-        judgment__in=[row.judgment_id for row in rows], outcome=Attempt.Outcome.LOST
+    cursor.execute(
+        "SELECT judgment_id, number, cost_nano, prompt_tokens, completion_tokens"  # noqa: S608
+        " FROM judging_attempt WHERE outcome = 'lost'"
+        f" AND judgment_id IN ({', '.join(['%s'] * len(rows))})",
+        [row.judgment_id for row in rows],
     )
     return {
         (judgment, number): (nano or 0, (sent or 0) + (got or 0))
-        for judgment, number, nano, sent, got in lost.values_list(
-            "judgment", "number", "cost_nano", "prompt_tokens", "completion_tokens"
-        )
+        for judgment, number, nano, sent, got in cursor.fetchall()
     }
 
 
 def _add_to_runs(
-    cursor: CursorWrapper,
+    statements: "Statements",
     rows: Sequence[Closing],
     lost: Mapping[tuple[int, int], tuple[int, int]],
 ) -> None:
@@ -400,8 +415,7 @@ def _add_to_runs(
             sums[1] -= tokens
             sums[2] -= 1
     now = _moment(timezone.now())
-    execute_many(
-        cursor,
+    statements.add(
         "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
         " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",
         [(*sums, now, run_id) for run_id, sums in sorted(spent.items())],
@@ -412,13 +426,25 @@ def _moment(value: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(value)
 
 
-def execute_many(cursor: CursorWrapper, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Call `executemany`; psycopg2 has its own version, which sends all rows in one round trip."""
-    if not rows:
-        return
-    if connection.vendor == "postgresql":
-        from psycopg2.extras import execute_batch
+class Statements:
+    """Statements that are sent together: on PostgreSQL in one round trip."""
 
-        execute_batch(cursor.cursor, sql, rows)
-    else:
-        cursor.executemany(sql, rows)
+    def __init__(self, cursor: CursorWrapper) -> None:
+        self._cursor = cursor
+        self._texts: list[bytes] = []
+        self._others: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
+
+    def add(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add a statement, once for each row."""
+        if connection.vendor == "postgresql":
+            mogrify = self._cursor.cursor.mogrify
+            self._texts += [mogrify(sql, row) for row in rows]
+        elif rows:
+            self._others.append((sql, rows))
+
+    def execute(self) -> None:
+        if self._texts:
+            self._cursor.execute(b";".join(self._texts).decode())
+        for sql, rows in self._others:
+            self._cursor.executemany(sql, rows)
+        self._texts, self._others = [], []

@@ -8,7 +8,7 @@ from django.db.models import Max
 from judging.engine.interface import JudgeQuestion
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.worker.ledger import execute_many
+from judging.worker.ledger import Statements
 from judging.worker.prompts import prompt_of
 
 
@@ -40,13 +40,14 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
 
 
 def _note_prompts(judgments: list[Judgment]) -> None:
-    """Store the prompts' hashes; `executemany` takes a tenth of the time of `bulk_update`."""
+    """Store the prompts' hashes, in a tenth of the time of `bulk_update`."""
     with transaction.atomic(), connection.cursor() as cursor:
-        execute_many(
-            cursor,
+        statements = Statements(cursor)
+        statements.add(
             "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
             [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
         )
+        statements.execute()
 
 
 def _seed_of(seed: int, judgment: Judgment) -> int:

@@ -8,22 +8,27 @@ from django.db.backends.utils import CursorWrapper
 from judging.engine.interface import Parameters
 
 
-def ids_of(cursor: CursorWrapper, sent: Sequence[Parameters], *, now: Any) -> dict[str, int]:
-    """Ids by hash, stored if they are new: one query for all rows, and rarely a second.
+def known_ids(cursor: CursorWrapper, sent: Sequence[Parameters]) -> dict[str, int]:
+    """Ids by hash of the parameters that are stored."""
+    return _known(cursor, sorted({parameters.sha256 for parameters in sent}))
+
+
+def add_new(
+    cursor: CursorWrapper, sent: Sequence[Parameters], known: dict[str, int], *, now: Any
+) -> dict[str, int]:
+    """Store the parameters that are not `known`, and return the ids of all.
 
     Safe while others store the same ones; always in the same order, to prevent deadlocks.
     """
     wanted = {parameters.sha256: parameters for parameters in sent}
-    ids = _known(cursor, list(wanted))
-    if new := sorted(wanted.keys() - ids.keys()):
-        for sha256 in new:
-            cursor.execute(
-                "INSERT INTO judging_sentparameters (sha256, parameters, created_at)"
-                " VALUES (%s, %s, %s) ON CONFLICT (sha256) DO NOTHING",
-                [sha256, wanted[sha256].text, now],
-            )
-        ids |= _known(cursor, new)
-    return ids
+    new = sorted(wanted.keys() - known.keys())
+    for sha256 in new:
+        cursor.execute(
+            "INSERT INTO judging_sentparameters (sha256, parameters, created_at)"
+            " VALUES (%s, %s, %s) ON CONFLICT (sha256) DO NOTHING",
+            [sha256, wanted[sha256].text, now],
+        )
+    return known | _known(cursor, new)
 
 
 def _known(cursor: CursorWrapper, hashes: Sequence[str]) -> dict[str, int]:
