@@ -16,6 +16,7 @@ from judging.protocols import registry
 from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
 from judging.runs.spec import NO_PRICE, RunSpec
+from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
@@ -152,9 +153,9 @@ class Cell:
     spec: RunSpec
 
 
-def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
+def cells_of(study: Study, plan: CampaignPlan, *, facts: StudyFacts | None = None) -> list[Cell]:
     """The runs of a plan as they would be started; stores nothing."""
-    judges, known = _judges(plan), feature_sets.known_keys(study)
+    judges, facts = _judges(plan), facts or StudyFacts(study)
     cells = []
     for name, setting, features, orders in grid_of(study, plan):
         spec = RunSpec(
@@ -169,11 +170,11 @@ def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
             reuse=plan.reuse,
             by_batch=plan.batch,
         )
-        run = run_for(study, judges[name], spec, known=known)
+        run = run_for(study, judges[name], spec, facts=facts)
         if run.pk is None and plan.extend:
             try:
                 extending = replace(spec, extend=True)
-                run = run_for(study, judges[name], extending, known=known)
+                run = run_for(study, judges[name], extending, facts=facts)
                 spec = extending
             except BadRun:
                 pass  # There is no run to extend, so it is a run of its own.
@@ -214,12 +215,13 @@ def start_campaign(
                 raise ConflictingValue("juries", _NAME_OF_JUDGE, jury=name)
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
-        known = feature_sets.known_keys(study)
-        for cell in cells_of(study, plan):
+        facts, runs = StudyFacts(study), []
+        for cell in cells_of(study, plan, facts=facts):
             run = cell.run
-            if not (probe and has_replies(run.pk)):
-                run = start_run(cell.spec, probe=probe, enqueue=enqueue, known=known, user=user)
-            campaign.runs.add(run)
+            if not (probe and run.pk is not None and has_replies(run.pk)):
+                run = start_run(cell.spec, probe=probe, enqueue=enqueue, facts=facts, user=user)
+            runs.append(run)
+        campaign.runs.add(*runs)
     return campaign
 
 
@@ -231,9 +233,8 @@ def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
     """
     campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
     study = lock_study(campaign.study_id)
-    known, ready = feature_sets.known_keys(study), ready_after_probe(campaign)
-    for cell in ready:
-        campaign.runs.add(start_run(cell.spec, known=known, user=user))
+    ready, facts = ready_after_probe(campaign), StudyFacts(study)
+    campaign.runs.add(*(start_run(cell.spec, facts=facts, user=user) for cell in ready))
     return len(ready)
 
 

@@ -1,10 +1,9 @@
 """Estimates of a run or a campaign before anything is asked."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
@@ -12,7 +11,7 @@ from judging.runs.campaigns import CampaignPlan, Cell, cells_of
 from judging.runs.extension import extended
 from judging.runs.probes import Probe
 from judging.runs.reuse import never_asked, take_over
-from judging.runs.row_creation import chosen_items, count_missing, missing_judgments
+from judging.runs.row_creation import chosen_items, count_missing, count_sides, missing_judgments
 from judging.runs.spec import RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
@@ -153,8 +152,8 @@ def estimate_plan(study: Study, plan: CampaignPlan) -> Estimate:
 
 def estimate_cells(cells: list[Cell]) -> Estimate:
     """Estimate some runs of a plan."""
-    latency_of = cache(_latency_of)  # read once for each judge, however many runs it has
-    return gather(estimate_run(cell.run, cell.spec, latency_of=latency_of) for cell in cells)
+    common = _Common()
+    return gather(estimate_run(cell.run, cell.spec, common) for cell in cells)
 
 
 def gather(found: Iterable[RunEstimate]) -> Estimate:
@@ -179,18 +178,21 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
     )
 
 
-def estimate_run(
-    run: JudgeRun, spec: RunSpec, *, latency_of: Callable[[Judge], float] | None = None
-) -> RunEstimate:
+def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) -> RunEstimate:
     """Count what starting `run`, stored or not, would ask, and estimate tokens, cost and time."""
-    if not Item.objects.filter(study=run.study).exists():
+    common = common or _Common()
+    if not common.sample(run.study):
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = run_progress(run)
-    questions = count_missing(run, spec.limit) + there.left + there.error
+    questions = (
+        count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
+        + there.left
+        + there.error
+    )
     reused = len(_taken_over(run, spec.limit)) if spec.reuse else 0
     questions -= reused
-    usage = usage_of(run)
-    expected = usage or _guess(run, (latency_of or _latency_of)(run.judge))
+    usage = None if run.pk is None else usage_of(run)
+    expected = usage or _guess(run, common)
     return RunEstimate(
         judge=run.judge,
         questions=questions,
@@ -214,20 +216,43 @@ def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:
     return take_over(run, [*never_asked(run), *waiting])
 
 
-def _guess(run: JudgeRun, latency_ms: float) -> Usage:
+class _Common:
+    """What the estimates of several runs share, read once."""
+
+    def __init__(self) -> None:
+        self._samples: dict[int, list[Item]] = {}
+        self._latencies: dict[int, float] = {}
+        self._sides: dict[tuple[int, int | None, str], int] = {}
+
+    def sample(self, study: Study) -> list[Item]:
+        """Some items, spread over the study; empty if it has none."""
+        if study.pk not in self._samples:
+            keys = list(chosen_items(study, None).values_list("pk", flat=True))
+            chosen = keys[:: max(1, len(keys) // _SAMPLED)]
+            items = Item.objects.filter(pk__in=chosen).select_related("persona")
+            self._samples[study.pk] = list(items)
+        return self._samples[study.pk]
+
+    def sides(self, run: JudgeRun, limit: int | None) -> int:
+        """What `count_sides` finds for a run."""
+        key = run.study_id, limit, run.orders
+        if key not in self._sides:
+            self._sides[key] = count_sides(run.study, limit, run.orders)
+        return self._sides[key]
+
+    def latency(self, judge: Judge) -> float:
+        """The mean time of a reply in the judge's last run, or an assumption."""
+        if judge.pk not in self._latencies:
+            last = judge.runs.filter(tokens__gt=0).order_by("-pk").first()
+            usage = usage_of(last) if last else None
+            known = None if usage is None else usage.latency_ms
+            self._latencies[judge.pk] = _ASSUMED_MS if known is None else known
+        return self._latencies[judge.pk]
+
+
+def _guess(run: JudgeRun, common: _Common) -> Usage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
-    keys = list(chosen_items(run.study, None).values_list("pk", flat=True))
-    sampled = keys[:: max(1, len(keys) // _SAMPLED)]
-    items = Item.objects.filter(pk__in=sampled).select_related("persona")
-    lengths = []
-    for item in items:
-        lengths.append(len(prompt_of(run, item, shown_first=Side.R1)))
+    items = common.sample(run.study)
+    lengths = [len(prompt_of(run, item, shown_first=Side.R1)) for item in items]
     mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
-    return Usage(mean, protocol(run.setting).reply_tokens, latency_ms)
-
-
-def _latency_of(judge: Judge) -> float:
-    """The mean time of a reply in the judge's last run, or an assumption."""
-    last = judge.runs.filter(tokens__gt=0).order_by("-pk").first()
-    usage = usage_of(last) if last else None
-    return _ASSUMED_MS if usage is None or usage.latency_ms is None else usage.latency_ms
+    return Usage(mean, protocol(run.setting).reply_tokens, common.latency(run.judge))

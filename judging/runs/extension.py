@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Collection
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -12,6 +11,7 @@ from django.utils import timezone
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.runs.spec import RunSpec
+from judging.runs.study_facts import StudyFacts
 from judging.worker.endpoints import kind_of
 from judging.worker.prompts import prompt_hash
 from studies.models import Study
@@ -32,20 +32,21 @@ _OTHER_RUN = (
 
 
 def run_for(
-    study: Study, judge: Judge, spec: RunSpec, *, known: Collection[str] | None = None
+    study: Study, judge: Judge, spec: RunSpec, *, facts: StudyFacts | None = None
 ) -> JudgeRun:
     """The run that has these parameters; a new, unstored one if there is none.
 
     With `spec.extend`, the one run that differs only in samples or orders is extended to it,
-    without storing that here. `known` are the feature keys of the study, if they have been read.
-    Raises `BadRun` if there is no such run, or more than one.
+    without storing that here. `facts` are what several runs need to know of the study. Raises
+    `BadRun` if there is no such run, or more than one.
     """
     features, setting, orders, samples = spec.features, spec.setting, spec.orders, spec.samples
-    keys = feature_sets.resolve(study, features, known=known)
+    facts = facts or StudyFacts(study)
+    keys = _feature_keys(features, facts)
     if keys and "," in features:
         features = ",".join(keys)
     seed = study.seed if spec.seed is None else spec.seed
-    words = prompt_hash(study, setting, keys)
+    words = prompt_hash(study, setting, keys, tasks=facts.tasks)
     asked: dict[str, Any] = {
         "study": study.slug,
         "judge": judge.name,
@@ -69,8 +70,8 @@ def run_for(
         "prompts": words,
     }
     key = parameters_key(asked)
-    if found := JudgeRun.objects.select_related("judge", "study").filter(key=key).first():
-        return found
+    if key in facts.run_keys:
+        return JudgeRun.objects.select_related("judge", "study").get(key=key)
     if spec.extend:
         return _extended(study, judge, asked, key)
     return JudgeRun(
@@ -92,6 +93,14 @@ def run_for(
             "base_url": judge.base_url,
             "prompt_language": PROMPT_LANGUAGE,
         },
+    )
+
+
+def _feature_keys(features: str, facts: StudyFacts) -> list[str] | None:
+    if features in ("all", "none"):
+        return feature_sets.resolve(facts.study, features)
+    return feature_sets.resolve(
+        facts.study, features, known=facts.feature_keys, own=facts.feature_sets
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
@@ -14,6 +15,7 @@ from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, r
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import create_judgments
 from judging.runs.spec import RunSpec
+from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
 from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime
@@ -27,7 +29,7 @@ def start_run(
     *,
     probe: bool = False,
     enqueue: bool = True,
-    known: Collection[str] | None = None,
+    facts: StudyFacts | None = None,
     user: User | None = None,
 ) -> JudgeRun:
     """Start a run, or continue the one that has the same parameters.
@@ -36,23 +38,26 @@ def start_run(
     all main items or the first `limit`. Answered ones stay, failed ones are asked again, and a
     larger limit or new items add new ones. With `probe` a run that is not under way asks one
     question and then waits, or only waits if it has replies. `enqueue` passes the work to the
-    workers. `known` are the feature keys of the study, if they have been read. Raises `BadRun`,
-    `BadJudge` or `StudyError`.
+    workers. `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
+    `StudyError`.
     """
-    judge = Judge.objects.get(pk=spec.judge_id)
+    judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
     spec.check(judge)
     backend_maker(judge)
     with transaction.atomic():
-        study = lock_study(spec.study_id)
-        run = run_for(study, judge, spec, known=known)
+        facts = facts or StudyFacts(lock_study(spec.study_id))
+        study = facts.study
+        run = run_for(study, judge, spec, facts=facts)
         used = run.parameters.get("software", {}) | client_versions(judge, by_batch=spec.by_batch)
         run.parameters = run.parameters | {"software": used}
-        run.save(update_fields=None if run.pk is None else EXTENDED_FIELDS)
-        created = create_judgments(run, spec.limit)
+        is_new = run.pk is None
+        run.save(update_fields=None if is_new else EXTENDED_FIELDS)
+        facts.run_keys.add(run.key)
+        questions = facts.questions(spec.limit)
+        created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
         reused = reuse_answers(run) if spec.reuse else 0
-        retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
-            state=Judgment.State.PENDING, error=""
-        )
+        failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
+        retried = 0 if is_new else failed.update(state=Judgment.State.PENDING, error="")
         is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
         _wake(
             run,
@@ -101,13 +106,14 @@ def _wake(
     Uses conditional UPDATEs of single columns, because the writer changes others meanwhile.
     """
     same = JudgeRun.objects.filter(pk=run.pk)
-    same.update(by_batch=by_batch)
+    given: dict[str, Any] = {"by_batch": by_batch}
     if budget is not None:
-        same.update(budget=budget)
+        given["budget"] = budget
     if token_budget is not None:
-        same.update(token_budget=token_budget)
+        given["token_budget"] = token_budget
     if not probe:
-        same.update(probe_first=False)
+        given["probe_first"] = False
+    same.update(**given)
     if _has_open(run):
         idle = same.exclude(state=JudgeRun.State.RUNNING)
         if probe and has_replies(run.pk):

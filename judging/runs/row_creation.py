@@ -15,7 +15,7 @@ from studies.models import Item, Study
 _ROWS_AT_ONCE = 1000
 
 
-class _QuestionItem(NamedTuple):
+class QuestionItem(NamedTuple):
     """The part of an item that decides in which order it is asked; a study can have 100,000."""
 
     pk: int
@@ -35,12 +35,19 @@ class _JudgmentRow(NamedTuple):
     error: str
 
 
-def create_judgments(run: JudgeRun, limit: int | None) -> int:
+def create_judgments(
+    run: JudgeRun,
+    limit: int | None,
+    *,
+    questions: list[QuestionItem] | None = None,
+    is_new: bool = False,
+) -> int:
     """Create missing judgments and return how many; existing ones stay unchanged.
 
-    Raises `BadRun` if the study has no items.
+    `questions` are what `questions_of_study` found, for a judge without sources of its own; a run
+    that `is_new` has no judgments. Raises `BadRun` if the study has no items.
     """
-    created, rows = 0, _missing(run, limit)
+    created, rows = 0, _missing(run, limit, questions, is_new=is_new)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         _insert(run, some)
         created += len(some)
@@ -52,16 +59,25 @@ def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
     return [Judgment(**row._asdict()) for row in _missing(run, limit)]
 
 
-def count_missing(run: JudgeRun, limit: int | None) -> int:
-    """The number of missing judgments that would be asked."""
+def count_missing(run: JudgeRun, limit: int | None, *, sides: int | None = None) -> int:
+    """The number of missing judgments that would be asked; `sides` is what `count_sides` found."""
     if run.judge.own_sources:
         return sum(row.state == Judgment.State.PENDING for row in _missing(run, limit))
+    if sides is None:
+        sides = count_sides(run.study, limit, run.orders)
+    wanted = sides * run.samples
+    if run.pk is None:
+        return wanted
     items = Item.objects.filter(pk__in=chosen_items(run.study, limit).values("pk"))
-    wanted = items.count()
-    if run.orders == JudgeRun.Orders.BOTH:
-        wanted += items.filter(fixed_first="").count()
-    there = Judgment.objects.filter(run=run.pk, item__in=items, sample__lte=run.samples).count()
-    return wanted * run.samples - there
+    there = Judgment.objects.filter(run=run.pk, item__in=items, sample__lte=run.samples)
+    return wanted - there.count()
+
+
+def count_sides(study: Study, limit: int | None, orders: str) -> int:
+    """The number of items, each as often as it is shown in another order."""
+    items = Item.objects.filter(pk__in=chosen_items(study, limit).values("pk"))
+    again = items.filter(fixed_first="").count() if orders == JudgeRun.Orders.BOTH else 0
+    return items.count() + again
 
 
 def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
@@ -69,13 +85,25 @@ def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
     return Item.objects.filter(study=study).order_by("key")[:limit]
 
 
-def _missing(run: JudgeRun, limit: int | None) -> Iterator[_JudgmentRow]:
+def questions_of_study(study: Study, limit: int | None) -> list[QuestionItem]:
+    """The items that a judge without sources of its own is asked about."""
+    return _questions(chosen_items(study, limit), ())
+
+
+def _missing(
+    run: JudgeRun,
+    limit: int | None,
+    questions: list[QuestionItem] | None = None,
+    *,
+    is_new: bool = False,
+) -> Iterator[_JudgmentRow]:
     """The rows that a run, stored or not, lacks; in the order of the items' keys."""
     own = {source.casefold() for source in run.judge.own_sources}
-    questions = _questions(chosen_items(run.study, limit), own)
+    if questions is None or own:
+        questions = _questions(chosen_items(run.study, limit), own)
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
-    there = _asked(run)
+    there = {} if is_new else _asked(run)
     # An item keeps its drawn order; a run extended from one order to both asks the other.
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
     new = [question for question in questions if not (is_drawn and question.pk in there)]
@@ -91,12 +119,12 @@ def _missing(run: JudgeRun, limit: int | None) -> Iterator[_JudgmentRow]:
                     yield _JudgmentRow(question.pk, first, sample, state.value, question.skipped)
 
 
-def _questions(items: QuerySet[Item], own: Collection[str]) -> list[_QuestionItem]:
+def _questions(items: QuerySet[Item], own: Collection[str]) -> list[QuestionItem]:
     read = ["pk", "key", "first_person", "fixed_first"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
     return [
-        _QuestionItem(pk, key, person, fixed, _own_response(sources, own))
+        QuestionItem(pk, key, person, fixed, _own_response(sources, own))
         for pk, key, person, fixed, *sources in items.values_list(*read).iterator()
     ]
 
@@ -124,7 +152,7 @@ def _asked(run: JudgeRun) -> _Asked:
     return there
 
 
-def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[_QuestionItem, str]]:
+def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[QuestionItem, str]]:
     """The orders that were drawn earlier, also of items beyond the limit."""
     asked = Judgment.objects.filter(run=run.pk)
     items = Item.objects.filter(study=run.study_id, pk__in=asked.values("item"))

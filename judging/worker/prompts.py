@@ -33,11 +33,20 @@ def words_of(task: str, setting: str, *, persona: bool = True) -> Wording:
     return Wording(question, template, digest)
 
 
-def prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
-    """Hash of the wording of every task that the study's items have."""
+def tasks_of(study: Study) -> list[str]:
+    """Every task that the study's items have."""
     of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
-    tasks = sorted({study.task, *of_items.distinct()})
-    hashes = [words_of(task, setting, persona=keys != []).sha256 for task in tasks]
+    return sorted({study.task, *of_items.distinct()})
+
+
+def prompt_hash(
+    study: Study, setting: str, keys: Sequence[str] | None, *, tasks: Sequence[str] | None = None
+) -> str:
+    """Hash of the wording of every task of the study; `tasks` are those that `tasks_of` found."""
+    hashes = [
+        words_of(task, setting, persona=keys != []).sha256
+        for task in (tasks_of(study) if tasks is None else tasks)
+    ]
     if len(hashes) == 1:
         return hashes[0]
     return hashlib.sha256("".join(hashes).encode()).hexdigest()

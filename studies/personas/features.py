@@ -1,6 +1,6 @@
 """Named sets of persona features, for ablations."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from studies.errors import StudyError
 from studies.models import FeatureSet, Study
@@ -43,12 +43,22 @@ def in_few_words(features: str, known: set[str]) -> str:
     return {"all": "all features", "none": "no features"}.get(features, f"features {features}")
 
 
+def own_sets(study: Study) -> dict[str, list[str]]:
+    """The keys of each set of features that the study has itself."""
+    return dict(FeatureSet.objects.filter(study=study).values_list("name", "keys"))
+
+
 def resolve(
-    study: Study, features: str, *, known: Collection[str] | None = None
+    study: Study,
+    features: str,
+    *,
+    known: Collection[str] | None = None,
+    own: Mapping[str, Sequence[str]] | None = None,
 ) -> list[str] | None:
     """Turn `all`, `none`, the name of a set, or `a,b,c` into keys; None means everything.
 
-    `known` are the keys that `known_keys` found; without them all personas are read.
+    `known` are the keys that `known_keys` found, `own` what `own_sets` found; without them both
+    are read.
 
     A named set keeps the keys that the study's personas have. Raises `StudyError` when a key
     or a name is unknown, or nothing of a named set is left.
@@ -58,9 +68,9 @@ def resolve(
     if features == "none":
         return []
     known = known_keys(study) if known is None else known
-    own = FeatureSet.objects.filter(study=study, name=features).first()
-    if own is not None or features in NAMED_SETS:
-        keys = [key for key in (own.keys if own else NAMED_SETS[features]) if key in known]
+    sets: dict[str, Sequence[str]] = {**NAMED_SETS, **(own_sets(study) if own is None else own)}
+    if features in sets:
+        keys = [key for key in sets[features] if key in known]
         if not keys:
             raise StudyError(f"No persona of “{study.slug}” has a feature of the set “{features}”.")
         return keys

@@ -92,6 +92,28 @@ def test_personas_are_read_as_often_for_many_runs_as_for_few(study, judges):
     assert JudgeRun.objects.count() == 12
 
 
+def test_each_run_of_a_campaign_costs_few_statements(study, judges):
+    """What all runs need to know of the study is read once, however many runs there are."""
+
+    def statements(features: list[str], action: str) -> int:
+        plan = CampaignPlan("many", ["one", "two"], features=features, orders=["random"])
+        with CaptureQueriesContext(connection) as queries:
+            if action == "estimate":
+                estimate_plan(study, plan)
+            else:
+                start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+        kinds = ("SELECT", "INSERT", "UPDATE")
+        return sum(query["sql"].startswith(kinds) for query in queries)
+
+    few, many = ["all"], ["all", "none", "age", "sex"]
+    assert statements(many, "estimate") <= statements(few, "estimate") + 4
+    first = statements(few, "start")
+    more = statements(many, "start")
+
+    new, there = 3 * len(judges), len(judges)
+    assert more - first <= 12 * new + 14 * there
+
+
 def test_sweeps_are_spelled_out_once_each(study):
     grid = feature_grid(study, ["all", "leave-one-out", "one-only", "age"])
 
