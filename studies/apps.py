@@ -5,8 +5,11 @@ class StudiesConfig(AppConfig):
     name = "studies"
 
     def ready(self) -> None:
+        from studies.importers.columns.uploads import content_of
         from studies.pages.workbench import navigation, setup, study_list
+        from studies.services import removal
 
+        removal.register(content_of)
         navigation.register()
         setup.register()
         study_list.register()

@@ -18,6 +18,7 @@ from studies.importers.columns.table_file import HEAD_BYTES, Head, read_head
 from studies.importers.files.bundle import File
 from studies.importers.uploads import lay_out
 from studies.models import Study, Upload
+from studies.services.removal import Content
 
 _KEPT = timedelta(days=1)
 
@@ -94,6 +95,11 @@ def paths_of(upload: Upload) -> list[Path]:
 
 def folder_of(upload: Upload) -> Path:
     return Path(settings.VAR_DIR) / "imports" / upload.public_id
+
+
+def content_of(study: Study) -> Content:
+    """The files of a study that wait for their mapping, for deleting the whole study."""
+    return Content(folders=[folder_of(upload) for upload in Upload.objects.filter(study=study)])
 
 
 def mapping_of(upload: Upload) -> ColumnMapping:

@@ -93,7 +93,8 @@ def _texts(study: Study, settings: str) -> SetupTask:
     missing = {name: words for name, (words, value) in facts.items() if not value}
     if not missing:
         words = "Your own consent text" if study.consent else "The standard texts with your details"
-        return SetupTask("texts", title, TaskState.DONE, words, f"{settings}#id_consent")
+        texts = reverse("people:texts", args=[study.slug])
+        return SetupTask("texts", title, TaskState.DONE, words, texts)
     words = f"Not stated yet: {', '.join(missing.values())}"
     state = TaskState.NOT_STARTED if len(missing) == len(facts) else TaskState.ATTENTION
     return SetupTask("texts", title, state, words, f"{settings}#id_{next(iter(missing))}")
