@@ -1,0 +1,280 @@
+"""Who may open which address: every role tries every route of the site, with GET and with POST.
+
+The rules follow from the address; what differs from them stands in the tables. An address that is
+new fails here until it is in the table it belongs to.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+
+from analysis.models import Export, Report, ShareLink
+from judging.models import Campaign, Judge, JudgeRun
+from studies.models import ImportJob, Membership, Study, Upload
+from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
+STUDY = "studies/<slug>/"
+OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
+# These ask for no account: participants, links, invitations, forgotten passwords.
+OPEN_TO_ALL = ("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/password/")
+# What viewers may read. They change nothing.
+FOR_VIEWERS = {
+    "",
+    "activity/",
+    "disagreements/",
+    "disagreements/status/",
+    "exports/",
+    "exports/panel/",
+    "exports/table/",
+    "items/",
+    "items/<key>/",
+    "judges/",
+    "judges/<run_id>/",
+    "judges/<run_id>/panel/",
+    "judges/campaign/<campaign_id>/",
+    "judges/campaign/<campaign_id>/panel/",
+    "judges/list/panel/",
+    "judges/panel/",
+    "launch/",
+    "monitor/",
+    "people/",
+    "people/panel/",
+    "people/preview/",
+    "people/preview/<step>/",
+    "reports/",
+    "reports/<public_id>/",
+    "reports/<public_id>/download/",
+    "reports/<public_id>/items.json",
+    "reports/<public_id>/report.html",
+    "reports/<public_id>/report.json",
+    "reports/<public_id>/status/",
+    "reports/<public_id>/tables.zip",
+    "reports/<public_id>/tables/<name>.csv",
+    "reports/annotators/",
+    "reports/compare/",
+    "reports/panel/",
+    "reports/plan/",
+    "settings/",
+    "team/",
+    "whole/",
+}
+# What only owners may do; they are all POSTs but the form of a link to share.
+FOR_OWNERS = {
+    "reports/<public_id>/share/",
+    "reports/<public_id>/share/<link_id>/end/",
+    "team/hand-over/",
+    "team/invite/",
+    "team/remove/",
+    "team/role/",
+    "team/withdraw/",
+    "whole/archive/",
+    "whole/delete/",
+}
+# Any member who may create studies may copy one.
+MAY_CREATE = {"whole/copy/"}
+# Nobody finds these here: they want a file, a parameter, or a study of another kind.
+NOT_HERE = {
+    "exports/<public_id>/download/",
+    "import/columns/<public_id>/item/<number>/",
+    "people/annotator/",
+    "people/invitations/",
+    "people/prolific/bonuses/act/",
+    "reports/<public_id>/download/",
+    "reports/<public_id>/items.json",
+    "reports/<public_id>/report.html",
+    "reports/<public_id>/report.json",
+    "reports/<public_id>/tables.zip",
+    "reports/<public_id>/tables/<name>.csv",
+    "reports/<public_id>/verify/",
+    "reports/annotator/",
+}
+# Who added a judge may change it, and superusers.
+FOR_CREATORS = {
+    "judges/available/<judge_id>/<action>/",
+    "judges/available/<judge_id>/change/",
+}
+# Judges belong to the server and are offered in every study.
+SHARED = ("judges/available/",)
+SIGN_IN, NO_SUCH_METHOD, HIDDEN = "sign in", 405, 404
+
+
+@pytest.fixture
+def study(settings, tmp_path: Path) -> Study:
+    settings.VAR_DIR = tmp_path
+    study = make_study(slug="s")
+    make_item(study=study, key="item-1")
+    return study
+
+
+@pytest.fixture
+def known(study) -> Callable[[str], dict[str, str]]:
+    """What the parameters of a route are for things that the study has."""
+    report = Report.objects.create(study=study, number=1, seed=1, threshold=80, bootstrap=100)
+    export = Export.objects.create(study=study, what="all", format="jsonl")
+    job = ImportJob.objects.create(study=study, file_name="f", task="preference")
+    upload = Upload.objects.create(
+        study=study, task="preference", files=["f.csv"], columns_hash="h", mapping={}
+    )
+    judge = Judge.objects.create(
+        name="j", backend="openai", model="m", base_url="http://127.0.0.1:9/v1"
+    )
+    run = JudgeRun.objects.create(study=study, judge=judge, key="k", seed=1)
+    campaign = Campaign.objects.create(study=study, name="c", plan={"juries": []})
+    link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
+    of = {"exports/": export, "import/columns/": upload, "import/": job}
+
+    def known(route: str) -> dict[str, str]:
+        rest = route.removeprefix(STUDY)
+        thing = next((of[start] for start in of if rest.startswith(start)), report)
+        return {
+            "slug": study.slug,
+            "key": "item-1",
+            "public_id": thing.public_id,
+            "run_id": run.public_id,
+            "campaign_id": campaign.public_id,
+            "judge_id": str(judge.pk),
+            "link_id": link.public_id,
+            "number": "1",
+            "position": "1",
+            "step": "task",
+            "name": "judges",
+            "action": "retire" if rest.startswith(SHARED) else "pause",
+        }
+
+    return known
+
+
+def client_of(name: str, study: Study | None = None, **account: bool) -> Client:
+    client = Client(raise_request_exception=False)
+    user = User.objects.create_user(name, **account)
+    if study:
+        Membership.objects.create(user=user, study=study, role=name)
+    client.force_login(user)
+    return client
+
+
+def answers(client: Client, route: str, known: dict[str, str]) -> list[int | str]:
+    """What GET and POST of a route give; whatever they did is undone."""
+    found: list[int | str] = []
+    for method in ("get", "post"):
+        with transaction.atomic():
+            response = getattr(client, method)(path(route, known))
+            transaction.set_rollback(True)
+        is_sign_in = response.headers.get("Location", "").startswith("/accounts/login/")
+        found.append(SIGN_IN if is_sign_in else response.status_code)
+    return found
+
+
+def strays(client: Client, routes, known, allowed: set[int | str]) -> dict[str, list[int | str]]:
+    """The routes that answer anything else."""
+    found = {route: answers(client, STUDY + route, known(STUDY + route)) for route in routes}
+    return {route: both for route, both in found.items() if not set(both) <= allowed}
+
+
+def test_every_address_has_a_rule():
+    others = {route for route in PAGES if not route.startswith((STUDY, *OPEN_TO_ALL))}
+
+    assert others == {
+        "",
+        "accounts/tokens/",
+        "accounts/tokens/delete/",
+        "administration/",
+        "administration/reports/",
+        "administration/server/",
+        "administration/users/",
+        "administration/users/active/",
+        "studies/",
+        "studies/new/",
+    }
+    assert set(OF_STUDIES) >= FOR_VIEWERS | FOR_OWNERS | FOR_CREATORS | NOT_HERE
+
+
+def test_without_an_account_there_is_only_the_sign_in_page(known):
+    closed = [r for r in PAGES if r and not r.startswith(OPEN_TO_ALL)] + ["accounts/password/"]
+    nobody = Client(raise_request_exception=False)
+    found = {route: answers(nobody, route, known(route)) for route in closed}
+
+    assert {
+        r: both for r, both in found.items() if not set(both) <= {SIGN_IN, NO_SUCH_METHOD}
+    } == {}
+    assert [route for route, both in found.items() if SIGN_IN not in both] == []
+
+
+@pytest.mark.parametrize("account", [{}, {"is_staff": True}], ids=["a stranger", "staff"])
+def test_who_is_no_member_finds_nothing_of_a_study(known, account):
+    stranger = client_of("stranger", **account)
+
+    assert strays(stranger, OF_STUDIES, known, {HIDDEN, NO_SUCH_METHOD}) == {}
+
+
+def test_nothing_of_a_study_is_reached_through_another_one(known):
+    """With the ids of one study in the addresses of another, where one may do everything."""
+    owner = client_of("owner", make_study(slug="other"))
+    routes = [r for r in OF_STUDIES if "<" in r and "<step>" not in r and not r.startswith(SHARED)]
+
+    def elsewhere(route: str) -> dict[str, str]:
+        return known(route) | {"slug": "other"}
+
+    assert len(routes) > 30
+    assert strays(owner, routes, elsewhere, {HIDDEN, NO_SUCH_METHOD}) == {}
+
+
+@pytest.mark.slow
+def test_viewers_read_what_is_for_them_and_change_nothing(study, known):
+    viewer = client_of("viewer", study)
+    found = {r: answers(viewer, STUDY + r, known(STUDY + r)) for r in OF_STUDIES}
+
+    reads = {r for r, (get, _) in found.items() if get not in (HIDDEN, NO_SUCH_METHOD)}
+    assert reads == FOR_VIEWERS - NOT_HERE
+    changes = {r for r, (_, post) in found.items() if post not in (HIDDEN, NO_SUCH_METHOD)}
+    assert changes == MAY_CREATE
+    assert found["whole/copy/"][1] == 403
+
+
+@pytest.mark.slow
+def test_editors_do_everything_but_what_is_for_owners(study, known):
+    editor = client_of("editor", study)
+    found = {r: answers(editor, STUDY + r, known(STUDY + r)) for r in OF_STUDIES}
+
+    hidden = {r for r, both in found.items() if set(both) <= {HIDDEN, NO_SUCH_METHOD}}
+    assert hidden == FOR_OWNERS | FOR_CREATORS | NOT_HERE
+    assert {r for r, both in found.items() if 403 in both} == MAY_CREATE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["owner", "superuser"])
+def test_owners_and_superusers_find_everything(study, known, role):
+    client = client_of("owner", study) if role == "owner" else client_of("root", is_superuser=True)
+    found = {r: answers(client, STUDY + r, known(STUDY + r)) for r in OF_STUDIES}
+
+    hidden = {r for r, both in found.items() if set(both) <= {HIDDEN, NO_SUCH_METHOD}}
+    assert hidden == NOT_HERE | (FOR_CREATORS if role == "owner" else set())
+    assert {r: both for r, both in found.items() if max(map(int, both)) >= 500} == {}
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])
+def test_the_pages_of_administrators_exist_for_superusers_alone(study, role):
+    client = client_of(role, study if role != "staff" else None, is_staff=role == "staff")
+    routes = [route for route in PAGES if route.startswith("administration/")]
+
+    root = client_of("root", is_superuser=True)
+
+    for route in routes:
+        assert set(answers(client, route, {})) <= {HIDDEN, NO_SUCH_METHOD}, route
+        assert answers(root, route, {})[0] in (200, NO_SUCH_METHOD), route
+
+
+def test_only_who_may_create_studies_finds_the_form_for_it(study, known):
+    for client, expected in (
+        (client_of("owner", study), [403, 403]),
+        (client_of("root", is_superuser=True), [200, 422]),
+    ):
+        assert answers(client, "studies/new/", known("studies/new/")) == expected
