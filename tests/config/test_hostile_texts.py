@@ -8,11 +8,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
+from analysis.disagreements.notes import read_tags, save_note
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from judging.models import Judge
 from studies.models import Invitation, Membership, Study
+from tests.analysis.exports.helpers import export
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_items, make_study
+from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +121,17 @@ def test_markup_is_text_on_every_page(typed, owner):
         "studies/<slug>/team/",
         "s/<slug>/preview/<step>/",
     }
+
+
+def test_no_note_or_tag_is_a_formula_in_a_spreadsheet(study, tmp_path):
+    texts = [text for text in HOSTILE if text.strip() and "\0" not in text]
+    user = User.objects.create_user("ada")
+    for item, text in zip(make_items(study, len(texts)), texts, strict=True):
+        tags = read_tags(text)
+        save_note(study, item.pk, item.key, text=text, tags=tags, version=0, user=user)
+
+    path = export(study, "notes", tmp_path / "notes.csv", format="csv")
+
+    cells = [cell for row in rows_of(path.read_text("utf-8")) for cell in row]
+    assert len(cells) > len(texts)
+    assert [cell for cell in cells if looks_like_a_formula(cell)] == []
