@@ -67,7 +67,7 @@ def read_whole(work: Callable[[], object], *, random_page_cost: float = 1.1) -> 
 
     def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         nonlocal explains
-        if not explains and sql.startswith(("SELECT", "UPDATE", "DELETE")):
+        if not explains and sql.startswith(("SELECT", "UPDATE", "DELETE", "EXECUTE")):
             explains = True
             # A query of an iterator has a cursor, which PostgreSQL plans for its first rows.
             named = getattr(context["cursor"].cursor, "name", None)
@@ -84,6 +84,8 @@ def read_whole(work: Callable[[], object], *, random_page_cost: float = 1.1) -> 
 
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL random_page_cost = {random_page_cost}")
+        # The plan of a prepared statement for any values: in use, PostgreSQL may change to it.
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     with connection.execute_wrapper(explain):
         work()
     return found

@@ -314,5 +314,5 @@ class TestPages:
 
     def test_the_pages_make_few_queries(self, editor, django_assert_max_num_queries):
         for address in ADDRESSES:
-            with django_assert_max_num_queries(14):
+            with django_assert_max_num_queries(15):
                 editor.get(address)

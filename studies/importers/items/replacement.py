@@ -13,6 +13,10 @@ def what_rests_on_items(study: Study) -> str:
     """
     if study.frozen_at is not None:
         return "the study has answers or judgments"
+    # The last of the index of seats, where the assignments of all studies may be millions.
+    seats = Item.objects.filter(study=study, seats_needed__gt=0).order_by("-seats_taken")
+    if seats.values_list("seats_taken", flat=True).first():
+        return "its items have assignments"
     for relation in Item._meta.related_objects:
         model = relation.related_model
         rows = model._default_manager.filter(**{f"{relation.field.name}__study": study})
