@@ -12,6 +12,7 @@ from annotation.models import (
     Annotator,
     BonusPayment,
     ProlificReservation,
+    ProlificStudy,
     ProlificSubmission,
     QuotaGroup,
     Recruitment,
@@ -163,6 +164,10 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
             address = reverse("people:prolific", args=[study.slug])
             words = f"We could not read from Prolific. {recruitment.last_error}"
             yield Need(words, address, "Open Prolific", is_urgent=True)
+        if study.state == Study.State.OPEN and not _can_be_found(study):
+            address = reverse("people:prolific", args=[study.slug])
+            words = "Nobody can find the study yet: it is not published on Prolific."
+            yield Need(words, address, "Recruit on Prolific")
     warning = kept(
         "monitor-forecast",
         study.pk,
@@ -172,6 +177,12 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
     )
     if warning:
         yield Need(warning, reverse("people:places", args=[study.slug]), "Places and quota")
+
+
+def _can_be_found(study: Study) -> bool:
+    """Whether it was published, or somebody has come by the link."""
+    published = ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"])
+    return study.annotators.exists() or published.exists()
 
 
 def _quota_needs(study: Study) -> Iterator[Need]:

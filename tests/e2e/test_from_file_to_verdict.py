@@ -205,8 +205,7 @@ def open_study(hand: Hand) -> None:
 
 def recruit(hand: Hand) -> None:
     hand.step = "Recruit on Prolific"
-    hand.link("Annotators")
-    hand.link("Prolific")
+    hand.link("Recruit on Prolific")
     hand.link("Edit launch plan")
     hand.button("Save launch plan")
     hand.button("Create draft on Prolific")

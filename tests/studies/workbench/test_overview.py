@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from annotation.models import ProlificStudy
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
@@ -188,3 +189,18 @@ def test_viewers_are_not_asked_to_do_what_only_editors_may(draft):
 
     assert monitor(draft, may_edit=True).number == 1
     assert monitor(draft, may_edit=False).number == 0
+
+
+def test_an_open_study_that_nobody_can_find_says_so(draft):
+    Study.objects.update(state="open", entry="prolific")
+    study = Study.objects.get()
+    row = ProlificStudy.objects.create(study=study, status="UNPUBLISHED")
+
+    (need,) = monitor(study, may_edit=True).needs
+    assert (need.sentence.split(":")[0], need.button) == (
+        "Nobody can find the study yet",
+        "Recruit on Prolific",
+    )
+    row.status = "ACTIVE"
+    row.save()
+    assert not monitor(Study.objects.get(), may_edit=True).needs
