@@ -104,7 +104,9 @@ def campaign_page(
         "probing": _probing(campaign, rows),
         "is_active": any(run.is_active for run in under_way),
         "is_resumable": any(run.is_resumable for run in under_way),
-        "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
+        "juries": study.juries.filter(name__in=campaign.plan.get("juries", ())).prefetch_related(
+            "judges"
+        ),
         "may_edit": may_edit(request.user, slug),
     }
     return render(request, template, context)

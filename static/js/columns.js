@@ -41,3 +41,11 @@ form.addEventListener("change", () => {
   clearTimeout(timer);
   timer = setTimeout(update, WAIT);
 });
+
+// A button that is replaced while it is pressed would lose the click.
+form.addEventListener("pointerdown", (event) => {
+  if (!event.target.closest("button")) return;
+  clearTimeout(timer);
+  asked += 1;
+  part(form, "result").classList.remove("is-updating");
+});

@@ -29,7 +29,8 @@ def _parts(value: Any, line: str) -> Iterator[str]:
     if isinstance(value, Mapping) and value:
         yield "{"
         for comma, (key, entry) in zip(_commas(), value.items(), strict=False):
-            yield f"{comma}{within}{_line(key)}: "
+            # JSON has only texts as keys: 60 becomes "60".
+            yield f"{comma}{within}{_line(key if isinstance(key, str) else _line(key))}: "
             yield from _parts(entry, within)
         yield f"{line}}}"
     elif isinstance(value, list | tuple) and value:
