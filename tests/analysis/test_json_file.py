@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,11 @@ from analysis.report.files.json_file import LONG, to_json
 
 
 def test_a_report_without_long_lists_is_indented_as_by_python():
-    report = {"a": {"é": [1, 0.1, None, True], "empty": [], "none": {}}, "rows": [{"x": "<"}] * 3}
-    report |= {"keys": {60: 1, 0.5: 2, True: 3, None: 4}}
+    report: dict[str, Any] = {
+        "a": {"é": [1, 0.1, None, True], "empty": [], "none": {}},
+        "rows": [{"x": "<"}] * 3,
+    }
+    report["keys"] = {60: 1, 0.5: 2, True: 3, None: 4}
 
     assert to_json(report) == json.dumps(report, ensure_ascii=False, indent=1) + "\n"
 
