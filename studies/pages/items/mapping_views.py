@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.errors import StudyError
+from studies.importers import uploads
 from studies.importers.columns.uploads import (
     Kept,
     delete_files,
@@ -20,7 +21,7 @@ from studies.importers.columns.uploads import (
     read_kept,
 )
 from studies.importers.files.faults import Refused, group
-from studies.importers.uploads import INLINE_BYTES, Reading, import_paths, keep_paths_for_import
+from studies.importers.uploads import Reading, import_paths, keep_paths_for_import
 from studies.models import Membership, Study, Upload
 from studies.pages.framed import with_frames
 from studies.pages.import_views import announce, refusal
@@ -59,7 +60,7 @@ def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     reading = Reading(task=upload.task, mapping=upload.mapping)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
-    if sum(path.stat().st_size for path in paths) > INLINE_BYTES:
+    if sum(path.stat().st_size for path in paths) > uploads.INLINE_BYTES:
         if not how["dry_run"]:
             note_mapping(upload, mapping_of(upload), is_imported=True)
         job = keep_paths_for_import(paths, study_id=study.pk, upload=upload.public_id, **how)
