@@ -217,7 +217,7 @@ def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
 
 
 def test_a_worker_imports_a_large_file(client, study, monkeypatch):
-    monkeypatch.setattr("studies.pages.items.mapping_views.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 10)
     upload, address = upload_of(client)
 
     response = client.post(address, sent(upload, **{"import": ""}))
@@ -232,7 +232,7 @@ def test_a_worker_imports_a_large_file(client, study, monkeypatch):
 
 
 def test_a_worker_that_finds_faults_leads_back_to_the_columns(client, study, monkeypatch):
-    monkeypatch.setattr("studies.pages.items.mapping_views.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 10)
     upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n")
     response = client.post(address, sent(upload, **{"import": ""}))
     run_import(job_id=ImportJob.objects.get().pk)
@@ -350,7 +350,7 @@ def test_the_pages_make_few_queries(client, study, django_assert_max_num_queries
 
 def test_features_keep_the_order_of_the_file(client, study, monkeypatch):
     """PostgreSQL orders the keys of objects by their length."""
-    monkeypatch.setattr("studies.pages.items.mapping_views.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 10)
     header = "prompt,option_a,option_b,hobby of the person,age,job\n"
     upload, address = upload_of(client, f"{header}Q?,Yes,No,chess,30,Nurse\n")
 
