@@ -5,7 +5,7 @@
 "use strict";
 
 const FAST = 3_000;
-const VISIBLE = 8_000;
+const VISIBLE = 5_000;
 const HIDDEN = 60_000;
 // A server that takes long for an answer gets at least this many times as long until the next.
 const REST = 10;

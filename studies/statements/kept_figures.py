@@ -8,7 +8,7 @@ from django.core.cache import cache
 
 # Counting this many rows takes a few milliseconds.
 LARGE = 20_000
-SECONDS = 10
+SECONDS = 5
 
 Figures = TypeVar("Figures")
 
@@ -16,7 +16,7 @@ Figures = TypeVar("Figures")
 def kept(
     name: str, *key: object, count: Callable[[], Figures], rows: Callable[[Figures], int]
 ) -> Figures:
-    """What `count` returns; up to ten seconds old if it counted more than `LARGE` `rows`.
+    """What `count` returns; up to five seconds old if it counted more than `LARGE` `rows`.
 
     `name` and `key` say what is counted. Pages that refresh themselves, and several people who look
     at the same page, then share one count.
