@@ -153,7 +153,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         yield name
     page.click("tbody a")
     yield "annotator"
-    page.goto(f"/studies/{STUDY}/items/")
+    page.goto(f"/studies/{STUDY}/items/?split=main")
     page.click("tbody a")
     yield "item"
     page.goto(f"/studies/{STUDY}/judges/panel/")
