@@ -6,7 +6,11 @@ from django.http import Http404
 
 from studies.models import Membership, Study
 
-_RANK = {Membership.Role.VIEWER: 0, Membership.Role.EDITOR: 1, Membership.Role.OWNER: 2}
+RANK: dict[str, int] = {
+    Membership.Role.VIEWER: 0,
+    Membership.Role.EDITOR: 1,
+    Membership.Role.OWNER: 2,
+}
 
 
 def studies_for(
@@ -15,7 +19,7 @@ def studies_for(
     """Studies in which `user` has at least `role`; a superuser has every role."""
     if user.is_superuser:
         return Study.objects.all()
-    roles = [name for name, rank in _RANK.items() if rank >= _RANK[Membership.Role(role)]]
+    roles = [name for name, rank in RANK.items() if rank >= RANK[Membership.Role(role)]]
     return Study.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
 
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Invitation, Membership, Study
+from studies.selectors import RANK
 from studies.services.studies import lock_study, record
 
 _VALID_FOR = dt.timedelta(days=7)
 _MOST_OPEN = 50
-_RANK = [Membership.Role.VIEWER, Membership.Role.EDITOR, Membership.Role.OWNER]
 
 
 def hash_of(secret: str) -> str:
@@ -71,7 +71,7 @@ def accept(*, secret: str, user: User) -> Study:
     member, is_new = Membership.objects.get_or_create(
         study=study, user=user, defaults={"role": found.role}
     )
-    if not is_new and _rank(found.role) > _rank(member.role):
+    if not is_new and RANK[found.role] > RANK[member.role]:
         member.role = found.role
         member.save(update_fields=["role"])
     record(study, "invitation accepted", user=user, role=member.role)
@@ -132,7 +132,3 @@ def _keep_an_owner(study: Study, leaving: Membership) -> None:
 
 def _name(member: Membership) -> str:
     return str(member.user.get_username())
-
-
-def _rank(role: str) -> int:
-    return _RANK.index(Membership.Role(role))
