@@ -22,6 +22,7 @@ from pathlib import Path
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.interface import JudgeQuestion, Reply
+from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
 
 # Answers questions and returns the number of tokens read and written.
@@ -34,7 +35,7 @@ def make_questions(count: int, words: int) -> list[JudgeQuestion]:
     return [
         JudgeQuestion(
             n,
-            f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
+            from_user(f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[["),
             protocol=Standard(),
             seed=n,
         )
@@ -74,7 +75,7 @@ def through_generate(settings: TransformersSettings) -> Iterator[Work]:
     def work(questions: list[JudgeQuestion]) -> int:
         tokens = 0
         for start in range(0, len(questions), settings.batch_size):
-            rows = [local._tokens(q.prompt) for q in questions[start : start + settings.batch_size]]
+            rows = [local._tokens(q.asking) for q in questions[start : start + settings.batch_size]]
             ids, mask = local._left_padded(rows)
             out = local._model.generate(
                 input_ids=ids,

@@ -1,6 +1,5 @@
 """What annotators and judges answered about one item, for its page."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from analysis.data.answers import COUNTED
 from annotation.content.wording import setting_of
 from annotation.files.answers_out import side_of
 from annotation.models import Annotation
+from judging.engine.messages import as_text, prompt_sha256
 from judging.models import JudgeRun, Judgment
-from judging.worker.prompts import prompt_of
+from judging.prompts.asking import messages_of
 from studies.models import Choice, Item, Side, Study
 from studies.personas.features import in_few_words
 from studies.prompts import build_prompt
@@ -176,10 +176,10 @@ def _reading(run: JudgeRun, item: Item, judgment: Judgment) -> Reading:
     answer = _LABELS.get(judgment.choice, "")
     if run.is_imported or not judgment.shown_first:
         return Reading(judgment, answer, "", None)
-    prompt = prompt_of(run, item, shown_first=judgment.shown_first)
+    messages = messages_of(run, item, shown_first=judgment.shown_first)
     stored = judgment.prompt_sha256
-    is_sent = stored == hashlib.sha256(prompt.encode()).hexdigest() if stored else None
-    return Reading(judgment, answer, prompt, is_sent)
+    is_sent = stored == prompt_sha256(messages) if stored else None
+    return Reading(judgment, answer, as_text(messages), is_sent)
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:

@@ -17,8 +17,8 @@ from analysis.data.arrays import (
     without_own_port,
 )
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.prompts.asking import Asking
 from judging.runs.request_conditions import conditions_of
-from judging.worker.prompts import words_of
 from studies.models import Item as ItemRow
 from studies.models import Study
 
@@ -85,7 +85,8 @@ def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:
-    words = words_of(study.task, run.setting, persona=run.feature_keys != [])
+    asking = Asking.of(run)
+    words = asking.words_of(study.task, persona=run.feature_keys != [])
     return Prompt(words.template, words.sha256, run.prompt_hash)
 
 

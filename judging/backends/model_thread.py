@@ -20,6 +20,7 @@ from judging.engine.interface import (
     Reply,
     ServerError,
 )
+from judging.engine.messages import length
 
 logger = logging.getLogger(__name__)
 
@@ -163,8 +164,8 @@ class ModelThread:
                     return []
                 # Compute nothing for requests that were cancelled.
                 wanted = [request for request in self._waiting if not request.future.done()]
-                length = len(wanted[0].question.prompt) if wanted else 0
-                wanted.sort(key=lambda request: abs(len(request.question.prompt) - length))
+                first = length(wanted[0].question.asking) if wanted else 0
+                wanted.sort(key=lambda request: abs(length(request.question.asking) - first))
                 batch = wanted[: self._size]
                 taken = {id(request) for request in batch}
                 self._waiting = [

@@ -5,6 +5,7 @@ from typing import Any
 
 from judging.backends.error_messages import ErrorBody, refused_parameters
 from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.messages import chat
 
 SEED = "one for each question"  # stands for the number in the record
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
@@ -35,7 +36,7 @@ def request_body(
     values: Mapping[str, Any], question: JudgeQuestion, *, seed: int
 ) -> dict[str, Any]:
     """The body of a chat completion, with the seed's number and the reply's form filled in."""
-    body = {**values, "messages": [{"role": "user", "content": question.prompt}]}
+    body = {**values, "messages": chat(question.asking)}
     if "seed" in body:
         body["seed"] = seed
     if "response_format" in body:

@@ -1,12 +1,12 @@
 """Recorded replies: answers the same prompts as recorded, without a server."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
+from judging.engine.messages import from_user, prompt_sha256
 from judging.errors import BadJudge, ConflictingValue, Reason
 
 IMPORTED = "imported"  # the model of a judge whose judgments were imported from a file
@@ -15,10 +15,6 @@ _UNREADABLE = Reason(
 )
 
 _NOTHING_SENT = Parameters({})
-
-
-def prompt_sha256(prompt: str) -> str:
-    return hashlib.sha256(prompt.encode()).hexdigest()
 
 
 class BadRecording(ValueError):
@@ -36,7 +32,7 @@ def read_recording(lines: Iterable[str]) -> dict[str, list[str]]:
             continue
         try:
             row = json.loads(line)
-            digest = row.get("prompt_sha256") or prompt_sha256(row["prompt"])
+            digest = row.get("prompt_sha256") or prompt_sha256(from_user(row["prompt"]))
             reply = row["reply"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRecording(
@@ -55,21 +51,22 @@ class ReplayBackend:
     def __init__(self, replies: Mapping[str, Sequence[str]], *, model: str = "") -> None:
         self._replies = replies
         self._model = model
-        self._given: dict[int, int] = {}
+        self._given: dict[tuple[int, int], int] = {}  # by question and step
 
     def parameters(self) -> Parameters:
         return _NOTHING_SENT
 
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
-        recorded = self._replies.get(prompt_sha256(question.prompt), ())
-        position = self._given.get(question.id, question.replies)
+        recorded = self._replies.get(prompt_sha256(question.asking), ())
+        step = question.id, len(question.earlier)
+        position = self._given.get(step, question.replies)
         if position >= len(recorded):
             raise Rejected(
                 "nothing is recorded for this prompt"
                 if not recorded
                 else f"only {len(recorded)} replies are recorded for this prompt"
             )
-        self._given[question.id] = position + 1
+        self._given[step] = position + 1
         return Reply(text=recorded[position], model=self._model)
 
     async def close(self) -> None:

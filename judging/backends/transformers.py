@@ -34,6 +34,7 @@ from judging.engine.interface import (
     Side,
     Usage,
 )
+from judging.engine.messages import Messages, as_text, chat
 from judging.errors import ConflictingValue, Reason
 
 _NO_PACKAGES = Reason(
@@ -191,7 +192,7 @@ class LocalModel:
         `moved` is called after every step.
         """
         with self._torch.inference_mode():
-            rows = [self._tokens(question.prompt) for question in questions]
+            rows = [self._tokens(question.asking) for question in questions]
             ids, mask = self._left_padded(rows)
             out = self._model(
                 input_ids=ids,
@@ -225,11 +226,11 @@ class LocalModel:
             )
         ]
 
-    def _tokens(self, prompt: str) -> list[int]:
+    def _tokens(self, messages: Messages) -> list[int]:
         if self._tokenizer.chat_template is None:
-            return list(self._tokenizer(prompt)["input_ids"])
+            return list(self._tokenizer(as_text(messages))["input_ids"])
         text = self._tokenizer.apply_chat_template(
-            [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=False
+            chat(messages), add_generation_prompt=True, tokenize=False
         )
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 

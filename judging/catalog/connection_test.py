@@ -28,13 +28,14 @@ from judging.engine.interface import (
     Unreachable,
     Verdict,
 )
+from judging.engine.messages import as_text
 from judging.engine.replies import looks_like_refusal
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
+from judging.prompts.asking import messages_of
 from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.usage import Usage
 from judging.worker.endpoints import kind_of, settings_of
-from judging.worker.prompts import prompt_of
 from studies.models import Item, Persona, Side, Study
 
 logger = logging.getLogger(__name__)
@@ -77,12 +78,13 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
     asked = item or _sample(study)
     run = JudgeRun(study=study, judge=judge, setting=setting)
-    prompt = prompt_of(run, asked, shown_first=Side.R1)
-    known = ConnectionTest(setting=setting, item=item.key if item else "", prompt=prompt)
+    messages = messages_of(run, asked, shown_first=Side.R1)
+    key = item.key if item else ""
+    known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))
     settings = settings_of(judge)
     settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     seed = secrets.randbelow(2**31)
-    question = JudgeQuestion(id=0, prompt=prompt, protocol=protocol(setting), seed=seed)
+    question = JudgeQuestion(id=0, messages=messages, protocol=protocol(setting), seed=seed)
     started = time.monotonic()
     try:
         make = kind_of(judge).connect(settings)

@@ -23,6 +23,7 @@ from judging.engine.interface import (
     Reply,
     Unreachable,
 )
+from judging.engine.messages import length
 from judging.engine.rate_limits import Limiter, Permit
 from judging.engine.replies import is_empty, looks_like_refusal
 
@@ -38,7 +39,7 @@ _COMPLETION_GUESS = 64
 
 def expected_tokens(question: JudgeQuestion) -> int:
     """Tokens that a request is likely to use, for the limit of tokens per minute."""
-    return len(question.prompt) // 4 + _COMPLETION_GUESS
+    return length(question.asking) // 4 + _COMPLETION_GUESS
 
 
 def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
@@ -46,10 +47,20 @@ def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
-def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Answer | None:
-    """The final answer in `reply`; None if the question must be asked again."""
-    verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
-    answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
+def read_answer(
+    question: JudgeQuestion, reply: Reply, *, is_last: bool
+) -> Answer | JudgeQuestion | None:
+    """The final answer in `reply`, or the question at its next step; None if it is asked again."""
+    verdict = question.read(reply.text, is_structured=reply.is_structured)
+    answer = partial(
+        Answer,
+        text=reply.text,
+        model=reply.model,
+        fingerprint=reply.fingerprint,
+        details=verdict.details,
+    )
+    if verdict.continues and not reply.refused:
+        return question.following(reply.text)
     if verdict.side is not None and not reply.refused:
         return answer("done", verdict.side, verdict.certainty, probabilities=reply.probabilities)
     if reply.refused:
@@ -108,7 +119,11 @@ class Asker:
             answer: Answer | None = None
             if reply is not None:
                 replies += 1
-                answer = _read(question, reply, replies)
+                read = _read(question, reply, replies)
+                if isinstance(read, JudgeQuestion):
+                    question, replies = read, 0
+                else:
+                    answer = read
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
                 answer = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
@@ -197,7 +212,7 @@ def _end_of(fault: Fault, started: float) -> AttemptEnd:
     )
 
 
-def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Answer | None:
+def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Answer | JudgeQuestion | None:
     """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))

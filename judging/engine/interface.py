@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.budget_queue import BudgetQueue
+from judging.engine.messages import Messages
 
 Side = Literal["A", "B", "C"]
 State = Literal["done", "unparseable", "refused", "error"]
@@ -14,10 +15,16 @@ State = Literal["done", "unparseable", "refused", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The chosen side, as a letter of the prompt; None if the reply gives none."""
+    """The chosen side, as a letter of the prompt; None if the reply gives none.
+
+    `details` is what else the reply says, such as scores, by the letters of the prompt.
+    `continues`: the reply is a step, after which the protocol asks on.
+    """
 
     side: Side | None
     certainty: int | None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    continues: bool = False
 
 
 class ReplyFormat(Protocol):
@@ -26,7 +33,17 @@ class ReplyFormat(Protocol):
     @property
     def offers_tie(self) -> bool: ...
 
-    def read(self, text: str, *, is_structured: bool = False) -> Verdict:
+    def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
+        """The messages of the step that follows the replies `earlier` to a prompt."""
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
         """The verdict in a reply; without a side if the question has to be asked again."""
 
     def form(self) -> Mapping[str, Any]:
@@ -35,14 +52,37 @@ class ReplyFormat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """One prompt to one model; `id` identifies it in the ledger."""
+    """One prompt to one model; `id` identifies it in the ledger.
+
+    `earlier` are the replies to its earlier steps, if its protocol has several.
+    """
 
     id: int
-    prompt: str
+    messages: Messages
     protocol: "ReplyFormat"
     seed: int
-    replies: int = 0  # stored by an earlier worker; they count towards the ceiling
+    replies: int = 0  # of this step, stored by an earlier worker; they count towards the ceiling
     attempts: int = 0  # number of the last attempt that the ledger holds
+    earlier: tuple[str, ...] = ()
+    is_lenient: bool = False
+
+    @property
+    def asking(self) -> Messages:
+        """The messages of its present step."""
+        return self.protocol.conversation(self.messages, self.earlier)
+
+    def read(self, text: str, *, is_structured: bool) -> Verdict:
+        """The verdict in a reply to its present step."""
+        return self.protocol.read(
+            text,
+            earlier=self.earlier,
+            is_structured=is_structured,
+            is_lenient=self.is_lenient,
+        )
+
+    def following(self, text: str) -> Self:
+        """The question after `text` has answered its present step."""
+        return replace(self, earlier=(*self.earlier, text), replies=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +258,7 @@ class Answer:
     fingerprint: str = ""
     error: str = ""
     probabilities: Mapping[Side, float] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Backend(Protocol):
@@ -270,5 +311,5 @@ class Ledger(Protocol):
     ) -> None:
         """Return when the end of attempt `number` is stored, with the final answer if it has one.
 
-        `replies` is how many replies the question now has.
+        `replies` is how many replies the present step of the question now has.
         """

@@ -3,6 +3,7 @@
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters
 from judging.models.judges import Judge, SharedLimit
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
+from judging.models.wordings import PromptTemplate
 
 __all__ = [
     "NANO",
@@ -13,6 +14,7 @@ __all__ = [
     "JudgeRun",
     "Judgment",
     "Jury",
+    "PromptTemplate",
     "SentParameters",
     "SharedLimit",
 ]

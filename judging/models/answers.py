@@ -94,6 +94,12 @@ class Judgment(models.Model):
     choice = models.CharField(max_length=3, choices=Choice, blank=True)
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     probabilities = models.JSONField(null=True, blank=True, help_text="{r1, r2, tie} when given.")
+    details = models.JSONField(
+        null=True, blank=True, help_text="What else the reply says, such as scores."
+    )
+    earlier_replies = models.JSONField(
+        null=True, blank=True, help_text="To the steps before the last one."
+    )
     raw_text = models.TextField(blank=True, help_text="The reply that decided.")
     replies = models.PositiveSmallIntegerField(default=0)
     model_snapshot = models.CharField(max_length=200, blank=True, help_text="As reported.")
@@ -212,6 +218,9 @@ class Attempt(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
     reasoning_tokens = models.PositiveIntegerField(
         null=True, blank=True, help_text="Those of the completion that were thought."
+    )
+    cached_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Those of the prompt that the server had stored."
     )
     cost_nano = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Billionths of a US dollar; empty means unknown."

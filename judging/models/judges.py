@@ -40,6 +40,9 @@ class Judge(models.Model):
     backend = models.CharField(max_length=20, choices=registry.choices, default=registry.DEFAULT)
     model = models.CharField(max_length=200)
     base_url = models.CharField(max_length=500, blank=True)
+    more_base_urls = models.JSONField(
+        default=list, blank=True, help_text="Other addresses of the same model."
+    )
     api_key_env = models.CharField(
         max_length=120, blank=True, help_text="Name of the environment variable with the key."
     )
@@ -87,6 +90,14 @@ class Judge(models.Model):
         validators=[MinValueValidator(0)],
         help_text="US dollars per million output tokens; empty means unknown, not free.",
     )
+    price_cached_input = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="US dollars per million cached input tokens; empty: they cost like the others.",
+    )
     batch_price = models.DecimalField(
         max_digits=4,
         decimal_places=3,
@@ -99,6 +110,9 @@ class Judge(models.Model):
     )
     rpm = models.PositiveIntegerField(null=True, blank=True, help_text="Requests per minute.")
     tpm = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens per minute.")
+    model_options = models.JSONField(
+        default=dict, blank=True, help_text="How a local model is loaded and asked."
+    )
     own_sources = models.JSONField(
         default=list,
         blank=True,

@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import Q
 
 from judging.models.judges import Judge
-from judging.protocols import registry
+from judging.models.wordings import PromptTemplate
+from judging.protocols import framings, registry
 from studies.models import Study, public_id
 
 NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add up exactly
@@ -30,6 +31,10 @@ class JudgeRun(models.Model):
         STOPPED_OUTAGE = "stopped_outage", "stopped: outage"
         CANCELLED = "cancelled", "cancelled"
 
+    class Reading(models.TextChoices):
+        STRICT = "strict", "strict"
+        LENIENT = "lenient", "lenient"
+
     ACTIVE = (State.QUEUED, State.RUNNING)
     RESUMABLE = (State.PAUSED, State.STOPPED_OUTAGE, State.STOPPED_BUDGET)
 
@@ -45,6 +50,28 @@ class JudgeRun(models.Model):
     )
     features = models.TextField(default="all", help_text="As asked for: all, none, a set or keys.")
     feature_keys = models.JSONField(null=True, blank=True, help_text="Empty means everything.")
+    wording = models.ForeignKey(
+        PromptTemplate,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="runs",
+        help_text="The study's own wording; empty means that of the protocol.",
+    )
+    framing = models.CharField(max_length=20, choices=framings.choices, default=framings.OBSERVER)
+    bias_probe = models.CharField(
+        max_length=60, blank=True, help_text="How prompts are changed to measure a bias."
+    )
+    prompt_language = models.CharField(max_length=10, default="en")
+    reading = models.CharField(
+        max_length=10,
+        choices=Reading,
+        default=Reading.LENIENT,
+        help_text="How replies are read that do not keep to the form.",
+    )
+    anchors = models.PositiveSmallIntegerField(
+        default=0, help_text="Items that are asked again at the start and the end."
+    )
     orders = models.CharField(max_length=10, choices=Orders, default=Orders.RANDOM)
     samples = models.PositiveSmallIntegerField(default=1)
     seed = models.BigIntegerField()

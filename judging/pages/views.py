@@ -1,6 +1,5 @@
 """A study's judges: the progress and cost of their runs, and every reply with its reading."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.replay import IMPORTED
+from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.forms import ExtendForm, JudgmentFilter, RunFilter
@@ -23,6 +23,7 @@ from judging.pages.listing import (
     runs_csv,
     sort_runs,
 )
+from judging.prompts.asking import messages_of
 from judging.runs import lifecycle
 from judging.runs.estimates import estimate_extension
 from judging.runs.probes import probe_of
@@ -38,7 +39,6 @@ from judging.selectors import (
     run_rows,
     speeds_of,
 )
-from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.long_lists import LongList
@@ -220,6 +220,6 @@ def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:
     if run.is_imported or not judgment.shown_first:
         return ShownJudgment(judgment, "", False)
-    prompt = prompt_of(run, judgment.item, shown_first=judgment.shown_first)
-    digest = hashlib.sha256(prompt.encode()).hexdigest()
-    return ShownJudgment(judgment, prompt, judgment.prompt_sha256 not in ("", digest))
+    messages = messages_of(run, judgment.item, shown_first=judgment.shown_first)
+    is_other = judgment.prompt_sha256 not in ("", prompt_sha256(messages))
+    return ShownJudgment(judgment, as_text(messages), is_other)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from judging.engine.interface import Verdict
+from judging.engine.messages import Messages
 from judging.protocols.parsing import parse_reply, read_form
 
 
@@ -13,9 +14,11 @@ class JudgingProtocol:
     `offers_tie`: the reply may be C, which is stored as a tie.
     `asks_certainty`: the reply states a certainty from 1 to 100.
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
-    `template`: the prompt, with the slots of `studies/prompts`; where it is empty, the file of the
-    item's task there with this protocol's name. `template_without_persona` is used when a judge
-    sees nothing of the persona.
+    `steps`: the number of requests that one judgment takes.
+    `needs_criteria`: it can only be used in studies that have criteria.
+    `template`: the prompt, with the slots of `studies/slots.py`; where it is empty, the file of the
+    item's task in `studies/prompts` with this protocol's name. `template_without_persona` is used
+    when a judge sees nothing of the persona.
     """
 
     name: ClassVar[str]  # stored with every run; `--setting` of the commands
@@ -23,10 +26,23 @@ class JudgingProtocol:
     offers_tie: ClassVar[bool] = False
     asks_certainty: ClassVar[bool] = False
     reply_tokens: ClassVar[int] = 8
+    steps: ClassVar[int] = 1
+    needs_criteria: ClassVar[bool] = False
     template: ClassVar[str] = ""
     template_without_persona: ClassVar[str] = ""
 
-    def read(self, text: str, *, is_structured: bool = False) -> Verdict:
+    def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
+        """The messages of the step that follows the replies `earlier` to the prompt `messages`."""
+        return messages
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
         """The verdict in a reply; without a side if the question has to be asked again."""
         return parse_reply(
             text,

@@ -5,14 +5,14 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from judging.errors import BadPlan, BadRun, ConflictingValue, Reason
 from judging.models import Campaign, Judge, JudgeRun, Jury
-from judging.protocols import registry
+from judging.protocols import framings, registry
 from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
 from judging.runs.spec import NO_PRICE, RunSpec
@@ -20,6 +20,7 @@ from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
+from studies.prompts.language import PROMPT_LANGUAGE
 from studies.services.studies import lock_study
 
 SWEEPS = ("leave-one-out", "one-only")
@@ -35,8 +36,9 @@ _NAME_OF_JUDGE = Reason(
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """The grid of a campaign; every judge is asked in every setting, set of features and order.
+    """The grid of a campaign: every judge in every setting, set of features, order, and so on.
 
+    `wordings` are the study's own, as "name" or "name@version"; "" is that of the setting.
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
     `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
     exactly the same prompts are copied; with `extend` a run with fewer samples, or one order, is
@@ -48,6 +50,12 @@ class CampaignPlan:
     settings: list[str] = field(default_factory=lambda: [registry.DEFAULT])
     features: list[str] = field(default_factory=lambda: ["all"])
     orders: list[str] = field(default_factory=lambda: [JudgeRun.Orders.BOTH.value])
+    wordings: list[str] = field(default_factory=lambda: [""])
+    framings: list[str] = field(default_factory=lambda: [framings.OBSERVER])
+    probes: list[str] = field(default_factory=lambda: [""])
+    reading: str = JudgeRun.Reading.LENIENT.value
+    language: str = PROMPT_LANGUAGE
+    anchors: int = 0
     samples: int = 1
     seed: int | None = None
     limit: int | None = None
@@ -59,9 +67,9 @@ class CampaignPlan:
     juries: dict[str, list[str]] = field(default_factory=dict)
 
 
-_WORDS = ("judges", "settings", "features", "orders")
+_WORDS = ("judges", "settings", "features", "orders", "wordings", "framings", "probes")
 _YES_OR_NO = ("batch", "reuse", "extend")
-_NUMBERS = ("samples", "seed", "limit", "token_budget")
+_NUMBERS = ("samples", "seed", "limit", "token_budget", "anchors")
 
 
 def read_plan(text: str) -> CampaignPlan:
@@ -121,7 +129,11 @@ def _check_words(key: str, words: Any) -> None:
         raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
     if len(set(words)) < len(words):
         raise BadPlan(f"{key}: a name stands there twice. Write each once.")
-    known = {"settings": registry.names(), "orders": JudgeRun.Orders.values}.get(key, words)
+    known = {
+        "settings": registry.names(),
+        "orders": JudgeRun.Orders.values,
+        "framings": [*framings.framings()],
+    }.get(key, words)
     if wrong := [word for word in words if word not in known]:
         raise BadPlan(f"{key}: “{wrong[0]}” is none of {', '.join(known)}.")
 
@@ -157,24 +169,30 @@ def cells_of(study: Study, plan: CampaignPlan, *, facts: StudyFacts | None = Non
     """The runs of a plan as they would be started; stores nothing."""
     judges, facts = _judges(plan), facts or StudyFacts(study)
     cells = []
-    for name, setting, features, orders in grid_of(study, plan):
+    for point in grid_of(study, plan):
         spec = RunSpec(
             study_id=study.pk,
-            judge_id=judges[name].pk,
-            setting=setting,
-            features=features,
-            orders=orders,
+            judge_id=judges[point.judge].pk,
+            setting=point.setting,
+            features=point.features,
+            orders=point.orders,
+            wording_id=facts.wording_named(point.wording),
+            framing=point.framing,
+            bias_probe=point.probe,
+            prompt_language=plan.language,
+            reading=plan.reading,
+            anchors=plan.anchors,
             samples=plan.samples,
             seed=plan.seed,
             limit=plan.limit,
             reuse=plan.reuse,
             by_batch=plan.batch,
         )
-        run = run_for(study, judges[name], spec, facts=facts)
+        run = run_for(study, judges[point.judge], spec, facts=facts)
         if run.pk is None and plan.extend:
             try:
                 extending = replace(spec, extend=True)
-                run = run_for(study, judges[name], extending, facts=facts)
+                run = run_for(study, judges[point.judge], extending, facts=facts)
                 spec = extending
             except BadRun:
                 pass  # There is no run to extend, so it is a run of its own.
@@ -277,10 +295,31 @@ def change_campaign(
     return sum(change(run_id=pk, user=user) for pk in started.values_list("pk", flat=True))
 
 
-def grid_of(study: Study, plan: CampaignPlan) -> list[tuple[str, str, str, str]]:
-    """Judge, setting, features and orders of every run of a plan."""
+class GridPoint(NamedTuple):
+    """In what a run of a plan differs from the others."""
+
+    judge: str
+    setting: str
+    features: str
+    orders: str
+    wording: str
+    framing: str
+    probe: str
+
+
+def grid_of(study: Study, plan: CampaignPlan) -> list[GridPoint]:
+    """Every run of a plan."""
     sets = feature_grid(study, plan.features)
-    return list(itertools.product(plan.judges, plan.settings, sets, plan.orders))
+    points = itertools.product(
+        plan.judges,
+        plan.settings,
+        sets,
+        plan.orders,
+        plan.wordings,
+        plan.framings,
+        plan.probes,
+    )
+    return [GridPoint(*point) for point in points]
 
 
 def _check_prices(plan: CampaignPlan, judges: dict[str, Judge]) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
+from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, Cell, cells_of
 from judging.runs.extension import extended
@@ -15,7 +17,6 @@ from judging.runs.row_creation import chosen_items, count_missing, count_sides, 
 from judging.runs.spec import RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
-from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
 
@@ -253,6 +254,7 @@ class _Common:
 def _guess(run: JudgeRun, common: _Common) -> Usage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
     items = common.sample(run.study)
-    lengths = [len(prompt_of(run, item, shown_first=Side.R1)) for item in items]
+    asking = Asking.of(run)
+    lengths = [length(asking.messages(item, shown_first=Side.R1)) for item in items]
     mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
     return Usage(mean, protocol(run.setting).reply_tokens, common.latency(run.judge))

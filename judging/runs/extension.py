@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
+from judging.prompts.asking import Asking
+from judging.protocols import framings
 from judging.runs.spec import RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.worker.endpoints import kind_of
-from judging.worker.prompts import prompt_hash
 from studies.models import Study
 from studies.personas import features as feature_sets
-from studies.prompts.language import PROMPT_LANGUAGE
 
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
@@ -46,7 +46,24 @@ def run_for(
     if keys and "," in features:
         features = ",".join(keys)
     seed = study.seed if spec.seed is None else spec.seed
-    words = prompt_hash(study, setting, keys, tasks=facts.tasks)
+    run = JudgeRun(
+        study=study,
+        judge=judge,
+        setting=setting,
+        features=features,
+        feature_keys=keys,
+        wording=facts.wording(spec.wording_id),
+        framing=spec.framing,
+        bias_probe=spec.bias_probe,
+        prompt_language=spec.prompt_language,
+        reading=spec.reading,
+        anchors=spec.anchors,
+        orders=orders,
+        samples=samples,
+        seed=seed,
+        touched_at=timezone.now(),  # the sweep ignores a run that was just created
+    )
+    run.prompt_hash = words = Asking.of(run).sha256(facts.tasks)
     asked: dict[str, Any] = {
         "study": study.slug,
         "judge": judge.name,
@@ -69,31 +86,34 @@ def run_for(
         "seed": seed,
         "prompts": words,
     }
+    if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began
+        asked["reading"] = spec.reading
     key = parameters_key(asked)
     if key in facts.run_keys:
         return JudgeRun.objects.select_related("judge", "study").get(key=key)
     if spec.extend:
         return _extended(study, judge, asked, key)
-    return JudgeRun(
-        key=key,
-        study=study,
-        judge=judge,
-        setting=setting,
-        features=features,
-        feature_keys=keys,
-        orders=orders,
-        samples=samples,
-        seed=seed,
-        prompt_hash=words,
-        touched_at=timezone.now(),  # the sweep ignores a run that was just created
-        # Where the model is served, and the language of all prompts, do not define another run but
-        # belong to the record.
-        parameters={
-            **asked,
-            "base_url": judge.base_url,
-            "prompt_language": PROMPT_LANGUAGE,
-        },
-    )
+    run.key = key
+    # Where the model is served, and what the hash of the prompts stands for, do not define another
+    # run but belong to the record.
+    run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run)}
+    return run
+
+
+def _words_of(run: JudgeRun) -> dict[str, Any]:
+    """What the prompts of a run are made of, where it is not the protocol's own."""
+    words: dict[str, Any] = {"prompt_language": run.prompt_language}
+    if run.wording is not None:
+        words["wording"] = {
+            "name": run.wording.name,
+            "version": run.wording.version,
+            "sha256": run.wording.sha256,
+        }
+    if run.framing != framings.OBSERVER:
+        words["framing"] = run.framing
+    if run.bias_probe:
+        words["bias_probe"] = run.bias_probe
+    return words
 
 
 def _feature_keys(features: str, facts: StudyFacts) -> list[str] | None:
@@ -137,6 +157,7 @@ def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> Ju
             study=study, judge=judge, is_imported=False
         )
         if all(run.parameters.get(name) == asked[name] for name in asked.keys() - differs)
+        and run.parameters.get("reading") == asked.get("reading")
         and run.samples <= asked["samples"]
         and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
     ]

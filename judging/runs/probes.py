@@ -6,12 +6,13 @@ from decimal import Decimal
 
 from django.db.models import Count, Min
 
+from judging.engine.messages import as_text
 from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.prompts.asking import messages_of
 from judging.protocols.registry import protocol
 from judging.runs.usage import duration, usage_in
 from judging.worker import chunks
-from judging.worker.prompts import prompt_of
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
     usage = usage_in(attempts)
     return Probe(
         judgment=judgment,
-        prompt=prompt_of(run, judgment.item, shown_first=judgment.shown_first),
+        prompt=as_text(messages_of(run, judgment.item, shown_first=judgment.shown_first)),
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
         kept_form=protocol(run.setting).keeps_form(last.text) if run.judge.structured else None,

@@ -1,11 +1,11 @@
 """Copying answers that another run has paid for, if the researcher asks for it."""
 
-import hashlib
 from collections import defaultdict, deque
 from collections.abc import Iterable
 
+from judging.engine.messages import prompt_sha256
 from judging.models import Judge, JudgeRun, Judgment
-from judging.worker.prompts import prompt_of
+from judging.prompts.asking import Asking
 from studies.models import Item
 
 _COPIED = (
@@ -45,10 +45,10 @@ def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
     items = {
         item.pk: item for item in Item.objects.filter(study=run.study_id).select_related("persona")
     }
-    taken = []
+    asking, taken = Asking.of(run), []
     for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
-        prompt = prompt_of(run, items[judgment.item_id], shown_first=judgment.shown_first)
-        digest = hashlib.sha256(prompt.encode()).hexdigest()
+        messages = asking.messages(items[judgment.item_id], shown_first=judgment.shown_first)
+        digest = prompt_sha256(messages)
         if found := answers[judgment.item_id, judgment.shown_first, digest]:
             source = found.popleft()
             for field in _COPIED:

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
-from judging.protocols import registry
+from judging.protocols import framings, registry
+from studies.prompts.language import PROMPT_LANGUAGE
 
 MOST_SAMPLES = 100
 
@@ -18,6 +19,11 @@ NO_PRICE = Reason(
     "server), or use {names[token_budget]}.",
 )
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
+_NO_STEPS_IN_BATCHES = Reason(
+    "steps_in_batch",
+    "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
+    "{field} out.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,9 @@ class RunSpec:
     `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
     `reuse`: copy the answers that other runs got to the same prompts.
     `by_batch`: ask by files at a lower price, from this start.
+    `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
+    `reading`: how replies are read, in a new run.
+    `anchors`: the number of items that are asked again at the start and the end.
     """
 
     study_id: int
@@ -44,6 +53,12 @@ class RunSpec:
     extend: bool = False
     reuse: bool = False
     by_batch: bool = False
+    wording_id: int | None = None
+    framing: str = framings.OBSERVER
+    bias_probe: str = ""
+    prompt_language: str = PROMPT_LANGUAGE
+    reading: str = JudgeRun.Reading.LENIENT
+    anchors: int = 0
 
     @classmethod
     def of(cls, run: JudgeRun, **changes: Any) -> Self:
@@ -57,6 +72,12 @@ class RunSpec:
             "samples": run.samples,
             "seed": run.seed,
             "by_batch": run.by_batch,
+            "wording_id": run.wording_id,
+            "framing": run.framing,
+            "bias_probe": run.bias_probe,
+            "prompt_language": run.prompt_language,
+            "reading": run.reading,
+            "anchors": run.anchors,
         }
         return cls(**fields | changes)
 
@@ -77,3 +98,5 @@ class RunSpec:
                 raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
         if self.by_batch and not judge.capabilities.batch:
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
+        if self.by_batch and registry.protocol(self.setting).steps > 1:
+            raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)

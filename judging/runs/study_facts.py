@@ -2,11 +2,16 @@
 
 from functools import cached_property
 
-from judging.models import Judge, JudgeRun
+from judging.errors import BadRun, ConflictingValue, Reason
+from judging.models import Judge, JudgeRun, PromptTemplate
+from judging.prompts.asking import tasks_of
 from judging.runs.row_creation import QuestionItem, questions_of_study
-from judging.worker.prompts import tasks_of
 from studies.models import Study
 from studies.personas import features as feature_sets
+
+_NO_WORDING = Reason(
+    "no_wording", "{field}: this study has no wording “{value}”. Write name or name@version."
+)
 
 
 class StudyFacts:
@@ -18,6 +23,7 @@ class StudyFacts:
     def __init__(self, study: Study) -> None:
         self.study = study
         self._judges: dict[int, Judge] = {}
+        self._wordings: dict[int, PromptTemplate] = {}
         self._questions: dict[int | None, list[QuestionItem]] = {}
 
     @cached_property
@@ -36,6 +42,34 @@ class StudyFacts:
     def run_keys(self) -> set[str]:
         """The keys of all runs, to which each new run adds its own."""
         return set(JudgeRun.objects.filter(study=self.study).values_list("key", flat=True))
+
+    def wording(self, pk: int | None) -> PromptTemplate | None:
+        """The study's own wording with this id. Raises `BadRun` if it has none."""
+        if pk is None:
+            return None
+        if pk not in self._wordings:
+            found = PromptTemplate.objects.filter(study=self.study, pk=pk).first()
+            if found is None:
+                raise BadRun(f"Study “{self.study.slug}” has no such wording.")
+            self._wordings[pk] = found
+        return self._wordings[pk]
+
+    def wording_named(self, name: str) -> int | None:
+        """The id of a wording, given as "name" or "name@version"; the latest version if none is.
+
+        None for an empty name. Raises `ConflictingValue` if there is none of this name.
+        """
+        if not name:
+            return None
+        stem, _, version = name.partition("@")
+        found = PromptTemplate.objects.filter(study=self.study, name=stem)
+        if version:
+            found = found.filter(version=int(version) if version.isdecimal() else 0)
+        template = found.order_by("version").last()
+        if template is None:
+            raise ConflictingValue("wording", _NO_WORDING, value=name)
+        self._wordings[template.pk] = template
+        return template.pk
 
     def judge(self, pk: int) -> Judge:
         if pk not in self._judges:

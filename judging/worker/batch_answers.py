@@ -56,7 +56,9 @@ class AnswerReader:
             answer = None if line.expired else self._verdict(question, fault, line)
         else:
             replies += 1
-            answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
+            read = read_answer(question, reply, is_last=is_last_reply(reply, replies))
+            # Questions of several steps are not asked by batch.
+            answer = None if isinstance(read, JudgeQuestion) else read
             end = AttemptEnd(
                 "replied",
                 self._milliseconds,

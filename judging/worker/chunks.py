@@ -24,10 +24,10 @@ from judging.engine.interface import JudgeQuestion, Outage, OverBudget, Stepwise
 from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
 from judging.worker.ledger import LedgerRows, RunLedger
-from judging.worker.prompts import prompt_hash
 from judging.worker.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -91,10 +91,10 @@ def pause_after_new_wording(run_id: int) -> bool:
 
     Otherwise one run would hold answers to two prompts, and its record would name one of them.
     """
-    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    run = JudgeRun.objects.select_related("study", "wording").get(pk=run_id)
     if not run.prompt_hash or not run.is_active:
         return False
-    if run.prompt_hash == prompt_hash(run.study, run.setting, run.feature_keys):
+    if run.prompt_hash == Asking.of(run).sha256():
         return False
     return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=OTHER_WORDS)
 
@@ -112,7 +112,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     A probe asks one question, also in a run that is asked by batch. Safe to run any number of times
     at once: no call takes what another has leased.
     """
-    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    run = JudgeRun.objects.select_related("judge", "study", "wording").get(pk=run_id)
     is_probe |= run.probe_first
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0

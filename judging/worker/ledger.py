@@ -64,6 +64,8 @@ class Closing:
     answer: Answer | None
     choice: str
     probabilities: str | None  # as JSON
+    details: str | None  # as JSON
+    earlier: str | None  # the replies to the steps before, as JSON
     freezes: bool
 
 
@@ -139,12 +141,15 @@ class LedgerRows:
             answer=answer,
             choice=contents[answer.side] if answer and answer.side else "",
             probabilities=_probabilities(answer, contents),
+            details=json.dumps(dict(answer.details)) if answer and answer.details else None,
+            earlier=json.dumps(question.earlier) if question.earlier else None,
             freezes=self._freezes,
         )
 
     def most(self, question: JudgeQuestion) -> Usage:
         """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes."""
-        return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
+        sent = sum(_bytes(message.text) for message in question.asking)
+        return Usage(sent + _FRAME_TOKENS * len(question.asking), self._room)
 
     def _guess(self, question: JudgeQuestion, text: str) -> Usage:
         """The maximum that a reply without reported usage can have used."""
@@ -344,14 +349,15 @@ def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
     """Store replies only while the lease is ours: another worker may have leased slow judgments."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     statements.add(
-        "UPDATE judging_judgment SET replies = %s"
+        "UPDATE judging_judgment SET replies = %s, earlier_replies = %s"
         " WHERE id = %s AND lease = %s AND state = 'leased'",
-        [(r.replies, r.judgment_id, r.lease) for r in unanswered],
+        [(r.replies, r.earlier, r.judgment_id, r.lease) for r in unanswered],
     )
     now = _moment(timezone.now())
     statements.add(
         "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
-        " raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s, error = %s,"
+        " details = %s, raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s,"
+        " error = %s,"
         " sent_with_id = (SELECT a.sent_with_id FROM judging_attempt a"
         " WHERE a.judgment_id = judging_judgment.id AND a.number = %s),"
         " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
@@ -361,6 +367,7 @@ def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
                 r.choice,
                 r.answer.certainty,
                 r.probabilities,
+                r.details,
                 r.answer.text,
                 r.replies,
                 r.answer.model,

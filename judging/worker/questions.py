@@ -6,10 +6,10 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import prompt_sha256
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.protocols.registry import protocol
+from judging.prompts.asking import Asking
 from judging.worker.ledger import Statements
-from judging.worker.prompts import prompt_of
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
@@ -20,19 +20,22 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
         .values_list("judgment")
         .annotate(last=Max("number"))
     )
-    asked = protocol(run.setting)
+    asking = Asking.of(run)
+    is_lenient = run.reading == JudgeRun.Reading.LENIENT
     questions = []
     for judgment in judgments:
-        prompt = prompt_of(run, judgment.item, shown_first=judgment.shown_first)
-        judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+        messages = asking.messages(judgment.item, shown_first=judgment.shown_first)
+        judgment.prompt_sha256 = prompt_sha256(messages)
         questions.append(
             JudgeQuestion(
                 id=judgment.pk,
-                prompt=prompt,
-                protocol=asked,
+                messages=messages,
+                protocol=asking.protocol,
                 seed=_seed_of(run.seed, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),
+                earlier=tuple(judgment.earlier_replies or ()),
+                is_lenient=is_lenient,
             )
         )
     _note_prompts(judgments)

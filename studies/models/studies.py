@@ -51,6 +51,11 @@ class Study(models.Model):
         help_text="Simulated answers or judges.",
     )
 
+    criteria = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What responses are judged by: a list of {key, name, description}.",
+    )
     allow_tie = models.BooleanField(default=False)
     ask_certainty = models.BooleanField(default=True)
     certainty_control = models.CharField(

@@ -5,18 +5,18 @@ which a reply can continue (`A]]`) or not (`[[A]]`).
 """
 
 import hashlib
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from studies.models import Item, Side
 from studies.personas.profile_text import profile_for, profile_text
+from studies.prompts.language import PROMPT_LANGUAGE
+from studies.slots import Slots, fill
 
 SETTINGS = ("standard", "certainty", "tie")
 _FOLDER = Path(__file__).parent
-_SLOT = re.compile(r"\{\{ (\w+) \}\}")
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,15 @@ class Wording:
 
 
 @cache
-def wording(task: str, setting: str, *, persona: bool = True) -> Wording:
+def wording(
+    task: str, setting: str, *, persona: bool = True, language: str = PROMPT_LANGUAGE
+) -> Wording:
     """Read the wording of `task` in `setting`, with or without a persona."""
     if setting not in SETTINGS:
         raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
+    folder = _FOLDER if language == PROMPT_LANGUAGE else _FOLDER / language
     name = f"{task}.{setting}{'' if persona else '.no_persona'}.txt"
-    text = (_FOLDER / name).read_text("utf-8")
+    text = (folder / name).read_text("utf-8")
     head, _, template = text.partition("\n---\n")
     bands = (_FOLDER / "bands.txt").read_text("utf-8") if "{{ bands }}" in template else ""
     digest = hashlib.sha256((text + bands).encode()).hexdigest()
@@ -71,32 +74,45 @@ def wording(task: str, setting: str, *, persona: bool = True) -> Wording:
 
 
 def build_prompt(
-    item: Item,
-    *,
-    setting: str,
-    shown_first: str,
-    features: Sequence[str] | None = None,
-    words: Callable[..., Wording] = wording,
+    item: Item, *, setting: str, shown_first: str, features: Sequence[str] | None = None
 ) -> str:
     """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
 
     `features` are the persona's keys to show: None shows everything; an empty sequence shows
-    nothing and uses the wording without a profile. `words` gives a task's wording in a setting.
+    nothing and uses the wording without a profile.
     """
-    persona = "" if features == [] or features == () else _persona_text(item, features)
-    chosen = words(item.task, setting, persona=bool(persona))
+    slots = slots_of(item, shown_first=shown_first, features=features)
+    chosen = wording(item.task, setting, persona=bool(slots.persona))
+    return fill(chosen.template, replace(slots, ask=chosen.question))
+
+
+def slots_of(item: Item, *, shown_first: str, features: Sequence[str] | None = None) -> Slots:
+    """The texts of `item` for a prompt; `ask`, the question of its task, is left empty."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
-    slots = {
-        "persona": persona,
-        "context": _block(item.context_title or "Context", item.context),
-        "question": _block("Question", item.question),
-        "response_a": _response(item, shown_first),
-        "response_b": _response(item, second),
-        "bands": "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in BANDS),
-        "ask": chosen.question,
-    }
-    # One pass: a slot written inside an imported text stays text.
-    return _SLOT.sub(lambda match: slots[match[1]], chosen.template)
+    return Slots(
+        persona="" if features is not None and not features else _persona_text(item, features),
+        context=_block(item.context_title or "Context", item.context),
+        question=_block("Question", item.question),
+        response_a=_response(item, shown_first),
+        response_b=_response(item, second),
+        bands=bands_text(),
+        criteria=criteria_text(item.study.criteria),
+    )
+
+
+def criteria_text(criteria: Sequence[Mapping[str, str]]) -> str:
+    """The criteria of a study, a line each."""
+    return "\n".join(
+        f"- {each['name']}: {each['description']}"
+        if each.get("description")
+        else f"- {each['name']}"
+        for each in criteria
+    )
+
+
+def bands_text() -> str:
+    """The bands of certainty, a line each."""
+    return "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in BANDS)
 
 
 def _persona_text(item: Item, features: Sequence[str] | None) -> str:

@@ -146,7 +146,8 @@ def test_a_prompt_counts_at_most_a_token_for_each_byte(judge):
 
     most = ledger.LedgerRows(run, "x", {question.id: "r1"}).most(question)
 
-    assert most.prompt_tokens >= len(question.prompt.encode()) > len(question.prompt)
+    (prompt,) = question.asking
+    assert most.prompt_tokens >= len(prompt.text.encode()) > len(prompt.text)
     assert most.completion_tokens == 1024
 
 
@@ -229,9 +230,11 @@ def closing_of(opening, *, spent):
         spent * NANO,
         1,
         None,
-        "",
-        None,
-        False,
+        choice="",
+        probabilities=None,
+        details=None,
+        earlier=None,
+        freezes=False,
     )
 
 

@@ -110,13 +110,13 @@ def test_an_unknown_study_or_judge_is_told(study, db):
 
 
 def test_recorded_replies_are_judged_without_any_server(study, engine, tmp_path):
-    from judging.backends.replay import prompt_sha256
+    from judging.engine.messages import from_user, prompt_sha256
     from studies.prompts import build_prompt
 
     item = study.all_items.order_by("key").first()
     prompt = build_prompt(item, setting="standard", shown_first="r2")
     file = tmp_path / "recorded.jsonl"
-    file.write_text(f'{{"prompt_sha256": "{prompt_sha256(prompt)}", "reply": "B]]"}}\n')
+    file.write_text(f'{{"prompt_sha256": "{prompt_sha256(from_user(prompt))}", "reply": "B]]"}}\n')
     call_command(
         "add_judge", "judge", "--backend", "replay", "--model", str(file), stdout=StringIO()
     )

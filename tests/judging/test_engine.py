@@ -27,13 +27,14 @@ from judging.engine.interface import (
 )
 from judging.engine.limits import Limits
 from judging.engine.loop import EngineLoop
+from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
 from judging.protocols.certainty import Certainty
 from judging.protocols.standard import Standard
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})
-QUESTION = JudgeQuestion(1, "Which? [[", protocol=Certainty(), seed=7)
+QUESTION = JudgeQuestion(1, from_user("Which? [["), protocol=Certainty(), seed=7)
 
 
 def ask(url, *, key="", question=QUESTION, timeout=5.0):
@@ -305,7 +306,7 @@ def test_a_ledger_that_fails_stops_the_question():
 
 
 def test_numbers_and_replies_go_on_where_an_earlier_worker_stopped():
-    question = JudgeQuestion(1, "?", protocol=Standard(), seed=1, replies=3, attempts=9)
+    question = JudgeQuestion(1, from_user("?"), protocol=Standard(), seed=1, replies=3, attempts=9)
     ledger = MemoryLedger()
 
     run_asker(Scripted("Hm.", "Hm."), ledger, question)
@@ -339,7 +340,7 @@ def test_recorded_replies_are_given_in_order_and_then_missed():
     run_asker(ReplayBackend(read_recording(lines)), ledger, QUESTION)
     assert ledger.answers[1].side == "A"
 
-    other = JudgeQuestion(2, "Unknown", protocol=Standard(), seed=1)
+    other = JudgeQuestion(2, from_user("Unknown"), protocol=Standard(), seed=1)
     run_asker(ReplayBackend(read_recording(lines)), ledger, other)
     assert ledger.answers[2].error == "nothing is recorded for this prompt"
 

@@ -16,6 +16,7 @@ from judging.engine.interface import (
     Reply,
     ServerError,
 )
+from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
@@ -46,7 +47,7 @@ class MadeUp:
 
 
 def question(number, prompt="[[A]]"):
-    return JudgeQuestion(number, prompt, protocol=Standard(), seed=number)
+    return JudgeQuestion(number, from_user(prompt), protocol=Standard(), seed=number)
 
 
 def ask(model, count=1, *, rounds=1, load=None, batch_size=4):

@@ -11,6 +11,7 @@ from django.db import OperationalError
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.limits import Grant, Limits
+from judging.engine.messages import from_user
 from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, Judgment
@@ -266,7 +267,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
             OpenAISettings("m", url, 0.7, 0.95, 64, 0.3),
             connect(base_url=url, api_key="", timeout=0.3),
         )
-        question = JudgeQuestion(1, "?", protocol=Standard(), seed=1)
+        question = JudgeQuestion(1, from_user("?"), protocol=Standard(), seed=1)
         try:
             with pytest.raises(TimedOut):
                 await asyncio.wait_for(

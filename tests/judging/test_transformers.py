@@ -12,6 +12,7 @@ import pytest
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.interface import JudgeQuestion, Misconfigured
+from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
@@ -46,7 +47,8 @@ def settings(folder, **overrides):
 
 
 def question(number, prompt, *, offers_tie=False):
-    return JudgeQuestion(number, prompt, protocol=Tie() if offers_tie else Standard(), seed=number)
+    protocol = Tie() if offers_tie else Standard()
+    return JudgeQuestion(number, from_user(prompt), protocol=protocol, seed=number)
 
 
 def _ask(backend, number, prompt):

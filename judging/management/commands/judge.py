@@ -9,16 +9,17 @@ from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
-from judging.protocols import registry
+from judging.protocols import framings, registry
 from judging.runs import lifecycle, probes
 from judging.runs.spec import RunSpec
+from judging.runs.study_facts import StudyFacts
 from judging.selectors import RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
-from studies.prompts.language import language_note
+from studies.prompts.language import PROMPT_LANGUAGE, language_note
 
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -39,6 +40,32 @@ class Command(BaseCommand):
             "--features", default="all", help="all, none, a set, or feature keys a,b,c"
         )
         parser.add_argument("--orders", choices=JudgeRun.Orders.values, default="random")
+        parser.add_argument(
+            "--wording", default="", metavar="NAME[@VERSION]", help="a wording of the study's own"
+        )
+        parser.add_argument("--framing", choices=[*framings.framings()], default=framings.OBSERVER)
+        parser.add_argument(
+            "--bias-probe", default="", metavar="PROBE", help="change prompts to measure a bias"
+        )
+        parser.add_argument(
+            "--reading",
+            choices=JudgeRun.Reading.values,
+            default=JudgeRun.Reading.LENIENT,
+            help="how to read replies that do not keep to the form",
+        )
+        parser.add_argument(
+            "--language",
+            default=PROMPT_LANGUAGE,
+            metavar="CODE",
+            help="language of the words around the items",
+        )
+        parser.add_argument(
+            "--anchors",
+            type=int,
+            default=0,
+            metavar="N",
+            help="items to ask again at the start and the end, to see whether the model changed",
+        )
         parser.add_argument("--samples", type=int, default=1, metavar="K")
         parser.add_argument(
             "--seed", type=int, help="seed of the random orders (default: the study's)"
@@ -84,9 +111,19 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no judge “{options['judge']}”. Add it with add_judge first."
             )
+        try:
+            wording_id = StudyFacts(study).wording_named(options["wording"])
+        except JudgingError as error:
+            raise command_error(error) from error
         spec = RunSpec(
             study_id=study.pk,
             judge_id=judge.pk,
+            wording_id=wording_id,
+            framing=options["framing"],
+            bias_probe=options["bias_probe"],
+            reading=options["reading"],
+            prompt_language=options["language"],
+            anchors=options["anchors"],
             setting=options["setting"],
             features=options["features"],
             orders=options["orders"],

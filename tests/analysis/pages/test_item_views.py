@@ -9,8 +9,9 @@ from django.urls import reverse
 
 from analysis.models import ItemNote
 from annotation.models import Annotation
+from judging.engine.messages import as_text
 from judging.models import Attempt, Judgment
-from judging.worker.prompts import prompt_of
+from judging.prompts.asking import messages_of
 from studies.models import StudyLog
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_items, make_study, sign_in
@@ -79,7 +80,7 @@ def test_answers_that_do_not_count_are_named_and_withdrawn_ones_are_not_shown(st
 def test_a_judgment_shows_its_reply_its_reading_and_the_prompt_as_it_was_sent(study, item):
     run = make_run(study=study, judge="steady")
     judgment = judge_item(run, item, "r2", 75)
-    sent = prompt_of(run, item, shown_first="r1")
+    sent = as_text(messages_of(run, item, shown_first="r1"))
     Judgment.objects.update(
         raw_text="Because. [[B]] 75", prompt_sha256=hashlib.sha256(sent.encode()).hexdigest()
     )

@@ -1,0 +1,39 @@
+"""What a prompt is filled with: the texts of an item, as a judge is shown them."""
+
+import re
+from dataclasses import asdict, dataclass
+
+_SLOT = re.compile(r"\{\{ (\w+) \}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The texts that `{{ name }}` stands for in a template; empty where an item has none.
+
+    `context` and `question` begin with their headings and end with an empty line. `examples` are
+    other answers of the same person, `criteria` those of the study.
+    """
+
+    persona: str
+    context: str
+    question: str
+    response_a: str
+    response_b: str
+    bands: str
+    ask: str = ""
+    criteria: str = ""
+    examples: str = ""
+
+
+def names_in(template: str) -> list[str]:
+    """The slots of a template, each once, in the order in which they come."""
+    return list(dict.fromkeys(_SLOT.findall(template)))
+
+
+def fill(template: str, slots: Slots) -> str:
+    """The template with its slots filled. Raises `KeyError` for a slot that does not exist.
+
+    One pass: a slot written inside an imported text stays text.
+    """
+    texts = asdict(slots)
+    return _SLOT.sub(lambda match: texts[match[1]], template)
