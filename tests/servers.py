@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -74,15 +75,15 @@ def redis_broker() -> Iterator[str]:
         )
         url = f"redis://127.0.0.1:{port}/0"
         try:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while not _redis_answers(url):
                 if time.monotonic() > deadline:
-                    raise NoServer(f"{executable} did not answer within 10 seconds.")
+                    raise NoServer(f"{executable} did not answer within 60 seconds.")
                 time.sleep(0.05)
             yield url
         finally:
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=60)
 
 
 def chromium() -> str:
@@ -118,10 +119,21 @@ def _find_chromium() -> str | None:
     return max(map(str, cache.glob("chromium-*/chrome-linux*/chrome")), default=None)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_port(*, count: int = 1) -> int:
+    """The first of `count` free ports in a row, for servers that start later.
+
+    Systems take the ports of clients, and of servers that leave the choice to them, from 32,768 on:
+    nothing else takes these in the meantime.
+    """
+    while True:
+        first = random.randrange(20_000, 32_000)
+        try:
+            with contextlib.ExitStack() as probes:
+                for port in range(first, first + count):
+                    probes.enter_context(socket.socket()).bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return first
 
 
 def _forget_on_power_failure(url: str) -> None:

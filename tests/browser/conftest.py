@@ -1,12 +1,14 @@
 """A real Chromium for the tests of pages."""
 
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe, AxeResults
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_playwright
 
 from studies.models import Study
 from tests.browser.annotators import enter_items, make_everyday_study
@@ -29,18 +31,40 @@ THEMES = pytest.mark.parametrize(
     ("viewport", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["light", "dark"]
 )
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+# How long anything may take that has to come: a machine that is busy must not fail a test.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def until(page: Page, expression: str, arg: object = None) -> None:
-    """Wait until `expression` is true in the page.
+    """Wait until `expression` is true in the page, or in the one that takes its place.
 
     The pages' policy forbids what `wait_for_function` would evaluate in them when it asks again.
     """
-    for _ in range(200):
-        if page.evaluate(expression, arg):
-            return
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    problem = "it is false"
+    while time.monotonic() < deadline:
+        try:
+            if page.evaluate(expression, arg):
+                return
+        except Error as error:  # Perhaps another page is on its way.
+            problem = error.message
         page.wait_for_timeout(50)
-    raise AssertionError(f"{page.url}: this did not become true in 10 seconds: {expression}")
+    raise AssertionError(f"{page.url}: this did not become true: {expression}\n{problem}")
+
+
+def axe(page: Page) -> AxeResults:
+    """What axe finds in the page, once it has loaded.
+
+    A page that follows a job loads itself again when the job is over, and panels are replaced. If
+    that happens while axe looks at the page, axe fails, and looks at what is there then.
+    """
+    for _ in range(3):
+        page.wait_for_load_state()
+        with suppress(Error):
+            return Axe().run(page)
+        page.wait_for_timeout(200)
+    return Axe().run(page)
 
 
 def scrolls_sideways(page: Page) -> bool:
@@ -57,7 +81,7 @@ def fits_and_reads_well(page: Page) -> None:
 
     Pages of participants are opened on a small phone, whose width counts as well.
     """
-    found = Axe().run(page)
+    found = axe(page)
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
     before = page.viewport_size
     for size in (before, PHONE, DESKTOP):
@@ -103,7 +127,7 @@ def open_page(browser: Browser, live_server) -> Iterator:
         context = browser.new_context(
             viewport=viewport, java_script_enabled=javascript, base_url=live_server.url, **options
         )
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))

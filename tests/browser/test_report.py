@@ -7,7 +7,6 @@ import re
 from functools import cache
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.db import transaction
 from playwright.sync_api import expect
 
@@ -19,7 +18,7 @@ from analysis.report.render import render_html
 from analysis.report.tables import csv_rows
 from studies.exporters.csv_out import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
-from tests.browser.conftest import until
+from tests.browser.conftest import axe, until
 from tests.sampling import examples
 from tests.studies.hostile import HOSTILE
 
@@ -433,7 +432,7 @@ def test_with_everything_open_it_fits_and_axe_finds_nothing(open_file):
     # The rows of a table are alike.
     page.evaluate(SHORTEN, examples(4, every=10_000))
 
-    found = Axe().run(page)
+    found = axe(page)
 
     assert not found.violations_count, found.generate_report()
 

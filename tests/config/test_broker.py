@@ -49,7 +49,7 @@ def test_a_message_in_a_folder_is_seen_when_it_is_whole(tmp_path, monkeypatch):
             queue.get(block=False)
 
         queue.put({"run": 1})
-        assert queue.get(timeout=2).payload == {"run": 1}
+        assert queue.get(timeout=60).payload == {"run": 1}
 
 
 @pytest.mark.django_db

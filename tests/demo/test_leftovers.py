@@ -24,7 +24,7 @@ def test_a_process_that_was_noted_is_ended(tmp_path: Path, process):
 
     end_leftovers(tmp_path / "pids")
 
-    assert process.wait(timeout=10) != 0
+    assert process.wait(timeout=60) != 0
     assert not (tmp_path / "pids").exists()
 
 

@@ -22,7 +22,7 @@ def server():
     assert process.stdout is not None
     yield process.stdout.readline().strip()
     process.terminate()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=60) == 0
     process.stdout.close()
 
 
@@ -34,12 +34,12 @@ def prompt():
 
 def ask(server, prompt, model="demo-steady", **options):
     body = {"model": model, "messages": [{"role": "user", "content": prompt}], **options}
-    return requests.post(f"{server}/chat/completions", json=body, timeout=10)
+    return requests.post(f"{server}/chat/completions", json=body, timeout=60)
 
 
 def spoil(server, fault, **options):
     url = server.removesuffix("/v1") + "/simulate/faults"
-    requests.post(url, json={"fault": fault, **options}, timeout=10).raise_for_status()
+    requests.post(url, json={"fault": fault, **options}, timeout=60).raise_for_status()
 
 
 def test_the_openai_client_gets_models_answers_and_usage(server, prompt):
@@ -127,7 +127,7 @@ def test_a_model_that_it_does_not_have_is_an_error_and_any_prompt_is_answered(se
 
 
 def test_a_body_that_is_no_json_is_a_bad_request(server):
-    reply = requests.post(f"{server}/chat/completions", data=b"{", timeout=10)
+    reply = requests.post(f"{server}/chat/completions", data=b"{", timeout=60)
 
     assert reply.status_code == 400
 
@@ -140,7 +140,7 @@ def test_a_port_that_is_taken_ends_the_server_with_a_sentence(server):
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=60,
     )
 
     assert process.returncode == 1

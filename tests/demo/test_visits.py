@@ -37,7 +37,7 @@ def test_the_link_of_the_demo_makes_somebody_new_each_time(prolific):
     visit = f"{base}/simulate/visit?study={row.prolific_id}"
 
     for number in (1, 2):
-        response = requests.get(visit, allow_redirects=False, timeout=5)
+        response = requests.get(visit, allow_redirects=False, timeout=60)
         link = urlsplit(response.headers["Location"])
         assert response.status_code == 302
         came = Client().get(f"{link.path}?{link.query}")
@@ -59,7 +59,7 @@ def test_the_link_of_a_named_annotator_leads_back_to_the_same_one(prolific):
 
     pids = []
     for name in ("Ada", "Ben", "Ada"):
-        response = requests.get(f"{visit}&person={name}", allow_redirects=False, timeout=5)
+        response = requests.get(f"{visit}&person={name}", allow_redirects=False, timeout=60)
         link = urlsplit(response.headers["Location"])
         Client().get(f"{link.path}?{link.query}")
         pids.append(parse_qs(link.query)["PROLIFIC_PID"][0])
@@ -71,11 +71,11 @@ def test_the_link_of_a_named_annotator_leads_back_to_the_same_one(prolific):
 @pytest.mark.django_db
 def test_a_page_has_a_link_into_every_published_study(prolific):
     base = configured.PROLIFIC_BASE_URL
-    assert "No study is published" in requests.get(f"{base}/simulate/visit", timeout=5).text
+    assert "No study is published" in requests.get(f"{base}/simulate/visit", timeout=60).text
     study = make_recruiting(title="<b>Mine</b>")
     row = published(study)
 
-    page = requests.get(f"{base}/simulate/visit", timeout=5).text
+    page = requests.get(f"{base}/simulate/visit", timeout=60).text
 
     assert f'<a href="?study={row.prolific_id}">' in page
     assert "<b>" not in page

@@ -3,7 +3,6 @@
 import os
 import secrets
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from config.processes import Processes, web_command, worker_command
 from demo.steps import llm_command
 from tests.management import in_one_process
 from tests.migrated import copy_migrated
+from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ class Stack:
 
     def __init__(self, folder: Path, database_url: str) -> None:
         self.folder = folder
-        self.port = free_ports()
+        self.port = free_port(count=3)
         self.llm_port = self.port + 1
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.llm_url = f"http://127.0.0.1:{self.llm_port}/v1"
@@ -99,18 +99,3 @@ class Stack:
                     return cursor.fetchall()
         with closing(sqlite3.connect(self.folder / "thirdperson.sqlite3")) as database:
             return database.execute(sql).fetchall()
-
-
-def free_ports() -> int:
-    """A port that is free and followed by two free ones."""
-    while True:
-        with closing(socket.socket()) as probe, closing(socket.socket()) as second:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-            try:
-                second.bind(("127.0.0.1", port + 1))
-                with closing(socket.socket()) as third:
-                    third.bind(("127.0.0.1", port + 2))
-            except (OSError, OverflowError):
-                continue
-            return port

@@ -19,7 +19,7 @@ from playwright.sync_api import Error, Locator, Page, sync_playwright
 from demo.annotators import Annotator
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from demo.truth import World
-from tests.browser.conftest import DESKTOP, launch
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, launch
 from tests.e2e.stack import Stack
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sqlite]
@@ -121,7 +121,7 @@ def hand(prolific: SimulatedProlific, stack: Stack) -> Iterator[Hand]:
     with sync_playwright() as playwright:
         browser = launch(playwright)
         context = browser.new_context(base_url=stack.base_url, viewport=DESKTOP)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE_MS)
         yield Hand(context.new_page())
         browser.close()
 

@@ -81,7 +81,7 @@ class LlmServer:
     def stop(self) -> None:
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=60)
 
     def _take(self, body: dict[str, Any], headers: dict[str, str]) -> int:
         with self._lock:

@@ -36,7 +36,7 @@ class Simulated:
 
     def _send(self, path: str, body: bytes | None = None) -> Any:
         request = urllib.request.Request(self.url.removesuffix("/v1") + path, data=body)
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return json.load(response)
 
 
@@ -52,7 +52,7 @@ def simulated_server(*options: str) -> Iterator[Simulated]:
         yield Simulated(process.stdout.readline().strip())
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         process.stdout.close()
 
 

@@ -14,7 +14,7 @@ def post(url, rounds, *, pause=0.0):
     """Post so many times at once, one round after the other; the statuses."""
 
     async def scenario():
-        connections = Connections(f"{url}/chat/completions", headers={}, timeout=5.0)
+        connections = Connections(f"{url}/chat/completions", headers={}, timeout=60.0)
         statuses = []
         for together in rounds:
             posts = (connections.post(b'{"messages": [{"content": ""}]}') for _ in range(together))
@@ -50,7 +50,7 @@ def test_a_request_given_up_leaves_no_half_read_connection_behind(llm):
     llm.answer = lambda body, n: Answer(body=OK.body, delay=0.5 if n == 1 else 0.0)
 
     async def scenario():
-        connections = Connections(f"{llm.url}/chat/completions", headers={}, timeout=5.0)
+        connections = Connections(f"{llm.url}/chat/completions", headers={}, timeout=60.0)
         first = asyncio.create_task(connections.post(b'{"messages": [{"content": ""}]}'))
         await asyncio.sleep(0.2)
         first.cancel()

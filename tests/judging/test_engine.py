@@ -363,7 +363,7 @@ def test_an_endpoint_is_shared_by_whoever_names_it_and_takes_changed_limits():
 
         assert first is same
         assert other is not first
-        assert engine.submit(slots()).result(timeout=5) == 5
+        assert engine.submit(slots()).result(timeout=60) == 5
     finally:
         engine.stop()
 
@@ -377,7 +377,7 @@ def test_two_judges_of_one_endpoint_keep_the_tighter_of_their_limits():
         async def limits():
             return both.limits
 
-        seen = engine.submit(limits()).result(timeout=5)
+        seen = engine.submit(limits()).result(timeout=60)
         assert seen == Limits(concurrency=4, rpm=60, tpm=900, patience=300)
     finally:
         engine.stop()

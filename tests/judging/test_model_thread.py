@@ -69,7 +69,7 @@ def ask(model, count=1, *, rounds=1, load=None, batch_size=4):
         # What ended a thread is reported when it has ended: in this test, not in the next one.
         for thread in threading.enumerate():
             if thread.name == "judging-model":
-                thread.join(timeout=5)
+                thread.join(timeout=60)
 
 
 FAULTS = [

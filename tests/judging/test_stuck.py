@@ -64,12 +64,12 @@ def test_a_row_that_cannot_be_written_takes_neither_the_others_nor_the_writer_do
 
     async def scenario():
         rows = [writer.write(row) for row in ("good", "bad", "fair")]
-        return await asyncio.wait_for(asyncio.gather(*rows, return_exceptions=True), timeout=5)
+        return await asyncio.wait_for(asyncio.gather(*rows, return_exceptions=True), timeout=60)
 
     writer = Writer(apply)
     try:
         good, bad, fair = asyncio.run(scenario())
-        asyncio.run(asyncio.wait_for(writer.write("later"), timeout=5))
+        asyncio.run(asyncio.wait_for(writer.write("later"), timeout=60))
     finally:
         writer.stop()
 
@@ -84,7 +84,7 @@ def test_rows_that_come_during_a_commit_are_committed_together():
 
     def apply(rows):
         committed.append(len(rows))
-        goes_on.wait(timeout=5)
+        goes_on.wait(timeout=60)
         return [None for _ in rows]
 
     async def scenario():
@@ -178,7 +178,7 @@ def test_a_writer_that_has_ended_refuses_rows_at_once():
     writer.stop()
 
     with pytest.raises(LedgerFailed, match="has ended"):
-        asyncio.run(asyncio.wait_for(writer.write("row"), timeout=5))
+        asyncio.run(asyncio.wait_for(writer.write("row"), timeout=60))
 
 
 class Odd:
@@ -271,7 +271,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
         try:
             with pytest.raises(TimedOut):
                 await asyncio.wait_for(
-                    backend.ask(question, seed=1, parameters=backend.parameters()), timeout=20
+                    backend.ask(question, seed=1, parameters=backend.parameters()), timeout=60
                 )
         finally:
             await backend.close()

@@ -224,7 +224,7 @@ def test_an_edit_waits_for_an_annotator_who_gets_the_item_and_is_then_refused(st
             time.sleep(0.3)
             assert not editing.done()
             walk_in(study)
-        refusal = editing.result(timeout=20)
+        refusal = editing.result(timeout=60)
 
     assert "annotators have been given some of them" in refusal
     assert item().question == raw_item(1)["question"]

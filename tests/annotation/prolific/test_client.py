@@ -265,6 +265,6 @@ def test_another_server_is_used_by_its_address_and_token_alone(settings, client_
 
 
 def test_the_simulated_prolific_refuses_another_token(prolific, settings):
-    response = requests.get(f"{settings.PROLIFIC_BASE_URL}/api/v1/users/me/", timeout=5)
+    response = requests.get(f"{settings.PROLIFIC_BASE_URL}/api/v1/users/me/", timeout=60)
 
     assert response.status_code == 401

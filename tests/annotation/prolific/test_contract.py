@@ -148,7 +148,7 @@ def ask(prolific, settings):
         answer = requests.request(
             method,
             f"{settings.PROLIFIC_BASE_URL}/api/v1/{path}",
-            timeout=5,
+            timeout=60,
             headers={"Authorization": f"Token {TOKEN}"},
             **{where: sent},
         )

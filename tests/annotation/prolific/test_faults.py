@@ -185,7 +185,7 @@ def people(prolific, row) -> dict[str, str]:
 
 
 def wait_until_idle(prolific) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while prolific.under_way:
         assert time.monotonic() < deadline
         time.sleep(0.01)

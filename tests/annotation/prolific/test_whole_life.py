@@ -101,7 +101,7 @@ def other_server(tmp_path):
     url = process.stdout.readline().strip()
     yield url, token
     process.terminate()
-    process.wait(timeout=10)
+    process.wait(timeout=60)
     process.stdout.close()
 
 
@@ -117,7 +117,7 @@ def test_another_server_is_used_by_its_address_and_token_alone(path, other_serve
     place = requests.post(
         f"{url.removesuffix('/api/v1/')}/simulate/arrive",
         json={"study": row.prolific_id},
-        timeout=5,
+        timeout=60,
     ).json()
     services.enter(study_id=study.pk, pid=place["participant"], session_id=place["submission"])
     run("sync", study.slug)
