@@ -1,33 +1,9 @@
 """The text of a persona, the same for the page and for the prompt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from studies.models import Item, Persona, Study
-
-
-@dataclass(frozen=True)
-class Fact:
-    key: str
-    label: str
-    value: str
-    text: str
-
-
-@dataclass(frozen=True)
-class HistoryEntry:
-    prompt: str
-    chosen: str
-    rejected: str
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The visible part of a persona: chosen facts in order, free text, earlier choices."""
-
-    facts: tuple[Fact, ...]
-    text: str
-    history: tuple[HistoryEntry, ...]
+from studies.personas.profile import Fact, HistoryEntry, Profile
 
 
 def build_profile(

@@ -1,0 +1,1 @@
+"""Bias probes: changes of a prompt that should not change a judgment, one class each. Pure."""

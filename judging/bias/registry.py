@@ -1,0 +1,147 @@
+"""The bias probes of this program, and how a run names one. Another one takes one line here.
+
+A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `length`,
+`source:Acme@r1+warning`, `flip:age` or `none+warning`, the baseline of probes with that mitigation.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Self
+
+from judging.bias.mitigations import MITIGATIONS, REFLECTION, WARNING
+from judging.bias.personas import Examples, Flip, Hide, HideHistory, HideText
+from judging.bias.probe import DRAWN, RULES, BiasProbe
+from judging.bias.responses import (
+    Authority,
+    Bandwagon,
+    Distractor,
+    Formatting,
+    Injection,
+    Length,
+    Reasoning,
+    Sentiment,
+    Source,
+)
+from judging.bias.texts import all_of
+
+PROBES: list[BiasProbe] = [
+    Length(),
+    Formatting(),
+    Sentiment(),
+    Bandwagon(),
+    Authority(),
+    Source(),
+    Reasoning(),
+    Distractor(),
+    Injection(),
+    Flip(),
+    Hide(),
+    HideText(),
+    HideHistory(),
+    Examples(),
+]
+NONE = "none"
+EVERY = "*"  # as the option of a probe in a plan: once for every feature
+LONGEST = 60
+
+
+class BadProbe(ValueError):
+    """There is no such probe, or its option or target is wrong."""
+
+
+@dataclass(frozen=True)
+class ProbeChoice:
+    """A probe with its option, its target and the mitigations; `probe` is None in a baseline."""
+
+    probe: BiasProbe | None
+    option: str = ""
+    rule: str = DRAWN
+    mitigations: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As a run stores it; empty for a run without a probe."""
+        if self.probe is None:
+            words = NONE if self.mitigations else ""
+        else:
+            words = self.probe_words
+        return "".join([words, *(f"+{name}" for name in self.mitigations)])
+
+    @property
+    def probe_words(self) -> str:
+        """The name without mitigations."""
+        if self.probe is None:
+            return NONE
+        option = f":{self.option}" if self.option != self.probe.default else ""
+        rule = f"@{self.rule}" if self.rule != DRAWN else ""
+        return f"{self.probe.name}{option}{rule}"
+
+    @property
+    def baseline(self) -> Self:
+        """The same way of asking without the probe."""
+        return replace(self, probe=None, option="", rule=DRAWN)
+
+    @property
+    def warns(self) -> bool:
+        return WARNING in self.mitigations
+
+    @property
+    def reflects(self) -> bool:
+        return REFLECTION in self.mitigations
+
+    @property
+    def sha256(self) -> str:
+        """A hash of the rule and of every text that it adds to a prompt."""
+        names = [self.probe.name] if self.probe else []
+        texts = {name: all_of(name) for name in [*names, *self.mitigations]}
+        words = json.dumps([self.name, texts], ensure_ascii=False, sort_keys=True)
+        return hashlib.sha256(words.encode()).hexdigest()
+
+
+def probe_choice(words: str) -> ProbeChoice:
+    """The probe that a run names; an empty name is no probe. Raises `BadProbe`."""
+    rest, mitigations = words.strip(), set[str]()
+    while True:
+        head, plus, last = rest.rpartition("+")
+        if not plus or last not in MITIGATIONS:
+            break
+        rest = head
+        mitigations.add(last)
+    rule = DRAWN
+    head, at, last = rest.rpartition("@")
+    if at and last in RULES:
+        rest, rule = head, last
+    name, _, option = rest.partition(":")
+    if name in ("", NONE):
+        if rule != DRAWN or option or (name == "" and mitigations):
+            raise BadProbe(f"“{words}” names no probe. Write {NONE} before the + for a baseline.")
+        return ProbeChoice(None, mitigations=tuple(sorted(mitigations)))
+    probe = next((each for each in PROBES if each.name == name), None)
+    if probe is None:
+        raise BadProbe(
+            f"There is no probe “{name}”. Use one of: {', '.join(names())}; after it, + and "
+            f"one of: {', '.join(MITIGATIONS)}."
+        )
+    option = option or probe.default
+    if problem := probe.problem(option):
+        raise BadProbe(problem)
+    if rule != DRAWN and not probe.has_target:
+        raise BadProbe(f"{name} changes the profile, so it has no target. Leave @{rule} out.")
+    found = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
+    if len(found.name) > LONGEST:
+        raise BadProbe(f"The name of a probe has at most {LONGEST} letters.")
+    return found
+
+
+def names() -> list[str]:
+    return [probe.name for probe in PROBES]
+
+
+def with_baselines(probes: list[str]) -> list[str]:
+    """The names of runs that probes need: each after the run that it is compared with."""
+    found: list[str] = []
+    for words in probes:
+        choice = probe_choice(words)
+        found += [choice.baseline.name, choice.name]
+    return list(dict.fromkeys(found))
