@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from studies.slots import Slots
-
 from judging.bias.probe import Asked, BiasProbe, Example
 from judging.bias.texts import text
 from studies.personas.profile import Fact, Profile
+from studies.slots import Slots
 
 MOST_EXAMPLES = 20
+FEATURE = "FEATURE"  # the option of probes that change one feature
 
 
 class _PersonaProbe(BiasProbe):
@@ -19,7 +19,7 @@ class _PersonaProbe(BiasProbe):
 class Flip(_PersonaProbe):
     name = "flip"
     description = "One attribute replaced by another value that occurs in the study"
-    option_name = "FEATURE"
+    option_name = FEATURE
     uses_values = True
 
     def why_not(self, profile: Profile, asked: Asked) -> str:
@@ -38,8 +38,10 @@ class Flip(_PersonaProbe):
         return replace(profile, facts=tuple(facts))
 
     def _flipped(self, fact: Fact, asked: Asked) -> Fact:
-        # Drawn for the persona, not for the item: a persona is the same one at all of its items.
         others = self._others(fact, asked)
+        if not others:
+            return fact
+        # Drawn for the persona, not for the item: a persona is the same one at all of its items.
         value, words = others[asked.draw("flip", fact.key, asked.persona) % len(others)]
         return replace(fact, value=value, text=words)
 
@@ -51,7 +53,7 @@ class Flip(_PersonaProbe):
 class Hide(_PersonaProbe):
     name = "hide"
     description = "One attribute left out; free text and history stay"
-    option_name = "FEATURE"
+    option_name = FEATURE
 
     def why_not(self, profile: Profile, asked: Asked) -> str:
         return "" if _fact(profile, asked.option) else _not_shown(asked.option)
@@ -105,6 +107,8 @@ class Examples(_PersonaProbe):
         chosen = sorted(
             asked.examples, key=lambda each: asked.draw("example", asked.item, each.item)
         )[: int(asked.option)]
+        if not chosen:
+            return slots
         entries = [_entry(number, each, asked) for number, each in enumerate(chosen, start=1)]
         return replace(slots, examples="\n\n".join([text("examples", "head"), *entries]))
 

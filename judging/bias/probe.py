@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from studies.slots import Slots
-
 from studies.personas.profile import Profile
+from studies.slots import Slots
 
 DRAWN = "drawn"
 # The response that a probe favours: drawn for each item, a stored response, or a side of the page.

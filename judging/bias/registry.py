@@ -24,6 +24,7 @@ from judging.bias.responses import (
     Source,
 )
 from judging.bias.texts import all_of
+from judging.errors import NOT_ALLOWED, InvalidValue
 
 PROBES: list[BiasProbe] = [
     Length(),
@@ -44,10 +45,6 @@ PROBES: list[BiasProbe] = [
 NONE = "none"
 EVERY = "*"  # as the option of a probe in a plan: once for every feature
 LONGEST = 60
-
-
-class BadProbe(ValueError):
-    """There is no such probe, or its option or target is wrong."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class ProbeChoice:
 
 
 def probe_choice(words: str) -> ProbeChoice:
-    """The probe that a run names; an empty name is no probe. Raises `BadProbe`."""
+    """The probe that a run names; an empty name is no probe. Raises `InvalidValue`."""
     rest, mitigations = words.strip(), set[str]()
     while True:
         head, plus, last = rest.rpartition("+")
@@ -115,23 +112,27 @@ def probe_choice(words: str) -> ProbeChoice:
     name, _, option = rest.partition(":")
     if name in ("", NONE):
         if rule != DRAWN or option or (name == "" and mitigations):
-            raise BadProbe(f"“{words}” names no probe. Write {NONE} before the + for a baseline.")
+            raise _wrong(f"“{words}” names no probe. Write {NONE} before the + for a baseline.")
         return ProbeChoice(None, mitigations=tuple(sorted(mitigations)))
     probe = next((each for each in PROBES if each.name == name), None)
     if probe is None:
-        raise BadProbe(
+        raise _wrong(
             f"There is no probe “{name}”. Use one of: {', '.join(names())}; after it, + and "
             f"one of: {', '.join(MITIGATIONS)}."
         )
     option = option or probe.default
     if problem := probe.problem(option):
-        raise BadProbe(problem)
+        raise _wrong(problem)
     if rule != DRAWN and not probe.has_target:
-        raise BadProbe(f"{name} changes the profile, so it has no target. Leave @{rule} out.")
+        raise _wrong(f"{name} changes the profile, so it has no target. Leave @{rule} out.")
     found = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
     if len(found.name) > LONGEST:
-        raise BadProbe(f"The name of a probe has at most {LONGEST} letters.")
+        raise _wrong(f"The name of a probe has at most {LONGEST} letters.")
     return found
+
+
+def _wrong(problem: str) -> InvalidValue:
+    return InvalidValue("bias_probe", NOT_ALLOWED, problem=problem)
 
 
 def names() -> list[str]:

@@ -5,14 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from django.db.models import QuerySet
+
+from judging.bias.mitigations import Reflecting, warned
 from judging.engine.messages import Message, Messages, from_user
 from judging.models import JudgeRun, PromptTemplate
+from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol
 from studies.models import Item, Study
 from studies.prompts import BANDS, Wording, slots_of, wording
-from studies.slots import Slots, fill
+from studies.slots import Slots, fill, names_in
 
 
 @dataclass(frozen=True)
@@ -20,7 +24,8 @@ class Asking:
     """The protocol of a run, its words and its changes; it turns an item into messages.
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
-    `template` is the study's own wording, used instead of the protocol's.
+    `template` is the study's own wording, used instead of the protocol's. `probing` is the bias
+    probe of the run, if it has one.
     """
 
     study: Study
@@ -29,6 +34,7 @@ class Asking:
     framing: Framing
     language: str
     template: PromptTemplate | None
+    probing: Probing | None = None
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self:
@@ -40,22 +46,45 @@ class Asking:
             framing=framing(run.framing),
             language=run.prompt_language,
             template=run.wording,
+            probing=Probing.of(run),
         )
+
+    @property
+    def reply_format(self) -> JudgingProtocol | Reflecting:
+        """How replies are read, and what is asked after each."""
+        if self.probing and self.probing.choice.reflects:
+            return Reflecting(self.protocol)
+        return self.protocol
 
     def messages(self, item: Item, *, shown_first: str) -> Messages:
         """The prompt about `item` with response `shown_first` ("r1" or "r2") as side A."""
         item.study = self.study  # saves a query per item
         slots = self.slots(item, shown_first=shown_first)
-        words = self.words_of(item.task, persona=bool(slots.persona))
+        words = self.words_of(item.task, persona=bool(slots.persona or slots.examples))
+        if slots.examples and "examples" not in names_in(words.template):
+            shown = "\n\n".join(filter(None, (slots.persona, slots.examples)))
+            slots = replace(slots, persona=shown)
         prompt = from_user(fill(words.template, replace(slots, ask=words.question)))
         if self.framing.system:
-            return (Message("system", self.framing.system), *prompt)
+            prompt = (Message("system", self.framing.system), *prompt)
+        if self.probing and self.probing.choice.warns:
+            return warned(prompt)
         return prompt
 
     def slots(self, item: Item, *, shown_first: str) -> Slots:
         """The texts of `item` that the prompt is filled with."""
-        features = self.features if self.framing.shows_profile else []
-        return slots_of(item, shown_first=shown_first, features=features)
+        slots = slots_of(item, shown_first=shown_first, features=self._shown_features)
+        if self.probing is None:
+            return slots
+        return self.probing.change(slots, item, shown_first, features=self._shown_features)
+
+    def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
+        """The reason why the run does not ask about an item, by the id of each such item."""
+        return {} if self.probing is None else self.probing.why_not(items, self._shown_features)
+
+    @property
+    def _shown_features(self) -> Sequence[str] | None:
+        return self.features if self.framing.shows_profile else []
 
     def words_of(self, task: str, *, persona: bool = True) -> Wording:
         """The wording of `task`: the study's own, the protocol's, or that of `studies.prompts`."""
@@ -82,7 +111,8 @@ class Asking:
 
     def _around(self) -> list[str]:
         """Words that are sent next to the template, and rules that change its slots."""
-        return [self.framing.system] if self.framing.system else []
+        words = [self.framing.system] if self.framing.system else []
+        return words + ([self.probing.fingerprint] if self.probing else [])
 
 
 def messages_of(run: JudgeRun, item: Item, *, shown_first: str) -> Messages:

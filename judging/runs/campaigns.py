@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from judging.errors import BadPlan, BadRun, ConflictingValue, Reason
+from judging.bias.personas import FEATURE
+from judging.bias.registry import EVERY, PROBES, probe_choice, with_baselines
+from judging.errors import BadPlan, BadRun, ConflictingValue, InvalidValue, Reason
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
 from judging.runs.extension import run_for
@@ -38,7 +40,8 @@ _NAME_OF_JUDGE = Reason(
 class CampaignPlan:
     """The grid of a campaign: every judge in every setting, set of features, order, and so on.
 
-    `wordings` are the study's own, as "name" or "name@version"; "" is that of the setting.
+    `wordings` are the study's own, as "name" or "name@version"; "" is that of the setting. To each
+    of the bias `probes` the run without it is added; `flip:*`, `hide:*`: one a feature.
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
     `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
     exactly the same prompts are copied; with `extend` a run with fewer samples, or one order, is
@@ -86,6 +89,7 @@ def read_plan(text: str) -> CampaignPlan:
     for key in _WORDS:
         if key in raw or key == "judges":
             _check_words(key, raw.get(key))
+    _check_probes(raw.get("probes", []))
     for key in _NUMBERS:
         if key in raw and type(raw[key]) is not int:
             raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
@@ -317,9 +321,31 @@ def grid_of(study: Study, plan: CampaignPlan) -> list[GridPoint]:
         plan.orders,
         plan.wordings,
         plan.framings,
-        plan.probes,
+        with_baselines(_probes(study, plan.probes)),
     )
     return [GridPoint(*point) for point in points]
+
+
+def _probes(study: Study, probes: Sequence[str]) -> list[str]:
+    """The probes with those of every feature written out."""
+    found: list[str] = []
+    for words in probes:
+        head, star, tail = words.partition(f":{EVERY}")
+        every = sorted(feature_sets.known_keys(study)) if star else [""]
+        found += [f"{head}:{key}{tail}" if star else words for key in every]
+    return found
+
+
+def _check_probes(probes: Sequence[str]) -> None:
+    by_feature = [probe.name for probe in PROBES if probe.option_name == FEATURE]
+    for words in probes:
+        head, star, _ = words.partition(f":{EVERY}")
+        if star and head not in by_feature:
+            raise BadPlan(f"probes: write :* only after one of {', '.join(by_feature)}.")
+        try:
+            probe_choice(words)
+        except InvalidValue as error:
+            raise BadPlan(f"probes: {error.values['problem']}") from error
 
 
 def _check_prices(plan: CampaignPlan, judges: dict[str, Judge]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from judging.bias.personas import FEATURE
+from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
@@ -24,6 +26,9 @@ _NO_SUCH_RUN = Reason(
     "no_run_to_extend",
     "{field} needs one run with fewer samples, or one order, and otherwise the same parameters; "
     "there are {count}. Leave {field} out to start a run of its own.",
+)
+_NO_FEATURE = Reason(
+    "no_feature", "{field}: no persona has the feature “{feature}”. Use one of: {known}."
 )
 _OTHER_RUN = (
     "There is a run with these parameters already, or the wording of the study has changed. Start "
@@ -54,7 +59,7 @@ def run_for(
         feature_keys=keys,
         wording=facts.wording(spec.wording_id),
         framing=spec.framing,
-        bias_probe=spec.bias_probe,
+        bias_probe=_probe_named(spec.bias_probe, facts),
         prompt_language=spec.prompt_language,
         reading=spec.reading,
         anchors=spec.anchors,
@@ -63,7 +68,8 @@ def run_for(
         seed=seed,
         touched_at=timezone.now(),  # the sweep ignores a run that was just created
     )
-    run.prompt_hash = words = Asking.of(run).sha256(facts.tasks)
+    asking = Asking.of(run)
+    run.prompt_hash = words = asking.sha256(facts.tasks)
     asked: dict[str, Any] = {
         "study": study.slug,
         "judge": judge.name,
@@ -96,11 +102,21 @@ def run_for(
     run.key = key
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
-    run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run)}
+    run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run, asking)}
     return run
 
 
-def _words_of(run: JudgeRun) -> dict[str, Any]:
+def _probe_named(words: str, facts: StudyFacts) -> str:
+    """The name of a probe as runs store it. Raises `FieldError` if the study has nothing for it."""
+    choice = probe_choice(words)
+    needs = choice.probe is not None and choice.probe.option_name == FEATURE
+    if needs and choice.option not in facts.feature_keys:
+        known = ", ".join(sorted(facts.feature_keys)) or "none"
+        raise ConflictingValue("bias_probe", _NO_FEATURE, feature=choice.option, known=known)
+    return choice.name
+
+
+def _words_of(run: JudgeRun, asking: Asking) -> dict[str, Any]:
     """What the prompts of a run are made of, where it is not the protocol's own."""
     words: dict[str, Any] = {"prompt_language": run.prompt_language}
     if run.wording is not None:
@@ -111,8 +127,8 @@ def _words_of(run: JudgeRun) -> dict[str, Any]:
         }
     if run.framing != framings.OBSERVER:
         words["framing"] = run.framing
-    if run.bias_probe:
-        words["bias_probe"] = run.bias_probe
+    if asking.probing is not None:
+        words["bias_probe"] = asking.probing.record
     return words
 
 

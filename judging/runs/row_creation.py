@@ -1,7 +1,8 @@
 """Creates the judgments of a run: one row for every item, order and sample."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -9,6 +10,7 @@ from django.db.models import QuerySet
 
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
+from judging.prompts.asking import Asking
 from judging.runs.orders import shown_first
 from studies.models import Item, Study
 
@@ -61,7 +63,7 @@ def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
 
 def count_missing(run: JudgeRun, limit: int | None, *, sides: int | None = None) -> int:
     """The number of missing judgments that would be asked; `sides` is what `count_sides` found."""
-    if run.judge.own_sources:
+    if run.judge.own_sources or run.bias_probe:
         return sum(row.state == Judgment.State.PENDING for row in _missing(run, limit))
     if sides is None:
         sides = count_sides(run.study, limit, run.orders)
@@ -99,8 +101,9 @@ def _missing(
 ) -> Iterator[_JudgmentRow]:
     """The rows that a run, stored or not, lacks; in the order of the items' keys."""
     own = {source.casefold() for source in run.judge.own_sources}
-    if questions is None or own:
-        questions = _questions(chosen_items(run.study, limit), own)
+    if questions is None or own or run.bias_probe:
+        items = chosen_items(run.study, limit)
+        questions = _questions(items, own, Asking.of(run).why_not(items))
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = {} if is_new else _asked(run)
@@ -119,12 +122,15 @@ def _missing(
                     yield _JudgmentRow(question.pk, first, sample, state.value, question.skipped)
 
 
-def _questions(items: QuerySet[Item], own: Collection[str]) -> list[QuestionItem]:
+def _questions(
+    items: QuerySet[Item], own: Collection[str], not_asked: Mapping[int, str] = MappingProxyType({})
+) -> list[QuestionItem]:
+    """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id."""
     read = ["pk", "key", "first_person", "fixed_first"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
     return [
-        QuestionItem(pk, key, person, fixed, _own_response(sources, own))
+        QuestionItem(pk, key, person, fixed, _own_response(sources, own) or not_asked.get(pk, ""))
         for pk, key, person, fixed, *sources in items.values_list(*read).iterator()
     ]
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Self
 
+from judging.bias.registry import probe_choice
+from judging.bias.texts import LANGUAGE
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
@@ -24,6 +26,17 @@ _NO_STEPS_IN_BATCHES = Reason(
     "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
+_REFLECTS_IN_BATCH = Reason(
+    "steps_in_batch",
+    "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
+    "{field} out.",
+)
+_PROBE_LANGUAGE = Reason(
+    "probe_language", "{field}: the texts of probes are in English. Ask in English, or without."
+)
+_NO_PROFILE = Reason(
+    "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +49,7 @@ class RunSpec:
     `reuse`: copy the answers that other runs got to the same prompts.
     `by_batch`: ask by files at a lower price, from this start.
     `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
+    `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
     `reading`: how replies are read, in a new run.
     `anchors`: the number of items that are asked again at the start and the end.
     """
@@ -100,3 +114,17 @@ class RunSpec:
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
+        self._check_probe()
+
+    def _check_probe(self) -> None:
+        choice = probe_choice(self.bias_probe)
+        if choice.name and self.prompt_language != LANGUAGE:
+            raise ConflictingValue("bias_probe", _PROBE_LANGUAGE)
+        if choice.reflects and self.by_batch:
+            raise ConflictingValue("by_batch", _REFLECTS_IN_BATCH)
+        if choice.probe is not None and not choice.probe.has_target:
+            framing = framings.framing(self.framing)
+            if not framing.shows_profile:
+                raise ConflictingValue(
+                    "bias_probe", _NO_PROFILE, probe=choice.probe.name, framing=framing.name
+                )

@@ -30,7 +30,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
             JudgeQuestion(
                 id=judgment.pk,
                 messages=messages,
-                protocol=asking.protocol,
+                protocol=asking.reply_format,
                 seed=_seed_of(run.seed, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),

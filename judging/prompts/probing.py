@@ -1,0 +1,156 @@
+"""The bias probe of a run, with what it needs to know of the study."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from django.db.models import QuerySet
+
+from judging.bias.personas import not_the_same
+from judging.bias.probe import Asked, BiasProbe, Example
+from judging.bias.registry import ProbeChoice, probe_choice
+from judging.models import JudgeRun
+from studies.models import Item, Persona, Side, Study
+from studies.personas.profile_text import profile_for, profile_text
+from studies.slots import Slots
+
+# A feature that has more values, such as a free text, is flipped to one of so many of them.
+_MOST_VALUES = 200
+
+
+@dataclass(frozen=True)
+class Probing:
+    """The change of prompts that a run names.
+
+    `values` are those of the feature that is flipped, each with its sentence. They are read when a
+    run starts and stored with it, so that later personas change no prompt.
+    """
+
+    study: Study
+    choice: ProbeChoice
+    seed: int
+    values: tuple[tuple[str, str], ...] = ()
+    _answered: dict[int, list[Example]] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, run: JudgeRun) -> Self | None:
+        """The probe of a run, which need not be stored; None if it has none."""
+        if not run.bias_probe:
+            return None
+        choice, values = probe_choice(run.bias_probe), list[tuple[str, str]]()
+        if choice.probe is not None and choice.probe.uses_values:
+            stored = run.parameters.get("bias_probe", {}).get("values")
+            values = (
+                _values_of(run.study, choice.option)
+                if stored is None
+                else [(value, words) for value, words in stored]
+            )
+        return cls(run.study, choice, run.seed, tuple(values))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a run stores of its probe."""
+        record: dict[str, Any] = {"name": self.choice.name}
+        probe = self.choice.probe
+        if probe is not None and probe.has_target:
+            record["target"] = self.choice.rule
+        if probe is not None and probe.uses_values:
+            record["values"] = [list(pair) for pair in self.values]
+        return record
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies every text and rule by which it changes prompts."""
+        words = json.dumps([self.choice.sha256, self.values], ensure_ascii=False)
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    def change(
+        self, slots: Slots, item: Item, shown_first: str, *, features: Sequence[str] | None
+    ) -> Slots:
+        """The texts of the prompt instead of `slots`, which show the given `features`."""
+        probe = self.choice.probe
+        if probe is None:
+            return slots
+        asked = self._asked(probe, item, shown_first)
+        if not probe.has_target and slots.persona:
+            shown = probe.show(profile_for(item, features=features), asked)
+            slots = replace(slots, persona=profile_text(shown, style=self.study.persona_style))
+        return probe.change(slots, asked)
+
+    def why_not(self, items: QuerySet[Item], features: Sequence[str] | None) -> dict[int, str]:
+        """The reason why the probe does not apply to an item, by the id of each such item."""
+        probe = self.choice.probe
+        if probe is None or probe.has_target:
+            return {}
+        if probe.uses_examples:
+            self._read_answers(None)
+        reasons = {}
+        for item in items.select_related("persona").iterator(chunk_size=500):
+            item.study = self.study
+            profile = profile_for(item, features=features)
+            if reason := probe.why_not(profile, self._asked(probe, item, Side.R1)):
+                reasons[item.pk] = reason
+        return reasons
+
+    def _asked(self, probe: BiasProbe, item: Item, shown_first: str) -> Asked:
+        return Asked(
+            item=item.key,
+            persona=item.persona.key,
+            shown_first=shown_first,
+            seed=self.seed,
+            rule=self.choice.rule,
+            option=self.choice.option,
+            values=self.values,
+            examples=self._examples(item) if probe.uses_examples else (),
+        )
+
+    def _examples(self, item: Item) -> list[Example]:
+        """The persona's own answers to other items; never the item itself, nor one like it."""
+        if item.persona_id not in self._answered:
+            self._read_answers(item.persona_id)
+        own = {
+            "question": item.question or item.context,
+            "r1": item.r1["text"],
+            "r2": item.r2["text"],
+        }
+        return [
+            each
+            for each in self._answered[item.persona_id]
+            if each.item != item.key and not_the_same(each, **own)
+        ]
+
+    def _read_answers(self, persona: int | None) -> None:
+        """Read the items that a persona answered, or those of every persona."""
+        rows = Item.objects.filter(study=self.study, first_person__in=Side.values).order_by("key")
+        found: dict[int, list[Example]] = defaultdict(list)
+        if persona is not None:
+            rows = rows.filter(persona=persona)
+            found[persona] = []
+        columns = ("persona_id", "key", "question", "context", "r1", "r2", "first_person")
+        for owner, key, question, context, r1, r2, own in rows.values_list(*columns).iterator():
+            example = Example(key, question or context, r1["text"], r2["text"], own)
+            found[owner].append(example)
+        if persona is None:
+            everyone = Persona.objects.filter(study=self.study).values_list("pk", flat=True)
+            self._answered.update({owner: [] for owner in everyone})
+        self._answered.update(found)
+
+
+def _values_of(study: Study, key: str) -> list[tuple[str, str]]:
+    """The values that a study has for a feature, sorted, each with the sentence of one persona."""
+    words: dict[str, str] = {}
+    for features in Persona.objects.filter(study=study).values_list("features", flat=True):
+        for feature in features:
+            if feature["key"] == key:
+                value = str(feature["value"])
+                words[value] = min(words.get(value, feature["text"]), feature["text"])
+    if len(words) <= _MOST_VALUES:
+        return sorted(words.items())
+
+    def by_hash(pair: tuple[str, str]) -> str:
+        return hashlib.sha256(pair[0].encode()).hexdigest()
+
+    return sorted(sorted(words.items(), key=by_hash)[:_MOST_VALUES])
