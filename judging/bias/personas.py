@@ -47,7 +47,12 @@ class Flip(_PersonaProbe):
 
     @staticmethod
     def _others(fact: Fact, asked: Asked) -> list[tuple[str, str]]:
-        return [(value, words) for value, words in asked.values if value != fact.value]
+        # Two values with the same sentence would leave a prompt in sentences as it is.
+        return [
+            (value, words)
+            for value, words in asked.values
+            if value != fact.value and (words != fact.text or not words)
+        ]
 
 
 class Hide(_PersonaProbe):
