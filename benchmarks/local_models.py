@@ -20,7 +20,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
+from judging.backends.local.kind import TransformersBackend, TransformersSettings
+from judging.backends.local.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Reply
 from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
@@ -75,7 +76,9 @@ def through_generate(settings: TransformersSettings) -> Iterator[Work]:
     def work(questions: list[JudgeQuestion]) -> int:
         tokens = 0
         for start in range(0, len(questions), settings.batch_size):
-            rows = [local._tokens(q.asking) for q in questions[start : start + settings.batch_size]]
+            rows = [
+                local._chat.tokens(q.asking) for q in questions[start : start + settings.batch_size]
+            ]
             ids, mask = local._left_padded(rows)
             out = local._model.generate(
                 input_ids=ids,

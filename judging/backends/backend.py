@@ -1,16 +1,19 @@
 """The interface of every backend; `registry` lists the backends."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from judging.engine.interface import Backend, Parameters
+from judging.errors import ConflictingValue, Reason
 
 if TYPE_CHECKING:  # the client library behind it takes a second to import
     from judging.backends.batch import BatchClient
 
 NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
+
+_NO_OPTIONS = Reason("no_options", "The backend {backend} has no options. Leave {field} out.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,8 @@ class JudgeSettings:
     """What a backend knows of a judge. `max_tokens` is the limit of a whole reply with thinking.
 
     `stored_key` is used instead of an environment variable. `link_local`: the administrator allows
-    link-local addresses, where cloud providers serve the credentials of a machine.
+    link-local addresses, where cloud providers serve the credentials of a machine. `model_options`
+    are names and values that only the judge's backend understands.
     """
 
     name: str
@@ -64,6 +68,7 @@ class JudgeSettings:
     concurrency: int = 64
     structured: bool = False
     probabilities: str = NO_PROBABILITIES
+    model_options: tuple[tuple[str, Any], ...] = ()
 
 
 class BackendKind(ABC):
@@ -79,6 +84,15 @@ class BackendKind(ABC):
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
         """Raise `BadJudge` if a judge with these settings cannot be stored."""
+
+    def exact_options(self, judge: JudgeSettings) -> Mapping[str, Any]:
+        """The options to store: checked, and with everything that must not change later.
+
+        Raises `BadJudge` if one of them is wrong, or if that is not known.
+        """
+        if judge.model_options:
+            raise ConflictingValue("model_options", _NO_OPTIONS, backend=self.name)
+        return {}
 
     @abstractmethod
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:

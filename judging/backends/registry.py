@@ -1,9 +1,9 @@
 """The backends of this program. Another backend takes one file and one line here."""
 
 from judging.backends.backend import BackendKind
+from judging.backends.local.kind import TransformersKind
 from judging.backends.openai import OpenAIKind
 from judging.backends.replay import ReplayKind
-from judging.backends.transformers import TransformersKind
 from judging.errors import BadJudge
 
 BACKENDS: list[BackendKind] = [

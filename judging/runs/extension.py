@@ -92,6 +92,10 @@ def run_for(
         "seed": seed,
         "prompts": words,
     }
+    if judge.model_options:
+        asked["model_options"] = judge.model_options
+    if spec.anchors:
+        asked["anchors"] = spec.anchors
     if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began
         asked["reading"] = spec.reading
     key = parameters_key(asked)

@@ -24,6 +24,7 @@ IDENTITY = (
     "thinking_tokens",
     "structured",
     "probabilities",
+    "model_options",
     "own_sources",
 )
 
@@ -65,8 +66,15 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         _need_address(preset, fields.get("base_url", judge.base_url))
     if is_new:
         fields = _defaults(fields.get("backend", DEFAULT)) | fields
+    if "model_options" in fields:
+        fields["model_options"] = _merged(judge.model_options, fields["model_options"])
     store_judge(judge, fields)
     return judge, is_new
+
+
+def _merged(old: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Options with those given; an empty one is removed."""
+    return {name: value for name, value in (old | given).items() if value != ""}
 
 
 def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
@@ -85,14 +93,36 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     if fields.get("base_url", judge.base_url) != judge.base_url:
         fields = {"sealed_key": ""} | fields
     was_priced, old_address = judge.is_priced, judge.base_url
+    if "model" in changed:  # another model has another revision
+        kept = {name: value for name, value in judge.model_options.items() if name != "revision"}
+        fields = {"model_options": kept} | fields
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
+    make_exact(judge)
     if judge.pk is not None and was_priced != judge.is_priced:
         _keep_recorded_costs(judge)
     if judge.pk is not None and judge.base_url != old_address:
         _note_address(judge)
     judge.save()
+
+
+def make_exact(judge: Judge) -> None:
+    """Fill in the options that must not change once a run has used the judge; nothing is stored.
+
+    Raises `BadJudge` if the exact revision of a local model is not known.
+    """
+    if judge.pk is None or not judge.runs.exists():
+        judge.model_options = dict(kind_of(judge).exact_options(settings_of(judge)))
+
+
+def keep_exact(judge: Judge) -> None:
+    """`make_exact` for a stored judge that a run is about to use. Raises `BadJudge`."""
+    before = judge.model_options
+    if judge.capabilities.is_local:
+        make_exact(judge)
+        if judge.model_options != before:
+            judge.save(update_fields=["model_options"])
 
 
 def _note_address(judge: Judge) -> None:

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
+from judging.runs.judges import keep_exact
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import create_judgments
 from judging.runs.spec import RunSpec
@@ -43,6 +44,7 @@ def start_run(
     """
     judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
     spec.check(judge)
+    keep_exact(judge)
     backend_maker(judge)
     with transaction.atomic():
         facts = facts or StudyFacts(lock_study(spec.study_id))

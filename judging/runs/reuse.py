@@ -71,6 +71,7 @@ def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgme
         thinking_tokens=judge.thinking_tokens,
         structured=judge.structured,
         probabilities=judge.probabilities,
+        model_options=judge.model_options,
     )
     answered = (
         Judgment.objects.filter(

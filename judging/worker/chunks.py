@@ -41,6 +41,8 @@ MOST_GPU_CHUNKS = 64
 # A run keeps a worker's thread this long before other runs have their turn. Queueing every chunk
 # separately would leave the slots empty for as long as the broker takes: a second with a folder.
 TURN_SECONDS = 10.0
+# A run of a local model, which takes minutes to load if another one was in memory.
+LOCAL_TURN_SECONDS = 300.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
 AFTER_PROBE = "Paused after its probe. Nothing more is asked until you start it."
@@ -70,12 +72,14 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
     """
     if pause_after_new_wording(run_id):
         return
-    most = chunks_in_hand(Judge.objects.get(runs=run_id))
+    judge = Judge.objects.get(runs=run_id)
+    most = chunks_in_hand(judge)
     with _counting:
         if _in_hand[run_id] >= most:
             return
         _in_hand[run_id] += 1
-    end = time.monotonic() + TURN_SECONDS
+    seconds = LOCAL_TURN_SECONDS if judge.capabilities.is_local else TURN_SECONDS
+    end = time.monotonic() + seconds
     try:
         while judge_chunk(run_id=run_id):
             if time.monotonic() > end or runtime.is_stopping():

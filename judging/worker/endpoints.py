@@ -35,6 +35,7 @@ def settings_of(judge: Judge) -> JudgeSettings:
         concurrency=judge.concurrency,
         structured=judge.structured,
         probabilities=judge.probabilities,
+        model_options=tuple(sorted(judge.model_options.items())),
     )
 
 

@@ -159,7 +159,7 @@ def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
     )
     study = make_study()
     make_item(study=study)
-    local = make_judge(name="local", backend="transformers", model="m")
+    local = make_judge(name="local", backend="transformers", model=f"m@{'0' * 40}")
     remote = make_judge(name="remote", base_url="http://127.0.0.1:9/v1")
     runs = [
         start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)

@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from judging.backends import model_thread
-from judging.backends.model_thread import ModelThread
-from judging.backends.transformers import TransformersKind
+from judging.backends.local import thread as model_thread
+from judging.backends.local.kind import TransformersKind
+from judging.backends.local.residency import Residency
+from judging.backends.local.thread import ModelThread
 from judging.engine.interface import (
     Fault,
     JudgeQuestion,
@@ -43,6 +44,9 @@ class MadeUp:
         return [Reply("[[A]]") for _ in questions]
 
     def free_memory(self):
+        pass
+
+    def unload(self):
         pass
 
 
@@ -241,12 +245,146 @@ def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(en
     """What failed in the middle of a run held that question, and all behind it, for ever."""
     failing = [TypeError("one"), KeyError("two")]
     model = MadeUp(lambda questions: failing.pop() if failing else None)
-    monkeypatch.setattr("judging.backends.transformers.LocalModel", lambda settings: model)
+    monkeypatch.setattr("judging.backends.local.model.LocalModel", lambda settings: model)
     monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
-    judge = make_judge(name="local", backend="transformers", model="made-up")
+    judge = make_judge(name="local", backend="transformers", model=f"made-up@{'0' * 40}")
     study = make_study()
     make_items(study, 7)
 
     run = judge_all(study, judge)
 
     assert (run.state, states(run)) == ("done", {"done": 7})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_whose_model_always_fails_unexpectedly_stops_and_says_what_happened(
+    engine, monkeypatch
+):
+    model = MadeUp(lambda questions: ZeroDivisionError("no experts chosen"))
+    monkeypatch.setattr("judging.backends.local.model.LocalModel", lambda settings: model)
+    monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
+    judge = make_judge(
+        name="local", backend="transformers", model=f"made-up@{'0' * 40}", outage_seconds=1
+    )
+    study = make_study()
+    make_items(study, 2)
+
+    run = judge_all(study, judge)
+
+    assert run.state == "stopped_outage"
+    assert "ZeroDivisionError: no experts chosen" in run.sentence
+
+
+class InMemory:
+    """Made-up models that count how many of them are in memory."""
+
+    def __init__(self):
+        self.now, self.most, self.log = 0, 0, []
+
+    def load(self, name, **behaviour):
+        def load():
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.log.append(f"load {name}")
+            model = MadeUp(**behaviour)
+            model.unload = unload
+            return model
+
+        def unload():
+            self.now -= 1
+            self.log.append(f"unload {name}")
+
+        return load
+
+
+def test_two_models_are_never_in_memory_together_and_both_answer():
+    memory, residency = InMemory(), Residency(turn_seconds=0)
+
+    async def scenario():
+        threads = [
+            ModelThread(memory.load(name), batch_size=2, residency=residency) for name in "ab"
+        ]
+        asked = [thread.ask(question(n), seed=n) for n in range(6) for thread in threads]
+        replies = await asyncio.wait_for(asyncio.gather(*asked), 60)
+        for thread in threads:
+            await thread.close()
+        return replies
+
+    assert [reply.text for reply in asyncio.run(scenario())] == ["[[A]]"] * 12
+    assert (memory.most, memory.now) == (1, 0)
+    assert {"load a", "load b"} <= set(memory.log)
+
+
+def test_a_model_with_nothing_to_answer_makes_room_and_comes_back():
+    memory, residency = InMemory(), Residency()
+
+    async def scenario():
+        one, other = (
+            ModelThread(memory.load(name), batch_size=1, residency=residency) for name in "ab"
+        )
+        for thread in (one, other, one):
+            await asyncio.wait_for(thread.ask(question(1), seed=1), 60)
+        await one.close()
+        await other.close()
+
+    asyncio.run(scenario())
+
+    assert memory.log == [f"{what} {name}" for name in "aba" for what in ("load", "unload")]
+
+
+def test_a_model_that_is_busy_keeps_its_turn_while_another_waits():
+    memory, residency = InMemory(), Residency(turn_seconds=3600)
+
+    async def scenario():
+        one, other = (
+            ModelThread(memory.load(name), batch_size=1, residency=residency) for name in "ab"
+        )
+        first = [asyncio.create_task(one.ask(question(n), seed=n)) for n in range(5)]
+        await first[0]
+        last = asyncio.create_task(other.ask(question(9), seed=9))
+        await asyncio.wait_for(asyncio.gather(*first, last), 60)
+        await one.close()
+        await other.close()
+
+    asyncio.run(scenario())
+
+    assert memory.log == ["load a", "unload a", "load b", "unload b"]
+
+
+def test_a_model_that_cannot_be_loaded_leaves_its_place_to_the_next():
+    memory, residency = InMemory(), Residency()
+
+    def fail():
+        raise OSError("no such file")
+
+    async def scenario():
+        one = ModelThread(fail, batch_size=1, residency=residency)
+        other = ModelThread(memory.load("b"), batch_size=1, residency=residency)
+        with pytest.raises(Misconfigured, match="no such file"):
+            await asyncio.wait_for(one.ask(question(1), seed=1), 60)
+        reply = await asyncio.wait_for(other.ask(question(1), seed=1), 60)
+        await one.close()
+        await other.close()
+        return reply
+
+    assert asyncio.run(scenario()).text == "[[A]]"
+
+
+def test_questions_that_begin_alike_are_answered_together():
+    batches = []
+    model = MadeUp(lambda questions: batches.append({q.id for q in questions}))
+    texts = {
+        1: "Ann likes tea. Which? A",
+        2: "Bob has a dog. Which? A",
+        3: "Ann likes tea. Which? B",
+    }
+
+    async def scenario():
+        thread = ModelThread(lambda: model, batch_size=2)
+        asked = (thread.ask(question(n, texts[n]), seed=n) for n in texts)
+        await asyncio.wait_for(asyncio.gather(*asked), 60)
+        await thread.close()
+
+    asyncio.run(scenario())
+
+    assert batches == [{1, 3}, {2}]

@@ -4,15 +4,23 @@ Needs torch and transformers (requirements-gpu.txt), but no GPU.
 """
 
 import asyncio
+import gc
+import shutil
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
+from judging.backends.local.chat import Chat
+from judging.backends.local.kind import TransformersBackend, TransformersSettings
+from judging.backends.local.model import LocalModel
+from judging.backends.local.options import ModelOptions
+from judging.backends.local.revisions import content_hash
 from judging.engine.interface import JudgeQuestion, Misconfigured
 from judging.engine.messages import from_user
+from judging.errors import BadJudge
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
@@ -44,6 +52,10 @@ def settings(folder, **overrides):
         "batch_size": 4,
     }
     return TransformersSettings(**defaults | overrides)
+
+
+def tokens(model, prompt):
+    return model._chat.tokens(from_user(prompt))
 
 
 def question(number, prompt, *, offers_tie=False):
@@ -83,7 +95,7 @@ def test_greedy_writing_equals_the_generate_of_transformers(folder):
 
     expected = []
     for prompt in PROMPTS:
-        ids = torch.tensor([model._tokens(prompt)], device=model._device)
+        ids = torch.tensor([tokens(model, prompt)], device=model._device)
         out = model._model.generate(ids, max_new_tokens=20, do_sample=False)
         expected.append(model._tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True))
     assert written == expected
@@ -98,7 +110,7 @@ def test_scores_are_the_models_probabilities_of_the_whole_reply(folder):
 
     logs = []
     for side in "ABC":
-        before = model._tokens(PROMPTS[0])
+        before = tokens(model, PROMPTS[0])
         option = model._tokenizer(f"[[{side}]]", add_special_tokens=False)["input_ids"]
         ids = torch.tensor([before + option], device=model._device)
         with torch.inference_mode():
@@ -217,17 +229,142 @@ def test_a_run_by_a_local_model_is_a_run_like_any_other(folder, engine):
         assert sum(judgment.probabilities.values()) == pytest.approx(1)
         likeliest = max(judgment.probabilities, key=judgment.probabilities.get)
         assert judgment.choice == likeliest
-        assert judgment.model_snapshot == str(folder)[:200]
+        assert judgment.model_snapshot == f"{folder}@{content_hash(folder)}"[:200]
         assert "torch" in judgment.fingerprint
     assert run.tokens > 0
 
 
-def test_a_run_whose_model_is_missing_stops_with_a_sentence(tmp_path, engine):
-    judge = make_judge(name="gone", backend="transformers", model=str(tmp_path / "nothing"))
+def test_a_model_without_an_exact_revision_is_refused_with_a_sentence(tmp_path, db):
+    with pytest.raises(BadJudge, match="the commit of “owner/name@main” is not known") as caught:
+        make_judge(name="branch", backend="transformers", model="owner/name@main")
+
+    assert "Connect this machine to the hub" in str(caught.value)
+
+
+def test_a_run_whose_folder_changed_after_the_judge_was_added_stops(tmp_path, folder, engine):
+    copied = shutil.copytree(folder, tmp_path / "model")
+    judge = make_judge(name="local", backend="transformers", model=str(copied))
+    assert judge.model_options == {"revision": content_hash(copied)}
+    (copied / "config.json").write_text((copied / "config.json").read_text() + " ")
     study = make_study()
     make_item(study=study)
 
     run = judge_all(study, judge)
 
     assert run.state == "stopped_outage"
-    assert "cannot be loaded" in run.sentence
+    assert "another content than when the judge was added" in run.sentence
+
+
+def rows_like(count):
+    """Prompts of items in both orders: each pair begins alike."""
+    about = [f"Persona {n}: " + "word " * (20 + 7 * n) for n in range(count)]
+    return [f"{text} First {a}, then {b} [[" for text in about for a, b in ("XY", "YX")]
+
+
+def test_a_beginning_that_is_computed_once_changes_no_reply(folder):
+    """Both orders and two samples of each item, in float32."""
+    prompts = [prompt for prompt in rows_like(3) for _ in range(2)]
+    asked = [question(n, prompt) for n, prompt in enumerate(prompts)]
+    seeds = list(range(len(asked)))
+    model = LocalModel(settings(folder, scores=True))
+    read = []
+    model._forward = lambda ids, *rest, forward=model._forward: (
+        read.append(tuple(ids.shape)) or forward(ids, *rest)
+    )
+
+    shared = model.answer(asked, seeds)
+    count = len(read)
+    model.shares_prefixes = False
+    plain = model.answer(asked, seeds)
+
+    assert [reply.text for reply in shared] == [reply.text for reply in plain]
+    assert [reply.usage for reply in shared] == [reply.usage for reply in plain]
+    for one, other in zip(shared, plain, strict=True):
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-5)
+    (beginnings, rests), whole = read[:2], read[count]
+    assert (beginnings[0], rests[0], whole[0]) == (3, 12, 12)
+    assert 3 * beginnings[1] + 12 * rests[1] < 12 * whole[1] / 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_weights_are_loaded_in_the_precision_that_was_asked_for(folder, dtype):
+    import torch
+
+    model = LocalModel(settings(folder, options=ModelOptions(dtype=dtype, attention="eager")))
+
+    assert {p.dtype for p in model._model.parameters()} == {getattr(torch, dtype)}
+    reply = alone(model, 0)
+    assert reply.fingerprint.startswith(f"{dtype} on")
+    assert "attention eager" in reply.fingerprint
+
+
+def test_switches_reach_the_chat_template_and_its_hash_is_recorded(folder):
+    template = (
+        "{% for m in messages %}<|user|>{{ m['content'] }}{% endfor %}"
+        "{{ '' if enable_thinking is not defined else 'think' if enable_thinking else 'quiet' }}"
+        "{{ tone }}"
+    )
+    hashes = set()
+    for thinking, expected in (("on", "Hithink!"), ("off", "Hiquiet!"), ("auto", "Hi!")):
+        options = ModelOptions(thinking=thinking, template=(("tone", "!"),))
+        model = LocalModel(settings(folder, options=options))
+        model._tokenizer.chat_template = template
+        chat = Chat(model._tokenizer, options)
+        assert model._tokenizer.decode(chat.tokens(from_user("Hi"))) == f"<|user|>{expected}"
+        hashes.add(chat.template_hash)
+        assert f"template {model._chat.template_hash}" in alone(model, 0).fingerprint
+    assert len(hashes) == 1
+    assert hashes != {model._chat.template_hash}
+
+
+def test_a_model_can_be_asked_without_its_chat_template(folder):
+    model = LocalModel(settings(folder, options=ModelOptions(chat_template="none")))
+
+    assert model._tokenizer.decode(tokens(model, "Hi")) == "Hi"
+    assert "template none" in alone(model, 0).fingerprint
+
+
+def test_a_template_that_refuses_the_messages_is_quoted(folder):
+    model = LocalModel(settings(folder))
+    model._tokenizer.chat_template = "{{ raise_exception('Only user turns, please') }}"
+    model._chat = Chat(model._tokenizer, ModelOptions())
+
+    with pytest.raises(Misconfigured, match="refuses the messages: Only user turns, please"):
+        alone(model, 0)
+
+
+def test_the_weights_leave_the_memory_before_the_next_model_is_loaded(folder, monkeypatch):
+    loaded, alive = [], []
+    original = LocalModel.__init__
+
+    def init(self, settings):
+        gc.collect()
+        alive.append(sum(each() is not None for each in loaded))
+        original(self, settings)
+        loaded.append(weakref.ref(self._model))
+
+    monkeypatch.setattr(LocalModel, "__init__", init)
+    backends = [TransformersBackend(settings(folder, max_tokens=n)) for n in (2, 3)]
+
+    async def ask_both():
+        for backend in (*backends, backends[0]):
+            await _ask(backend, 1, PROMPTS[0])
+        for backend in backends:
+            await backend.close()
+
+    asyncio.run(ask_both())
+
+    assert alive == [0, 0, 0]
+    gc.collect()
+    assert [each() for each in loaded] == [None] * 3
+
+
+@pytest.mark.parametrize(("bits", "layer"), [("8bit", "Linear8bitLt"), ("4bit", "Linear4bit")])
+def test_quantised_weights_answer_and_say_so(folder, bits, layer):
+    pytest.importorskip("bitsandbytes")
+    model = LocalModel(settings(folder, options=ModelOptions(quantisation=bits)))
+
+    reply = alone(model, 0)
+
+    assert layer in {type(module).__name__ for module in model._model.modules()}
+    assert reply.fingerprint.startswith(f"{bits} and ")

@@ -1,10 +1,13 @@
+import json
 from argparse import ArgumentParser, BooleanOptionalAction
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
 from judging.backends import registry
+from judging.backends.local.options import TEMPLATE
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
@@ -43,6 +46,18 @@ def dollars(text: str) -> Decimal:
     if not amount.is_finite():
         raise ValueError(text)
     return amount
+
+
+def option(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; argparse turns the `ValueError` into its message."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise ValueError(text)
+    # Only switches of a chat template have types; the other options are words.
+    if name.startswith(TEMPLATE):
+        with suppress(json.JSONDecodeError):
+            return name, json.loads(value)
+    return name, value
 
 
 class Command(BaseCommand):
@@ -102,6 +117,14 @@ class Command(BaseCommand):
             help="price of a batch request as a share of the normal price (default: 0.5)",
         )
         parser.add_argument(
+            "--option",
+            type=option,
+            action="append",
+            metavar="NAME=VALUE",
+            help="how a local model is loaded and asked: dtype, quantisation, device_map, "
+            "attention, chat_template, thinking, template.NAME; repeatable, empty removes one",
+        )
+        parser.add_argument(
             "--own-source",
             action="append",
             metavar="S",
@@ -112,6 +135,8 @@ class Command(BaseCommand):
         fields = {key: options[key] for key in _FIELDS if options[key] is not None}
         if options["own_source"] is not None:
             fields["own_sources"] = options["own_source"]
+        if options["option"] is not None:
+            fields["model_options"] = dict(options["option"])
         try:
             judge, is_new = add_judge(
                 name=options["name"], preset=options["preset"] or "", **fields
@@ -119,6 +144,10 @@ class Command(BaseCommand):
         except BadJudge as error:
             raise command_error(error) from error
         where = f" at {judge.base_url}" if judge.base_url else ""
+        pinned = (
+            f", revision {revision}" if (revision := judge.model_options.get("revision")) else ""
+        )
         self.stdout.write(
-            f"Judge “{judge.name}” {'added' if is_new else 'is up to date'}: {judge.model}{where}."
+            f"Judge “{judge.name}” {'added' if is_new else 'is up to date'}: "
+            f"{judge.model}{pinned}{where}."
         )

@@ -1,7 +1,8 @@
 """One thread that owns a model and answers questions in batches.
 
 Every question gets a result: an exception of the model is a fault of the batch, a thread that ends
-refuses all waiting questions, and a model that makes no step for very long is abandoned.
+refuses all waiting questions, and a model that makes no step for very long is abandoned. A model
+that another one of this process waits for leaves the memory between two batches.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from judging.backends.local.residency import RESIDENCY, Residency
 from judging.engine.interface import (
     Fault,
     JudgeQuestion,
@@ -20,11 +22,12 @@ from judging.engine.interface import (
     Reply,
     ServerError,
 )
-from judging.engine.messages import length
+from judging.engine.messages import as_text
 
 logger = logging.getLogger(__name__)
 
 _GATHER_SECONDS = 0.02  # how long a batch that is not full waits for more questions
+_IDLE_SECONDS = 1.0  # without a question, before a model makes room for one that waits
 _WATCH_SECONDS = 5.0  # how often a waiting question checks whether the model still makes steps
 # Without a step. Reading a long prompt on a CPU takes minutes, a download of weights hours.
 STEP_SECONDS = 30 * 60.0
@@ -43,6 +46,9 @@ class Model(Protocol):
 
     def free_memory(self) -> None: ...
 
+    def unload(self) -> None:
+        """Let go of the weights; the model answers nothing more."""
+
 
 @dataclass(frozen=True)
 class _Request:
@@ -55,8 +61,12 @@ class _Request:
 class ModelThread:
     """Loads a model with the first question, and answers those that come together as one batch."""
 
-    def __init__(self, load: Callable[[], Model], *, batch_size: int) -> None:
+    def __init__(
+        self, load: Callable[[], Model], *, batch_size: int, residency: Residency = RESIDENCY
+    ) -> None:
         self._load = load
+        self._residency = residency
+        self._model: Model | None = None  # of the thread
         self._size = batch_size
         self._waiting: list[_Request] = []
         self._wake = threading.Condition()
@@ -108,15 +118,15 @@ class ModelThread:
         self.moved_at = time.monotonic()
 
     def _run(self) -> None:
-        model: Model | None = None
         failed: list[_Request] = []
         failure = ServerError("the model's thread has ended")
         try:
-            while batch := self._next_batch():
+            while (batch := self._next_batch()) is not None:
+                if self._residency.is_due(self, is_idle=not batch):
+                    self._unload()
                 try:
-                    if model is None:
-                        model = self._loaded()
-                    self._answer(model, batch)
+                    if batch:
+                        self._answer(self._model or self._loaded(), batch)
                 except Fault as fault:
                     _settle(batch, fault)
                 except Exception as error:
@@ -127,17 +137,32 @@ class ModelThread:
                     failed, failure = batch, _failure(error)
                     raise
         finally:
+            self._unload()
             self._refuse_the_rest()
             # Last, so that a question asked after this answer starts another thread.
             _settle(failed, failure)
 
+    def _unload(self) -> None:
+        """Let go of the model, and let the next one load."""
+        model, self._model = self._model, None
+        try:
+            if model is not None:
+                model.unload()
+        finally:
+            self._residency.leave(self)
+
     def _loaded(self) -> Model:
         self._is_loading = True
         try:
-            return self._load()
+            if not self._residency.enter(self, lambda: self._ends):
+                raise ServerError("the model's thread has ended")
+            self._model = self._load()
+            return self._model
         except Fault:
+            self._residency.leave(self)
             raise
         except Exception as error:
+            self._residency.leave(self)
             logger.exception("The local model cannot be loaded.")
             raise Misconfigured(f"The local model cannot be loaded: {_words(error)}") from error
         finally:
@@ -151,30 +176,23 @@ class ModelThread:
             self._thread = None
         _settle(rest, ServerError("the model's thread has ended"))
 
-    def _next_batch(self) -> list[_Request]:
-        """The oldest question and those nearest to it in length; empty when the thread ends."""
-        while True:
-            with self._wake:
-                self._wake.wait_for(lambda: self._waiting or self._ends)
-                self._move()
+    def _next_batch(self) -> list[_Request] | None:
+        """The oldest question and those most like it; empty if none comes, None at the end."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._waiting or self._ends, timeout=_IDLE_SECONDS)
+            self._move()
+            if self._waiting:
                 self._wake.wait_for(
                     lambda: len(self._waiting) >= self._size or self._ends, timeout=_GATHER_SECONDS
                 )
-                if self._ends:
-                    return []
-                # Compute nothing for requests that were cancelled.
-                wanted = [request for request in self._waiting if not request.future.done()]
-                first = length(wanted[0].question.asking) if wanted else 0
-                wanted.sort(key=lambda request: abs(length(request.question.asking) - first))
-                batch = wanted[: self._size]
-                taken = {id(request) for request in batch}
-                self._waiting = [
-                    request
-                    for request in self._waiting
-                    if id(request) not in taken and not request.future.done()
-                ]
-            if batch:
-                return batch
+            if self._ends:
+                return None
+            # Compute nothing for requests that were cancelled.
+            wanted = [request for request in self._waiting if not request.future.done()]
+            batch = _alike(wanted)[: self._size]
+            taken = {id(request) for request in batch}
+            self._waiting = [request for request in wanted if id(request) not in taken]
+            return batch
 
     def _answer(self, model: Model, batch: list[_Request]) -> None:
         """Answer a batch; halve a batch that does not fit into the memory until it does."""
@@ -198,6 +216,23 @@ class ModelThread:
             raise RuntimeError(f"{len(replies)} replies to {len(batch)} questions")
         for request, reply in zip(batch, replies, strict=True):
             _settle([request], reply)
+
+
+def _alike(wanted: list[_Request]) -> list[_Request]:
+    """The oldest first, then those that begin like it, then those nearest to it in length.
+
+    Both orders and all samples of an item begin alike: one batch computes their beginning once.
+    """
+    if not wanted:
+        return []
+    first = as_text(wanted[0].question.asking)
+
+    def distance(request: _Request) -> tuple[bool, int]:
+        prompt = as_text(request.question.asking)
+        half = min(len(first), len(prompt)) // 2
+        return prompt[:half] != first[:half], abs(len(prompt) - len(first))
+
+    return [wanted[0], *sorted(wanted[1:], key=distance)]
 
 
 def _words(error: BaseException) -> str:

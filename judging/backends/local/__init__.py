@@ -1,0 +1,1 @@
+"""Models in this process, by torch and transformers: options, revisions, loading, answering."""

@@ -1,0 +1,237 @@
+"""A model in this process, on its GPU or on the CPU, by torch and transformers.
+
+Questions that arrive together are answered together: one thread owns the model (`thread`), takes
+the oldest question and those most like it, and runs them as one left-padded batch. What prompts of
+a batch share at their beginning, such as the two orders and the samples of an item, is computed
+once. Replies end at different lengths; a finished reply leaves the batch, so that no computation is
+wasted while the longest one continues. Each question draws with its own generator, so its reply
+does not depend on the rest of the batch, up to rounding.
+"""
+
+import copy
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from judging.backends.completions import storable
+from judging.backends.local.kind import TransformersSettings
+from judging.backends.local.loading import load
+from judging.backends.local.prefixes import share
+from judging.engine.interface import JudgeQuestion, Reply, Side, Usage
+
+Moved = Callable[[], None]
+
+
+class LocalModel:
+    """Weights and tokenizer on one device. Loading raises `Misconfigured` with the reason."""
+
+    def __init__(self, settings: TransformersSettings) -> None:
+        loaded = load(settings)
+        import torch
+
+        self._torch: Any = torch
+        self._settings = settings
+        self.out_of_memory: tuple[type[Exception], ...] = (torch.OutOfMemoryError,)
+        self._model, self._chat, self._device = loaded.model, loaded.chat, loaded.device
+        self._tokenizer = loaded.chat.tokenizer
+        self._name, self._fingerprint = loaded.name[:200], loaded.fingerprint[:200]
+        self._ends = self._end_tokens()
+        # Beginnings are shared where every layer keeps all tokens, as in most models.
+        self.shares_prefixes = True
+
+    def _end_tokens(self) -> frozenset[int]:
+        ends = self._model.generation_config.eos_token_id
+        ends = [ends] if isinstance(ends, int) else list(ends or [])
+        if self._tokenizer.eos_token_id is not None:
+            ends.append(self._tokenizer.eos_token_id)
+        return frozenset(ends)
+
+    def free_memory(self) -> None:
+        if self._torch.cuda.is_available():
+            self._torch.cuda.empty_cache()
+
+    def unload(self) -> None:
+        """Let go of the weights; the model answers nothing more."""
+        self._model = None
+        gc.collect()  # models refer to themselves
+        self.free_memory()
+
+    def answer(
+        self,
+        questions: Sequence[JudgeQuestion],
+        seeds: Sequence[int],
+        moved: Moved = lambda: None,
+    ) -> list[Reply]:
+        """Answer one batch: generate, score the options, or both from one reading of the prompt.
+
+        `moved` is called after every step.
+        """
+        with self._torch.inference_mode():
+            rows = [self._chat.tokens(question.asking) for question in questions]
+            cache, logits, mask = self._read(rows, moved)
+            settings = self._settings
+            scored: list[dict[Side, float]] = [{} for _ in questions]
+            if settings.scores or settings.only_scores:
+                spare = cache if settings.only_scores else copy.deepcopy(cache)
+                scored = self._score(questions, logits, spare, mask)
+            if settings.only_scores:
+                written = [(f"[[{max(p, key=lambda side: p[side])}]]", 0, False) for p in scored]
+            else:
+                written = self._write(logits, cache, mask, seeds, moved)
+        return [
+            Reply(
+                text=storable(text),
+                truncated=truncated,
+                usage=Usage(len(row), count),
+                model=self._name,
+                fingerprint=self._fingerprint,
+                probabilities=probabilities or None,
+            )
+            for row, (text, count, truncated), probabilities in zip(
+                rows, written, scored, strict=True
+            )
+        ]
+
+    def _read(self, rows: Sequence[Sequence[int]], moved: Moved) -> tuple[Any, Any, Any]:
+        """Read prompts: the cache, the logits of the first token of the reply, and the mask."""
+        split = share(rows) if self.shares_prefixes else None
+        if split is not None:
+            ids, mask = self._left_padded(split.beginnings)
+            cache = self._forward(ids, mask, (mask.cumsum(1) - 1).clamp(min=0)).past_key_values
+            moved()
+            if self._keeps_all(cache):
+                chosen = self._torch.tensor(split.of, device=self._device)
+                cache.reorder_cache(chosen)
+                before, (ids, rest) = mask[chosen], self._left_padded(split.rests)
+                places = before.sum(1, keepdim=True) + (rest.cumsum(1) - 1).clamp(min=0)
+                mask = self._torch.cat([before, rest], 1)
+                out = self._forward(ids, mask, places, cache)
+                moved()
+                return out.past_key_values, self._last(out), mask
+            self.shares_prefixes = False
+        ids, mask = self._left_padded(rows)
+        out = self._forward(ids, mask, (mask.cumsum(1) - 1).clamp(min=0))
+        moved()
+        return out.past_key_values, self._last(out), mask
+
+    def _forward(self, ids: Any, mask: Any, places: Any, cache: Any = None) -> Any:
+        return self._model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=places,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+
+    def _last(self, out: Any) -> Any:
+        """The logits after the last token, where prompts are."""
+        return out.logits[:, -1].float().to(self._device)
+
+    def _keeps_all(self, cache: Any) -> bool:
+        """Whether the cache can be copied to more rows and read on: no windows, no states."""
+        from transformers.cache_utils import DynamicLayer
+
+        layers = list(getattr(cache, "layers", ()))
+        return bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
+
+    def _left_padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Token ids and mask, shape (rows, longest row); all prompts end in the last column."""
+        width = max(len(row) for row in rows)
+        ids = [[0] * (width - len(row)) + list(row) for row in rows]
+        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
+        tensor = self._torch.tensor
+        return tensor(ids, device=self._device), tensor(mask, device=self._device)
+
+    def _score(
+        self, questions: Sequence[JudgeQuestion], logits: Any, cache: Any, mask: Any
+    ) -> list[dict[Side, float]]:
+        """The probability of each option as the reply, over all options, for every question."""
+        torch = self._torch
+        sides: list[Side] = ["A", "B", "C"]
+        # A chat model writes the whole verdict; a plain model continues the prompt's open brackets.
+        opening = "[[" if self._chat.has_template else ""
+        options = [
+            self._tokenizer(f"{opening}{side}]]", add_special_tokens=False)["input_ids"]
+            for side in sides
+        ]
+        width, count = max(map(len, options)), len(options)
+        ids = torch.tensor([o + [0] * (width - len(o)) for o in options], device=self._device)
+        real = torch.tensor(
+            [[1] * len(o) + [0] * (width - len(o)) for o in options], device=self._device
+        )
+        ids, real = ids.repeat(len(questions), 1), real.repeat(len(questions), 1)
+        before = mask.repeat_interleave(count, 0)
+        rows = torch.arange(len(questions), device=self._device).repeat_interleave(count)
+        cache.reorder_cache(rows)
+        out = self._model(
+            input_ids=ids,
+            attention_mask=torch.cat([before, real], 1),
+            position_ids=before.sum(1, keepdim=True) + torch.arange(width, device=self._device),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        # The prompt's last logits predict the first token, each token's logits the next one.
+        first = logits.repeat_interleave(count, 0)[:, None]
+        later = out.logits[:, :-1].float().to(self._device)
+        steps = torch.cat([first, later], 1).log_softmax(-1)
+        gathered = steps.gather(2, ids[:, :, None])[:, :, 0]
+        sums = torch.where(real.bool(), gathered, 0.0).sum(1).view(len(questions), count)
+        scored = []
+        for question, row in zip(questions, sums, strict=True):
+            offered = sides if question.protocol.offers_tie else sides[:2]
+            shares = row[: len(offered)].softmax(0).tolist()
+            scored.append(dict(zip(offered, shares, strict=True)))
+        return scored
+
+    def _write(
+        self, logits: Any, cache: Any, mask: Any, seeds: Sequence[int], moved: Moved
+    ) -> list[tuple[str, int, bool]]:
+        """Write every reply: its text, its tokens, and whether the limit cut it off."""
+        torch = self._torch
+        generators = [torch.Generator(self._device).manual_seed(seed) for seed in seeds]
+        written: list[list[int]] = [[] for _ in seeds]
+        alive = list(range(len(seeds)))
+        cut = set(alive)
+        for step in range(self._settings.max_tokens):
+            drawn = self._draw(logits, [generators[row] for row in alive])
+            going = []
+            for place, (row, token) in enumerate(zip(alive, drawn.tolist(), strict=True)):
+                written[row].append(token)
+                if token in self._ends:
+                    cut.discard(row)
+                else:
+                    going.append(place)
+            if not going or step + 1 == self._settings.max_tokens:
+                break
+            if len(going) < len(alive):
+                kept = torch.tensor(going, device=self._device)
+                cache.reorder_cache(kept)
+                mask, drawn = mask[kept], drawn[kept]
+                alive = [alive[place] for place in going]
+            mask = torch.cat([mask, mask.new_ones(len(alive), 1)], 1)
+            out = self._forward(drawn[:, None], mask, mask.sum(1, keepdim=True) - 1, cache)
+            logits = self._last(out)
+            moved()
+        texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
+        return [
+            (text, len(tokens), row in cut)
+            for row, (text, tokens) in enumerate(zip(texts, written, strict=True))
+        ]
+
+    def _draw(self, logits: Any, generators: Sequence[Any]) -> Any:
+        """Draw one token per row by temperature and top p; the likeliest at temperature 0."""
+        torch, settings = self._torch, self._settings
+        if settings.temperature == 0:
+            return logits.argmax(-1)
+        shares = (logits / settings.temperature).softmax(-1)
+        if settings.top_p < 1:
+            ordered, places = shares.sort(-1, descending=True)
+            # The token that crosses the threshold still belongs to the nucleus.
+            outside = ordered.cumsum(-1) - ordered > settings.top_p
+            shares = shares.scatter(-1, places, ordered.masked_fill(outside, 0.0))
+        # Dividing by exponential noise and taking the largest draws in proportion to the shares.
+        noise = torch.stack(
+            [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
+        )
+        return (shares / noise).argmax(-1)

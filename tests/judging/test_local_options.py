@@ -1,0 +1,211 @@
+"""Options, revisions and shared beginnings of local models: what needs no torch."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.backends.local import kind as local_kind
+from judging.backends.local.kind import TransformersKind
+from judging.backends.local.options import ModelOptions, check_options, read_options
+from judging.backends.local.prefixes import share
+from judging.backends.local.revisions import content_hash, exact_revision
+from judging.backends.registry import backend_kind
+from judging.errors import BadJudge, ConflictingValue, InvalidValue
+from judging.models import Judge
+from judging.runs.extension import run_for
+from judging.runs.judges import add_judge
+from judging.runs.spec import RunSpec
+from judging.worker.endpoints import settings_of
+from tests.factories import make_items, make_study
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_options_that_are_stored_are_read_again():
+    stored = {
+        "dtype": "float16",
+        "quantisation": "4bit",
+        "device_map": "auto",
+        "attention": "sdpa",
+        "thinking": "off",
+        "revision": COMMIT,
+        "template.reasoning_effort": "low",
+        "template.limit": 3,
+    }
+
+    assert read_options(stored).stored() == stored
+    assert read_options({}).stored() == {}
+    assert read_options({"dtype": "auto"}) == ModelOptions()
+
+
+@pytest.mark.parametrize(
+    ("stored", "code", "says"),
+    [
+        ({"dtyp": "float16"}, "unknown_option", "there is no option “dtyp”. Use one of: dtype,"),
+        ({"dtype": "int4"}, "option_not_allowed", "dtype cannot be “int4”. Use one of: auto,"),
+        ({"thinking": True}, "option_not_allowed", "Use one of: auto, on, off"),
+        ({"template.x": [1]}, "option_not_plain", "template.x must be true, false, a number"),
+        ({"template.x": "y" * 201}, "option_not_plain", "at most 200 characters"),
+        ({"template.a-b": 1}, "option_not_a_name", "does not name a switch"),
+        ({"template.messages": ""}, "option_reserved", "is set by this program"),
+        ({"revision": "main"}, "option_not_exact", "revision “main” is not exact"),
+    ],
+)
+def test_a_wrong_option_is_named(stored, code, says):
+    with pytest.raises(InvalidValue) as caught:
+        read_options(stored)
+
+    assert (caught.value.field, caught.value.code) == ("model_options", code)
+    assert says in str(caught.value)
+
+
+def test_options_that_exclude_each_other_are_refused():
+    plain = ModelOptions(chat_template="none")
+    with pytest.raises(ConflictingValue, match="thinking is a switch of the chat template"):
+        check_options(replace(plain, thinking="off"), scores=False)
+    with pytest.raises(ConflictingValue, match=r"template\.x is a switch"):
+        check_options(replace(plain, template=(("x", 1),)), scores=False)
+    with pytest.raises(ConflictingValue, match="the first token of a reply is a thought"):
+        check_options(ModelOptions(thinking="on"), scores=True)
+    check_options(ModelOptions(thinking="on"), scores=False)
+
+
+def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(
+        "judging.backends.local.options.importlib.util.find_spec", lambda name: None
+    )
+    with pytest.raises(ConflictingValue, match=r"“4bit” needs the package bitsandbytes .*install"):
+        check_options(ModelOptions(quantisation="4bit"), scores=False)
+    check_options(ModelOptions(), scores=False)
+
+
+def test_a_server_has_no_such_options(db):
+    with pytest.raises(BadJudge, match="The backend openai has no options"):
+        add_judge(name="j", model="m", model_options={"dtype": "float16"})
+
+
+@pytest.fixture
+def local(db, monkeypatch):
+    monkeypatch.setattr(local_kind.importlib.util, "find_spec", lambda name: name)
+    return backend_kind("transformers")
+
+
+def test_a_commit_is_exact_and_a_branch_is_replaced_by_its_commit(local, monkeypatch):
+    judge, _ = add_judge(name="j", backend="transformers", model=f"owner/name@{COMMIT}")
+    assert judge.model_options == {"revision": COMMIT}
+
+    monkeypatch.setattr(
+        "judging.backends.local.revisions._commit_of", lambda name, branch: "f" * 40
+    )
+    judge, _ = add_judge(name="k", backend="transformers", model="owner/name@main")
+    assert judge.model_options == {"revision": "f" * 40}
+    assert TransformersKind().intended_parameters(settings_of(judge)).values["options"] == {
+        "revision": "f" * 40
+    }
+
+
+def test_another_model_gets_a_revision_of_its_own(local):
+    add_judge(name="j", backend="transformers", model=f"owner/name@{COMMIT}")
+    judge, _ = add_judge(name="j", model=f"owner/name@{'e' * 40}")
+
+    assert judge.model_options == {"revision": "e" * 40}
+
+
+def test_a_branch_that_nobody_can_look_up_is_refused(local, monkeypatch):
+    monkeypatch.setattr("judging.backends.local.revisions._downloaded", lambda name, branch: "")
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+
+    with pytest.raises(CommandError, match="--model: the commit of “owner/name” is not known"):
+        call_command("add_judge", "j", backend="transformers", model="owner/name")
+    assert not Judge.objects.exists()
+
+
+def test_a_folder_is_known_by_its_content(tmp_path):
+    for name, text in (("config.json", "{}"), ("sub/weights", "1"), (".cache/x", "hidden")):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    first = exact_revision(str(tmp_path))
+
+    assert first.startswith("sha256:")
+    (tmp_path / ".cache" / "x").write_text("changed")
+    assert content_hash(tmp_path) == first
+    (tmp_path / "sub" / "weights").write_text("2")
+    assert content_hash(tmp_path) != first
+    (tmp_path / "sub" / "weights").write_text("1")
+    (tmp_path / "sub" / "weights").rename(tmp_path / "weights")
+    assert content_hash(tmp_path) != first
+
+
+def test_the_command_sets_and_removes_options(local, capsys):
+    command = ("add_judge", "j", "--backend", "transformers", "--model", f"o/n@{COMMIT}")
+    call_command(
+        *command, "--option", "dtype=float16", "--option", "template.enable_thinking=false"
+    )
+    judge = Judge.objects.get()
+    assert judge.model_options == {
+        "dtype": "float16",
+        "template.enable_thinking": False,
+        "revision": COMMIT,
+    }
+    assert f"revision {COMMIT}" in capsys.readouterr().out
+
+    call_command("add_judge", "j", "--option", "dtype=", "--option", "attention=eager")
+    judge.refresh_from_db()
+    assert judge.model_options == {
+        "attention": "eager",
+        "template.enable_thinking": False,
+        "revision": COMMIT,
+    }
+    with pytest.raises(CommandError, match="--option: there is no option “dtypes”"):
+        call_command("add_judge", "j", "--option", "dtypes=float16")
+
+
+def test_options_make_another_run_and_are_part_of_its_record(local):
+    study = make_study()
+    make_items(study, 1)
+    keys = set()
+    for name in ("auto", "float16"):
+        judge, _ = add_judge(
+            name="j", backend="transformers", model=f"o/n@{COMMIT}", model_options={"dtype": name}
+        )
+        run = run_for(study, judge, RunSpec(study_id=study.pk, judge_id=judge.pk))
+        keys.add(run.key)
+    assert len(keys) == 2
+    assert run.parameters["model_options"] == {"dtype": "float16", "revision": COMMIT}
+
+
+def test_prompts_are_split_where_they_begin_to_differ():
+    one, other = [1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 9, 9]
+
+    shared = share([one, other, one])
+
+    assert shared.beginnings == [[1, 2, 3, 4]]
+    assert (shared.of, shared.rests) == ([0, 0, 0], [[5, 6, 7], [9, 9], [5, 6, 7]])
+
+
+@pytest.mark.parametrize("prompts", [[[1, 2]], [[1, 2, 3], [4, 5, 6]], [[1], [1]]])
+def test_prompts_that_share_too_little_are_left_whole(prompts):
+    assert share(prompts) is None
+
+
+def test_shared_beginnings_lose_and_add_no_token_and_compute_less():
+    rng = random.Random(3)
+    found = 0
+    for _ in range(300):
+        starts = [[rng.randrange(3) for _ in range(rng.randrange(1, 30))] for _ in range(3)]
+        prompts = [
+            rng.choice(starts) + [rng.randrange(3) for _ in range(rng.randrange(1, 9))]
+            for _ in range(rng.randrange(1, 9))
+        ]
+        if (split := share(prompts)) is None:
+            continue
+        found += 1
+        whole = [split.beginnings[split.of[n]] + rest for n, rest in enumerate(split.rests)]
+        assert whole == prompts
+        assert all(split.rests)
+        cost = sum(len(rows) * max(map(len, rows)) for rows in (split.beginnings, split.rests))
+        assert cost < len(prompts) * max(map(len, prompts))
+    assert found > 50
