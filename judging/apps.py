@@ -8,8 +8,10 @@ class JudgingConfig(AppConfig):
         from judging.pages import workbench
         from judging.runs.launch_checks import judges_of
         from judging.runs.study_content import content_of
-        from studies.services import launch_checks, removal
+        from judging.wordings.versions import copy_wordings
+        from studies.services import copies, launch_checks, removal
 
+        copies.register(copy_wordings)
         launch_checks.register(judges_of)
         removal.register(content_of)
         workbench.register()

@@ -10,8 +10,9 @@ _SLOT = re.compile(r"\{\{ (\w+) \}\}")
 class Slots:
     """The texts that `{{ name }}` stands for in a template; empty where an item has none.
 
-    `context` and `question` begin with their headings and end with an empty line. `examples` are
-    other answers of the same person, `criteria` those of the study.
+    `context` and `question` begin with their headings and end with an empty line; `context_text`
+    and `question_text` are the texts alone, for templates with headings of their own. `examples`
+    are other answers of the same person, `criteria` those of the study.
     """
 
     persona: str
@@ -23,6 +24,8 @@ class Slots:
     ask: str = ""
     criteria: str = ""
     examples: str = ""
+    context_text: str = ""
+    question_text: str = ""
 
 
 def names_in(template: str) -> list[str]:

@@ -2,11 +2,15 @@
 
 from django.db import models
 
+from judging.protocols import registry
 from studies.models import Study, public_id
 
 
 class PromptTemplate(models.Model):
-    """One version of a study's own wording; its text does not change once a run has used it."""
+    """One version of a study's own wording; its text does not change once a run has used it.
+
+    A wording can have either text or both; a judge with a profile gets `template`.
+    """
 
     class Source(models.TextChoices):
         WRITTEN = "written", "written"
@@ -16,9 +20,18 @@ class PromptTemplate(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prompt_templates")
     name = models.CharField(max_length=60)
     version = models.PositiveSmallIntegerField(default=1)
-    template = models.TextField(help_text="The prompt, with its slots.")
+    setting = models.CharField(
+        max_length=20,
+        choices=registry.choices,
+        default=registry.DEFAULT,
+        help_text="The judging protocol that reads the replies.",
+    )
+    template = models.TextField(blank=True, help_text="The prompt, with its slots.")
     template_without_persona = models.TextField(
         blank=True, help_text="The prompt of a judge that sees nothing of the persona."
+    )
+    exact_texts = models.JSONField(
+        default=dict, blank=True, help_text="Texts of items as a released file spells them."
     )
     sha256 = models.CharField(max_length=64)
     source = models.CharField(max_length=10, choices=Source, default=Source.WRITTEN)
@@ -38,7 +51,16 @@ class PromptTemplate(models.Model):
             models.CheckConstraint(
                 condition=models.Q(source__in=["written", "recovered"]), name="wording_source"
             ),
+            models.CheckConstraint(
+                condition=~models.Q(template="", template_without_persona=""),
+                name="wording_has_text",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.name} (version {self.version})"
+
+    @property
+    def reference(self) -> str:
+        """How commands and campaign plans name it."""
+        return f"{self.name}@{self.version}"

@@ -9,7 +9,9 @@ from django.db.models import QuerySet
 
 from judging.bias.mitigations import Reflecting, warned
 from judging.engine.messages import Message, Messages, from_user
+from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
+from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import JudgingProtocol
@@ -17,6 +19,8 @@ from judging.protocols.registry import protocol
 from studies.models import Item, Study
 from studies.prompts import BANDS, Wording, slots_of, wording
 from studies.slots import Slots, fill, names_in
+
+_NO_TEXT = "The wording {wording} has no text for judges {whom} a profile."
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,19 @@ class Asking:
 
     def slots(self, item: Item, *, shown_first: str) -> Slots:
         """The texts of `item` that the prompt is filled with."""
-        slots = slots_of(item, shown_first=shown_first, features=self._shown_features)
+        features = self._shown_features
+        slots = slots_of(item, shown_first=shown_first, features=features)
+        if self.template is not None and self.template.exact_texts:
+            slots = with_exact_texts(
+                slots,
+                self.template.exact_texts,
+                item,
+                shown_first=shown_first,
+                whole_persona=features is None,
+            )
         if self.probing is None:
             return slots
-        return self.probing.change(slots, item, shown_first, features=self._shown_features)
+        return self.probing.change(slots, item, shown_first, features=features)
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The reason why the run does not ask about an item, by the id of each such item."""
@@ -87,9 +100,16 @@ class Asking:
         return self.features if self.framing.shows_profile else []
 
     def words_of(self, task: str, *, persona: bool = True) -> Wording:
-        """The wording of `task`: the study's own, the protocol's, or that of `studies.prompts`."""
+        """The wording of `task`: the study's own, the protocol's, or that of `studies.prompts`.
+
+        Raises `BadRun` if the study's own has no text for judges with, or without, a profile.
+        """
         own = self.template or self.protocol
         template = own.template if persona else own.template_without_persona
+        if not template and self.template is not None:
+            raise BadRun(
+                _NO_TEXT.format(wording=self.template, whom="with" if persona else "without")
+            )
         if not template:
             return wording(task, self.protocol.name, persona=persona, language=self.language)
         question = wording(task, "standard", persona=persona, language=self.language).question
@@ -112,6 +132,8 @@ class Asking:
     def _around(self) -> list[str]:
         """Words that are sent next to the template, and rules that change its slots."""
         words = [self.framing.system] if self.framing.system else []
+        if self.template is not None and self.template.exact_texts:
+            words.append(self.template.sha256)
         return words + ([self.probing.fingerprint] if self.probing else [])
 
 

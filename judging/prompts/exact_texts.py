@@ -38,9 +38,7 @@ class ExactTexts:
         return {"texts": list(self._numbers), "items": items} if items else {}
 
 
-def spelling_of(
-    slots: Slots, exact: Mapping[str, str], *, shown_first: str
-) -> dict[str, str]:
+def spelling_of(slots: Slots, exact: Mapping[str, str], *, shown_first: str) -> dict[str, str]:
     """The texts of a prompt that differ from those of its item, `slots`; responses by content."""
     names = _names(shown_first)
     return {

@@ -30,6 +30,11 @@ _NO_SUCH_RUN = Reason(
 _NO_FEATURE = Reason(
     "no_feature", "{field}: no persona has the feature “{feature}”. Use one of: {known}."
 )
+_OTHER_SETTING = Reason(
+    "other_setting",
+    "{field}: “{value}” is written for the setting “{setting}”, whose protocol reads its replies. "
+    "Use that for {names[setting]}.",
+)
 _OTHER_RUN = (
     "There is a run with these parameters already, or the wording of the study has changed. Start "
     "a run of its own instead."
@@ -68,6 +73,10 @@ def run_for(
         seed=seed,
         touched_at=timezone.now(),  # the sweep ignores a run that was just created
     )
+    if run.wording is not None and run.wording.setting != setting:
+        raise ConflictingValue(
+            "wording", _OTHER_SETTING, value=run.wording, setting=run.wording.setting
+        )
     asking = Asking.of(run)
     run.prompt_hash = words = asking.sha256(facts.tasks)
     asked: dict[str, Any] = {

@@ -41,7 +41,9 @@ def check_template(
     """Check one template. `has` names the slots that some item of the study fills."""
     problems: list[str] = []
     if len(template) > MOST_LETTERS:
-        problems.append(f"The text has {len(template):,} characters; the limit is {MOST_LETTERS:,}.")
+        problems.append(
+            f"The text has {len(template):,} characters; the limit is {MOST_LETTERS:,}."
+        )
     if _UNSTORABLE.search(template):
         problems.append("The text contains a character that cannot be stored. Type it again.")
     problems += _slot_problems(template)
@@ -73,15 +75,19 @@ def _slot_problems(template: str) -> list[str]:
         if name in known:
             if match != f" {name} ":
                 problems.append(
-                    f"“{{{{{match}}}}}”: write one space on each side of the name: {{{{ {name} }}}}."
+                    f"“{{{{{match}}}}}”: write it with single spaces, {{{{ {name} }}}}."
                 )
             continue
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-        hint = f"Did you mean {{{{ {close[0]} }}}}?" if close else f"Use one of: {', '.join(known)}."
+        hint = (
+            f"Did you mean {{{{ {close[0]} }}}}?" if close else f"Use one of: {', '.join(known)}."
+        )
         problems.append(f"There is no slot “{name}”. {hint}")
     rest = _SLOT_LIKE.sub("", template)
     if "{{" in rest or "}}" in rest:
-        problems.append("A slot is not closed: “{{” and “}}” belong on one line, as in {{ persona }}.")
+        problems.append(
+            "A slot is not closed: “{{” and “}}” belong on one line, as in {{ persona }}."
+        )
     return problems
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from judging.errors import JudgingError
 from studies.slots import names_in
 
 _SIDE_BY_SIDE = 12  # prompts
@@ -53,7 +54,7 @@ class SlotName:
     name: str
 
 
-class NotRecovered(ValueError):
+class NotRecovered(JudgingError):
     """No template rebuilds these prompts; the message says where they disagree."""
 
 

@@ -1,6 +1,5 @@
 """Prompts of a released result file with the texts that they show, as the file spells them."""
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ _PAIRS = re.compile(
     r"\[Question-Answer Pair B\]\n(?P<b>Question:.*?\nAnswer:.*)\[Answer\]",
     re.DOTALL,
 )
+_BLANKS = {" ", "\n", "\t", "\r"}
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,9 @@ def _end_pairs(texts: Sequence[dict[str, str]]) -> None:
     """
     for side in "ab":
         ends = [each[f"pair_{side}"][::-1] for each in texts]
-        blanks = [end[: len(end) - len(end.lstrip())] for end in ends]
-        shared = len(os.path.commonprefix(blanks))
+        shared = 0
+        while (last := {end[shared : shared + 1] for end in ends}) <= _BLANKS and len(last) == 1:
+            shared += 1
         for each in texts:
             pair = each.pop(f"pair_{side}")
             each[f"response_{side}"] = pair[: len(pair) - shared]
-
-

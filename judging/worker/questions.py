@@ -4,10 +4,11 @@ import hashlib
 
 from django.db import connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import prompt_sha256
-from judging.models import Attempt, JudgeRun, Judgment
+from judging.models import Attempt, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.worker.ledger import Statements
 
@@ -39,7 +40,15 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
             )
         )
     _note_prompts(judgments)
+    _freeze_wording(run)
     return questions
+
+
+def _freeze_wording(run: JudgeRun) -> None:
+    """From its first question on, a wording of the study's own stays as it is."""
+    if run.wording is not None and run.wording.frozen_at is None:
+        own = PromptTemplate.objects.filter(pk=run.wording.pk, frozen_at=None)
+        own.update(frozen_at=timezone.now())
 
 
 def _note_prompts(judgments: list[Judgment]) -> None:

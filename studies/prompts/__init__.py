@@ -97,6 +97,8 @@ def slots_of(item: Item, *, shown_first: str, features: Sequence[str] | None = N
         response_b=_response(item, second),
         bands=bands_text(),
         criteria=criteria_text(item.study.criteria),
+        context_text=item.context,
+        question_text=item.question,
     )
 
 

@@ -1,0 +1,77 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import FieldError, JudgingError
+from judging.management.errors import option_name
+from judging.protocols import registry
+from judging.wordings.versions import checked_texts, save_wording
+from studies.management.study_lookup import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Store a text file as a wording of the study: a prompt with slots such as {{ persona }}, "
+        "{{ response_a }} and {{ response_b }}. The same name again is the next version, or "
+        "replaces the newest one if no run uses it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("file", type=Path, metavar="FILE", nargs="?")
+        parser.add_argument("--name", required=True, help="of the wording")
+        parser.add_argument(
+            "--setting",
+            choices=registry.names(),
+            default=registry.DEFAULT,
+            help="the protocol that reads the replies",
+        )
+        parser.add_argument(
+            "--without-persona",
+            type=Path,
+            metavar="FILE",
+            help="the prompt for judges that see nothing of the persona",
+        )
+        parser.add_argument("--note", default="", help="where the words come from")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        template, without = _text(options["file"]), _text(options["without_persona"])
+        try:
+            wording = save_wording(
+                study_id=study.pk,
+                name=options["name"],
+                setting=options["setting"],
+                note=options["note"],
+                template=template,
+                template_without_persona=without,
+            )
+            checked = checked_texts(study, options["setting"], template, without)
+        except JudgingError as error:
+            words = error.worded(_option) if isinstance(error, FieldError) else str(error)
+            raise CommandError(words) from error
+        for remark in dict.fromkeys(r for each in checked.values() for r in each.remarks):
+            self.stderr.write(remark)
+        self.stdout.write(
+            f"“{wording.name}”, version {wording.version}, SHA-256 {wording.sha256}. Use it with "
+            f"--wording “{wording.reference}” --setting {wording.setting}."
+        )
+
+
+def _text(path: Path | None) -> str:
+    """A file's text; its last line needs no line feed, so one at the end is not part of it."""
+    if path is None:
+        return ""
+    try:
+        return path.read_text("utf-8-sig").removesuffix("\n")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{path} is not UTF-8.") from error
+
+
+def _option(field: str) -> str:
+    names = {"template": "FILE", "template_without_persona": "--without-persona"}
+    return names.get(field) or option_name(field)

@@ -1,0 +1,160 @@
+"""Wordings recovered from released result files, each proven on every prompt of its file."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from judging.models import PromptTemplate
+from judging.prompts.asking import Asking
+from judging.prompts.exact_texts import ExactTexts, spelling_of
+from judging.protocols.framings import OBSERVER, framing
+from judging.protocols.registry import protocol
+from judging.protocols.standard import Standard
+from judging.wordings.recovery import NotRecovered, recover
+from judging.wordings.released import ReleasedPrompt, read_prompts
+from judging.wordings.versions import save_wording
+from studies.importers.files.bundle import File
+from studies.importers.items.personalized_judge import aligned
+from studies.models import Item, Study
+from studies.prompts import slots_of
+from studies.prompts.language import PROMPT_LANGUAGE
+from studies.services.studies import lock_study
+
+_SCALE = 100  # the certainties that our protocols read
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A wording of a file, and the number of its prompts, all of which it rebuilds."""
+
+    wording: PromptTemplate
+    prompts: int
+
+    def __str__(self) -> str:
+        return (
+            f"“{self.wording.name}”, version {self.wording.version}: rebuilds all "
+            f"{self.prompts:,} prompts byte for byte. Use it with --wording "
+            f"“{self.wording.reference}” --setting {self.wording.setting}"
+            f"{'' if self.wording.template else ' --features none'}."
+        )
+
+
+@transaction.atomic
+def import_protocol(
+    *, study_id: int, file: File, name: str = "", user: User | None = None
+) -> Recovered:
+    """Store the wording of a released file, whose items the study has.
+
+    Nothing is stored unless it rebuilds the prompt of every row from the study's items. Raises
+    `NotRecovered` or `Refused` with the rows at fault.
+    """
+    study = lock_study(study_id)
+    prompts = read_prompts(file)
+    found = recover([prompt.row for prompt in prompts])
+    if not {"response_a", "response_b"} <= set(found.slots):
+        raise NotRecovered("The prompts of this file do not show both responses of its rows.")
+    setting, remark = _setting_of(prompts)
+    shows_persona = "persona" in found.slots
+    items = _items_of(study, prompts, shows_persona=shows_persona)
+    field = "template" if shows_persona else "template_without_persona"
+    wording = PromptTemplate(study=study, setting=setting, **{field: found.text})
+    wording.exact_texts = _exact_texts(prompts, items, found.slots, study)
+    _prove(wording, prompts, items)
+    stored = save_wording(
+        study_id=study.pk,
+        name=name or file.name.removesuffix(".jsonl")[:60],
+        setting=setting,
+        note=f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(prompts):,} "
+        f"prompts it rebuilds byte for byte.{remark}",
+        source=PromptTemplate.Source.RECOVERED,
+        exact_texts=wording.exact_texts,
+        user=user,
+        **{field: found.text},
+    )
+    return Recovered(stored, len(prompts))
+
+
+def _setting_of(prompts: list[ReleasedPrompt]) -> tuple[str, str]:
+    """The protocol that reads the replies, and a remark if it leaves something out."""
+    common = Counter((prompt.released.setting, prompt.released.certainty_max) for prompt in prompts)
+    [((setting, most), _)] = common.most_common(1)
+    if most in (None, _SCALE):
+        return setting, ""
+    return Standard.name, (
+        f" They ask for a certainty from 1 to {most}, which is not stored: certainties here are "
+        f"from 1 to {_SCALE}."
+    )
+
+
+def _items_of(
+    study: Study, prompts: list[ReleasedPrompt], *, shows_persona: bool
+) -> dict[str, Item]:
+    """The study's items by key; each shows the persona of its row."""
+    keys = {prompt.released.item_id for prompt in prompts}
+    items = {
+        item.key: item
+        for item in Item.everything.filter(study=study).select_related("persona")
+        if item.key in keys
+    }
+    for prompt in prompts:
+        row = prompt.released
+        if (item := items.get(row.item_id)) is None:
+            raise NotRecovered(
+                f"Line {row.line}: the study has no item {row.item_id}. Import the items of this "
+                "file first, with import_items."
+            )
+        if shows_persona and _sentences(item.persona.features) != _sentences(row.features):
+            raise NotRecovered(
+                f"Line {row.line}: the prompt shows another profile than item {item.key} has. "
+                "Import the items of this file into a study of their own, with import_items."
+            )
+    return items
+
+
+def _sentences(features: "list[Mapping[str, str]] | tuple[Mapping[str, str], ...]") -> list[str]:
+    return [feature["text"] for feature in features]
+
+
+def _exact_texts(
+    prompts: list[ReleasedPrompt], items: dict[str, Item], slots: list[str], study: Study
+) -> dict[str, object]:
+    """How the file spells the texts of its items, where it differs from them."""
+    texts = ExactTexts()
+    for prompt in prompts:
+        item = items[prompt.released.item_id]
+        item.study = study
+        shown = _shown_first(prompt, item)
+        exact = {slot: prompt.row.texts[slot] for slot in slots}
+        spelling = spelling_of(slots_of(item, shown_first=shown), exact, shown_first=shown)
+        if not texts.add(item, spelling):
+            raise NotRecovered(
+                f"Line {prompt.row.line}: item {item.key} occurs twice in this file, spelled in "
+                "two ways. Keep one of the rows."
+            )
+    return texts.stored()
+
+
+def _shown_first(prompt: ReleasedPrompt, item: Item) -> str:
+    return aligned(prompt.released, item.r1).shown_first
+
+
+def _prove(wording: PromptTemplate, prompts: list[ReleasedPrompt], items: dict[str, Item]) -> None:
+    """Build every prompt as a run would. Raises `NotRecovered` if one differs from its row."""
+    asking = Asking(
+        study=wording.study,
+        protocol=protocol(wording.setting),
+        features=None if wording.template else [],
+        framing=framing(OBSERVER),
+        language=PROMPT_LANGUAGE,
+        template=wording,
+    )
+    for prompt in prompts:
+        item = items[prompt.released.item_id]
+        [message] = asking.messages(item, shown_first=_shown_first(prompt, item))
+        if message.text != prompt.row.prompt:
+            raise NotRecovered(
+                f"Line {prompt.row.line}: the prompt cannot be rebuilt from item {item.key}."
+            )
