@@ -16,6 +16,7 @@ from annotation.models.answers import (
     AnnotationRevision,
     Assignment,
     Draft,
+    InitialAnswer,
 )
 from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.platform import (
@@ -44,6 +45,7 @@ __all__ = [
     "DemographicQuestion",
     "Draft",
     "Ending",
+    "InitialAnswer",
     "Invitation",
     "LinkStart",
     "ProlificEvent",

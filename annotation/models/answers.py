@@ -142,6 +142,39 @@ class Annotation(models.Model):
         return f"{self.assignment_id}: {self.choice}"
 
 
+class InitialAnswer(models.Model):
+    """The answer to an item with advice before the advice was shown; it never changes.
+
+    The item counts as answered when the answer after the advice is there, an `Annotation`.
+    """
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, related_name="initial_answer"
+    )
+    choice = models.CharField(max_length=3, choices=Choice)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField()
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie"]), name="initial_answer_choice"
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty=None) | (Q(certainty__range=(1, 100)) & ~Q(choice="tie")),
+                name="initial_answer_certainty_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assignment_id}: {self.choice} before the advice"
+
+
 class Draft(models.Model):
     """An entry at an item that was not sent yet; never an answer, never exported.
 

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from annotation.content.texts import worked_examples
 from annotation.content.wording import setting_of, wording_for
-from annotation.models import Assignment, Draft
+from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
 from annotation.participants.tokens import assignment_token
@@ -95,13 +95,15 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
     number = progress.number(position)
     # Where answers may not be changed, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
+    initial = shown_initial(assignment)
     return {
         **item_context(
             item=assignment.item, shown_first=assignment.shown_first, form=form, number=number
         ),
         **urls,
         "token": assignment_token(assignment, shown_at=timezone.now()),
-        "draft_key": f"{slug}:{assignment.pk}",
+        "draft_key": f"{slug}:{assignment.pk}{':advice' if initial else ''}",
+        "initial": initial,
         "stamp": stamp_of(assignment),
         "spent": entered(assignment)["active_ms"],
         "is_unsaved": hasattr(assignment, "annotation") and hasattr(assignment, "draft"),
@@ -141,6 +143,7 @@ def task_url(slug: str, position: int) -> str:
 def entered(assignment: Assignment) -> dict[str, Any]:
     """The values in the form: the draft, otherwise the answer of the assignment."""
     source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
+    source = source or initial_answer(assignment)
     if source is None:
         return {"choice": "", "certainty": "", "active_ms": 0}
     certainty = "" if source.certainty is None else str(source.certainty)
@@ -149,6 +152,28 @@ def entered(assignment: Assignment) -> dict[str, Any]:
         "certainty": certainty,
         "active_ms": source.active_ms if isinstance(source, Draft) else 0,
     }
+
+
+class ShownInitial(NamedTuple):
+    """An answer before the advice, with the choice as displayed: a, b or tie."""
+
+    choice: str
+    certainty: int | None
+
+
+def shown_initial(assignment: Assignment) -> ShownInitial | None:
+    """What the page says of the answer before the advice; None if there is none yet."""
+    initial = initial_answer(assignment)
+    if initial is None:
+        return None
+    return ShownInitial(assignment.as_displayed(initial.choice), initial.certainty)
+
+
+def initial_answer(assignment: Assignment) -> InitialAnswer | None:
+    """The answer before the advice; None also at items that have none, without a query."""
+    if not assignment.item.has_advice:
+        return None
+    return getattr(assignment, "initial_answer", None)
 
 
 def instructions_context(study: Study) -> dict[str, Any]:

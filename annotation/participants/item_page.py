@@ -73,6 +73,10 @@ class Look(NamedTuple):
     has_context: bool
     has_context_title: bool
     has_question: bool
+    advice_kind: str
+    has_advice_title: bool
+    initial_choice: str
+    has_initial_certainty: bool
     short_question: bool
     prompts: tuple[bool, ...]
     skipped: bool
@@ -94,6 +98,7 @@ def item_page(request: HttpRequest, context: dict[str, Any], *, status: int = 20
 def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
     study: Study = context["study"]
     item, form = context["item"], context["form"]
+    advice = item.advice if context["initial"] else {}
     return Look(
         study=StudyLook(*[getattr(study, name) for name in StudyLook._fields]),
         language=translation.get_language() or "",
@@ -110,6 +115,10 @@ def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
         has_context=bool(item.context),
         has_context_title=bool(item.context_title),
         has_question=bool(item.question),
+        advice_kind=advice.get("kind", ""),
+        has_advice_title=bool(advice.get("title")),
+        initial_choice=context["initial"].choice if advice else "",
+        has_initial_certainty=bool(advice and context["initial"].certainty),
         short_question=context["short_question"],
         prompts=tuple(bool(side.prompt) for side in context["sides"]),
         skipped=context["skipped"],
@@ -138,7 +147,18 @@ def _marks(look: Look) -> dict[str, Any]:
             context=_mark("context", look.has_context),
             context_title=_mark("context_title", look.has_context_title),
             question=_mark("question", look.has_question),
+            advice=SimpleNamespace(
+                kind=look.advice_kind,
+                title=_mark("advice_title", look.has_advice_title),
+                text=_mark("advice"),
+            ),
         ),
+        "initial": SimpleNamespace(
+            choice=look.initial_choice,
+            certainty=_mark("initial_certainty", look.has_initial_certainty),
+        )
+        if look.advice_kind
+        else None,
         "profile_html": _mark("profile"),
         "short_question": look.short_question,
         "question_heading": QUESTION_HEADINGS[Task(look.task)],
@@ -199,6 +219,9 @@ def _values(
         "context": _imported(item.context),
         "context_title": _imported(item.context_title),
         "question": _imported(item.question),
+        "advice": _imported(item.advice.get("text", "")),
+        "advice_title": _imported(item.advice.get("title", "")),
+        "initial_certainty": str(context["initial"].certainty) if context["initial"] else "",
         "profile": context["profile_html"],
         "certainty": escape(context["form"].certainty.value),
         "number": str(context["number"]),

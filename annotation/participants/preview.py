@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.content.practice import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
-from annotation.participants.context import instructions_context, item_context
+from annotation.participants.context import ShownInitial, instructions_context, item_context
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.participants.progress import ItemProgress, Progress
 from studies.models import Item, Side, Study
@@ -74,6 +74,11 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
     url = _url(study, step)
+    initial = None
+    if form.is_valid() and item.has_advice and request.POST.get("after_advice") != "yes":
+        # Nothing is stored: the page with the advice knows the first answer from this request.
+        initial = ShownInitial(form.cleaned_data["choice"], form.cleaned_data["certainty"])
+        form = AnswerForm(study=study, task=item.task, initial=_as_initial(initial))
     if form.is_valid():
         last = number == len(items)
         following = _url(study, _after(step, common["preview"]))
@@ -81,6 +86,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     context = {
         **common,
         **item_context(item=item, shown_first=Side.R1, form=form, number=number),
+        "initial": initial,
         "action": f"{url}?item={number}",
         "draft_key": "",
         "number": number,
@@ -90,6 +96,10 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         "back_url": f"{url}?item={number - 1}" if number > 1 else None,
     }
     return render(request, "annotation/task.html", context, status=422 if form.is_bound else 200)
+
+
+def _as_initial(initial: ShownInitial) -> dict[str, str]:
+    return {"choice": initial.choice, "certainty": str(initial.certainty or "")}
 
 
 def unsaved_item(

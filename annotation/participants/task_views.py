@@ -95,6 +95,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             assignment_id=token.assignment_id,
             position=position,
             shown_at=token.shown_at,
+            after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
         )
     except Assignment.DoesNotExist:

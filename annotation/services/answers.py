@@ -12,7 +12,14 @@ from django.utils import timezone
 
 from annotation.content.wording import wording_for
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
-from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
+from annotation.models import (
+    Annotation,
+    AnnotationRevision,
+    Annotator,
+    Assignment,
+    Draft,
+    InitialAnswer,
+)
 from annotation.seats import assignment as seats
 from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
@@ -42,6 +49,7 @@ _lock = Select(
             "is_surplus",
             "item__task",
             "item__split",
+            "item__advice",
         )
         .order_by()
     ),
@@ -76,8 +84,10 @@ def record_answer(
     ).get(annotators=annotator_id)
     if choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
-    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms)
-    return _record(study, annotator_id, assignment_id, entry, lambda _: choice)
+    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, after_advice=True)
+    stored = _record(study, annotator_id, assignment_id, entry, lambda _: choice)
+    assert isinstance(stored, Annotation)  # noqa: S101 - after the advice it is nothing else
+    return stored
 
 
 def record_displayed(
@@ -90,13 +100,18 @@ def record_displayed(
     shown_at: dt.datetime | None = None,
     active_ms: int | None = None,
     certainty_control: str = "",
-) -> Annotation:
+    after_advice: bool = False,
+) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed: a, b or tie; otherwise like `record_answer`.
 
-    The annotator was just read, with the study, so that neither is read again. Raises
-    `Assignment.DoesNotExist` also when the assignment is not at `position`, if one is given.
+    An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, and the
+    one `after_advice` is the item's answer. The annotator was just read, with the study, so that
+    neither is read again. Raises `Assignment.DoesNotExist` also when the assignment is not at
+    `position`, if one is given.
     """
-    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, position)
+    entry = _Entry(
+        choice, certainty, certainty_control, shown_at, active_ms, position, after_advice
+    )
     return _record(
         annotator.study,
         annotator.pk,
@@ -116,6 +131,7 @@ class _Entry:
     shown_at: dt.datetime | None
     active_ms: int | None
     position: int | None = None
+    after_advice: bool = False
 
 
 def _record(
@@ -124,7 +140,7 @@ def _record(
     assignment_id: int,
     entry: _Entry,
     content_of: Callable[[Assignment], str],
-) -> Annotation:
+) -> Annotation | InitialAnswer:
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
     certainty = _checked_certainty(study, entry.choice, entry.certainty)
@@ -138,6 +154,8 @@ def _record(
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
         choice = content_of(assignment)
+        if assignment.item.has_advice and not entry.after_advice:
+            return _record_initial(annotator, assignment, entry, choice, certainty)
         annotation = _present_answer(assignment)
         _delete_draft(assignment_id)
         if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
@@ -178,6 +196,25 @@ def _record(
             AnnotationRevision(annotation=annotation, number=annotation.revision, **submission)
         )
     return annotation
+
+
+def _record_initial(
+    annotator: Annotator, assignment: Assignment, entry: _Entry, choice: str, certainty: int | None
+) -> InitialAnswer:
+    """Store the answer before the advice; once the advice was seen, nothing changes it."""
+    if known := InitialAnswer.objects.filter(assignment=assignment).first():
+        return known
+    now = timezone.now()
+    _delete_draft(assignment.pk)
+    first_answers.answered(annotator)
+    return InitialAnswer.objects.create(
+        assignment=assignment,
+        choice=choice,
+        certainty=certainty,
+        shown_at=entry.shown_at,
+        answered_at=now,
+        **_durations(now, entry.shown_at, entry.active_ms),
+    )
 
 
 def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int | None:

@@ -15,7 +15,8 @@ export async function readItem(response) {
 
 /** Show an item in place of the current one, under its own address. */
 export function showItem({ address, page }) {
-  history.pushState(null, "", address);
+  // After the first answer to an item with advice, the same item comes again.
+  if (location.pathname !== address) history.pushState(null, "", address);
   document.title = page.title;
   for (const part of [".masthead", "#main"]) {
     document.querySelector(part).replaceChildren(...page.querySelector(part).childNodes);

@@ -57,6 +57,8 @@ def raw_item(item: Item) -> dict[str, Any]:
         "warnings": item.warnings,
         "metadata": metadata,
     }
+    if item.advice:
+        row["advice"] = item.advice
     if item.check_answer:
         row["check"] = {"correct": item.check_answer, "instruction": item.check_instruction}
     return extra | row
@@ -96,6 +98,13 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
         "metadata": _json(row["metadata"]),
         "extra": _json({key: value for key, value in row.items() if key not in KEYS}),
     }
+    if advice := row.get("advice"):
+        cells |= {
+            "advice": advice["text"],
+            "advice_title": advice["title"],
+            "advice_kind": advice["kind"],
+            "advice_favors": {"r1": "1", "r2": "2"}.get(advice["favors"], ""),
+        }
     for number, response in enumerate(row["responses"], start=1):
         maker = response.get("generated_by") or {}
         cells |= {

@@ -107,6 +107,11 @@ class Item(models.Model):
     shuffle_sides = models.BooleanField(default=True)
     check_answer = models.CharField(max_length=2, choices=Side, blank=True)
     check_instruction = models.TextField(blank=True)
+    advice = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="{kind, title, text, favors}: shown after the first answer.",
+    )
     warnings = models.JSONField(default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     content_hash = models.CharField(max_length=64, editable=False)
@@ -161,6 +166,11 @@ class Item(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def has_advice(self) -> bool:
+        """Whether it is answered twice: before and after an advice."""
+        return bool(self.advice)
 
     def response(self, side: str) -> dict[str, Any]:
         """The response `side` ("r1" or "r2") as imported."""

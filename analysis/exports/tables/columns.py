@@ -196,6 +196,10 @@ _ITEM_COLUMNS = _columns("""
     check_correct       text    The right answer to an attention check.
     check_instruction   text    What an attention check asks for.
     warnings            text    Flags of the content (JSON).
+    advice              text    What is shown after the first answer.
+    advice_title        text    Its heading.
+    advice_kind         text    What it is: advice, debate or consultancy.
+    advice_favors       text    The response it argues for: 1, 2 or empty.
     extra               text    Fields of the source that the format does not know (JSON).
 """)
 _BY_NAME = {column.name: column for column in _ITEM_COLUMNS}

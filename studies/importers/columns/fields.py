@@ -26,6 +26,8 @@ _GROUPS = {
         ("own_answer", "Persona’s own answer: which response"),
         ("context", "Context, such as an article"),
         ("context_title", "Heading of the context"),
+        ("advice", "Advice or debate, shown after the first answer"),
+        ("advice_favors", "Response that the advice argues for"),
         ("prompt_1", "Question that response 1 answers"),
         ("prompt_2", "Question that response 2 answers"),
     ),

@@ -18,6 +18,8 @@ _NAMES = {
     "user_input user_message dilemma scenario situation",
     "context": "context article passage background document story",
     "context_title": "context_title article_title headline",
+    "advice": "advice debate debate_transcript consultancy",
+    "advice_favors": "advice_favors favors",
     "chosen": "chosen chosen_response chosen_text chosen_1_content preferred_response accepted "
     "accepted_response preferred_text",
     "rejected": "rejected rejected_response rejected_text rejected_1_content dispreferred "

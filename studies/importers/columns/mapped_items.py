@@ -65,6 +65,9 @@ class MappedRows:
             "first_person": {"label": self._label(get, chosen_first=chosen_first)},
         }
         item |= {name: get[name] for name in _PLAIN if get.get(name)}
+        if get.get("advice"):
+            favors = self.answer_of(get.get("advice_favors", ""), get)
+            item["advice"] = {"text": get["advice"], "favors": favors or None}
         if self.mapping.question and "question" not in item:
             item["question"] = self.mapping.question
         if extra := {column: cells[column] for column in self._extra if column in cells}:

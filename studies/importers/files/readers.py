@@ -55,6 +55,10 @@ COLUMNS = (
     "check_correct",
     "check_instruction",
     "warnings",
+    "advice",
+    "advice_title",
+    "advice_kind",
+    "advice_favors",
     "extra",
 )
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
@@ -211,6 +215,14 @@ def _item(
         item["check"] = {
             "correct": cells.get("check_correct"),
             "instruction": cells.get("check_instruction"),
+        }
+    if cells.get("advice"):
+        favors = cells.get("advice_favors", "").strip()
+        item["advice"] = {
+            "text": cells["advice"],
+            "title": cells.get("advice_title"),
+            "kind": cells.get("advice_kind"),
+            "favors": _LABELS.get(favors, favors) or None,
         }
     unknown = [c for c in cells if c not in COLUMNS and not c.startswith("feature:")]
     extra = parsed.json("extra")

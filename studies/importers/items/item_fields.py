@@ -13,6 +13,7 @@ from studies.text import UNSTORABLE, fold, normalise
 
 KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")
+ADVICE_KINDS = ("advice", "debate", "consultancy")
 _LABELS, _SIDES = tuple(Item.FirstPerson.values), tuple(Side.values)
 
 
@@ -202,6 +203,29 @@ def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
             "fixed_first needs shuffle to be false.",
         )
     return shuffle, "" if shuffle else str(fixed_first or Side.R1.value)
+
+
+def read_advice(row: ImportRow, raw: Any, split: str) -> dict[str, str]:
+    """What is shown after the first answer: an advice, a debate or a consultancy; {} without."""
+    if raw is None or raw == {} or raw == "":
+        return {}
+    if not isinstance(raw, dict):
+        row.fault("advice", "advice is not an object", "advice must be an object.")
+        return {}
+    text = row.text(raw, "text", name="advice.text", limit=LIMITS["context"])
+    if not text:
+        row.fault("advice.text", "advice without text", "advice has no text.", "Give it a text.")
+    if split != Item.Split.MAIN:
+        row.fault(
+            "advice",
+            "advice outside main items",
+            f"advice is only for main items; this one is {split}.",
+            "Leave advice out.",
+        )
+    kind = row.one_of(raw, "kind", ADVICE_KINDS, default="advice", name="advice.kind")
+    title = row.text(raw, "title", name="advice.title", limit=300)
+    favors = row.one_of(raw, "favors", _SIDES, name="advice.favors")
+    return {"kind": kind, "title": title, "text": text, "favors": favors}
 
 
 def read_attention_check(row: ImportRow, raw: Any, split: str, question: str) -> tuple[str, str]:

@@ -31,6 +31,7 @@ CONTENT = (
     "check_instruction",
     "warnings",
     "metadata",
+    "advice",
 )
 
 
@@ -76,7 +77,8 @@ class ItemRecord:
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of everything that an annotator or a model can see, and of the truth."""
-        values = canonical({name: self.values[name] for name in CONTENT})
+        given = [name for name in CONTENT if name != "advice" or self.values[name]]
+        values = canonical({name: self.values[name] for name in given})
         text = f"[{values},{canonical(self.persona.key)},{self.persona.canonical}]"
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -12,6 +12,7 @@ from studies.importers.items.item_fields import (
     check_history,
     check_responses_differ,
     normalised,
+    read_advice,
     read_attention_check,
     read_first_person,
     read_generated_by,
@@ -29,7 +30,7 @@ _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
-    "topic language warnings metadata".split()
+    "topic language warnings metadata advice".split()
 )
 
 
@@ -124,6 +125,7 @@ class Validator:
             "check_instruction": check_instruction,
             "warnings": warnings,
             "metadata": self._metadata(row, raw),
+            "advice": read_advice(row, raw.get("advice"), split),
         }
         if row.faults or persona is None:
             return None
