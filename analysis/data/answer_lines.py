@@ -73,6 +73,8 @@ _CELLS = {
     "elapsed_ms": "a.elapsed_ms",
     "revision": "a.revision",
     "wording_sha256": text_cell("a.wording_sha256"),
+    "initial_choice": "b.choice",
+    "initial_certainty": "b.certainty",
 }
 # What is the same in many lines is made once. Spreadsheet rules apply to texts that people chose;
 # everything else is one of a few words or a number.
@@ -107,6 +109,7 @@ _STATEMENT = f"""
     JOIN annotation_assignment s ON s.id = a.assignment_id
     JOIN people p ON p.id = s.annotator_id
     JOIN items i ON i.id = s.item_id
+    LEFT JOIN annotation_initialanswer b ON b.assignment_id = s.id
     WHERE a.standing <> 'withdrawn'
     ORDER BY i.key, p.pseudonym
 """  # noqa: S608 - expressions of this module and of studies/exporters

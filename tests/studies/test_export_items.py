@@ -42,6 +42,7 @@ ODD = [
         order={"shuffle": False, "fixed_first": "r2"},
         language="de",
         group="g",
+        advice={"text": '=One: "A", two: B', "title": "Two say", "kind": "debate", "favors": "r2"},
     ),
     raw_item(
         4,

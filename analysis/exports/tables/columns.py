@@ -77,10 +77,12 @@ _ANSWER = _columns("""
 ANNOTATIONS = (
     *_ANSWER,
     *_columns("""
-    standing       text    counted, surplus, released or imported.
-    elapsed_ms     integer Milliseconds from showing the page to the answer.
-    revision       integer 1 = never changed.
-    wording_sha256 text    Hash of the words that were shown.
+    standing           text    counted, surplus, released or imported.
+    elapsed_ms         integer Milliseconds from showing the page to the answer.
+    revision           integer 1 = never changed.
+    wording_sha256     text    Hash of the words that were shown.
+    *initial_choice    text    The answer before the item's advice; empty without advice.
+    *initial_certainty integer The certainty before the item's advice.
 """),
 )
 JUDGMENTS = (
