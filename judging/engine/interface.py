@@ -237,7 +237,7 @@ class AttemptEnd:
     """How a request ended."""
 
     outcome: str
-    latency_ms: int
+    latency_ms: int | None
     status: int | None = None
     usage: Usage | None = None
     maybe_billed: bool = False

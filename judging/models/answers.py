@@ -8,7 +8,11 @@ from studies.models import Choice, Item, Side, public_id
 
 
 class Batch(models.Model):
-    """Questions of a run that were submitted to a provider as one file."""
+    """Questions of a run that were submitted to a provider as one file, or written as a pack.
+
+    A pack is a folder of files that somebody takes elsewhere. Its questions wait like those of a
+    batch, but nobody is asked for the replies: they come as files.
+    """
 
     class State(models.TextChoices):
         PREPARED = "prepared", "being handed in"
@@ -22,6 +26,7 @@ class Batch(models.Model):
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
+    is_pack = models.BooleanField(default=False)
     provider_id = models.CharField(max_length=200, blank=True)
     requests = models.PositiveIntegerField()
     most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
@@ -45,7 +50,9 @@ class Batch(models.Model):
                 name="batch_state",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
+                condition=Q(state__in=["prepared", "failed"])
+                | ~Q(provider_id="")
+                | Q(is_pack=True),
                 name="batch_known_to_provider",
             ),
         ]
@@ -176,6 +183,13 @@ class Judgment(models.Model):
                 fields=["run", "answered_at"],
                 condition=Q(answered_at__isnull=False),
                 name="judgment_run_latest",
+            ),
+            # Finds answers to the same prompt in all studies; answers that were taken over have
+            # the same source.
+            models.Index(
+                fields=["prompt_sha256"],
+                condition=Q(state="done", reused_from=None),
+                name="judgment_answers_by_prompt",
             ),
         ]
 

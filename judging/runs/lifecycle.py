@@ -30,6 +30,7 @@ def start_run(
     *,
     probe: bool = False,
     enqueue: bool = True,
+    by_pack: bool = False,
     facts: StudyFacts | None = None,
     user: User | None = None,
 ) -> JudgeRun:
@@ -39,19 +40,23 @@ def start_run(
     all main items or the first `limit`. Answered ones stay, failed ones are asked again, and a
     larger limit or new items add new ones. With `probe` a run that is not under way asks one
     question and then waits, or only waits if it has replies. `enqueue` passes the work to the
-    workers. `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
+    workers; a run `by_pack` is asked elsewhere, so its judge need not be reachable from here.
+    `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
     `StudyError`.
     """
     judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
     spec.check(judge)
     keep_exact(judge)
-    backend_maker(judge)
+    if not by_pack:
+        backend_maker(judge)
     with transaction.atomic():
         facts = facts or StudyFacts(lock_study(spec.study_id))
         study = facts.study
         run = run_for(study, judge, spec, facts=facts)
-        used = run.parameters.get("software", {}) | client_versions(judge, by_batch=spec.by_batch)
-        run.parameters = run.parameters | {"software": used}
+        if not by_pack:
+            used = client_versions(judge, by_batch=spec.by_batch)
+            used = run.parameters.get("software", {}) | used
+            run.parameters = run.parameters | {"software": used}
         is_new = run.pk is None
         run.save(update_fields=None if is_new else EXTENDED_FIELDS)
         facts.run_keys.add(run.key)
@@ -188,8 +193,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
         )
     record(run.study, "judge run resumed", user=user, run=run.public_id)
     _enqueue(run)
-    if not _has_open(run):
-        chunks.settle(run_id=run_id)
+    chunks.settle(run_id=run_id)
     return True
 
 

@@ -1,6 +1,6 @@
 """Results of a batch: lines of its files as rows of the ledger."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from django.utils import timezone
 
@@ -19,9 +19,15 @@ from judging.engine.interface import (
 from judging.models import Batch, JudgeRun
 from judging.worker import batch_requests, ledger, runtime
 
+# Whether asking again may help after an error about a request with these parameters.
+Learn = Callable[[str, Parameters], bool]
+
 
 class AnswerReader:
-    """Turns lines of a batch into rows of the ledger, and stores them as they come."""
+    """Turns lines of a batch into rows of the ledger, and stores them as they come.
+
+    `learn` is told of every refused request; by default the judge's backend is.
+    """
 
     def __init__(
         self,
@@ -29,12 +35,17 @@ class AnswerReader:
         rows: ledger.LedgerRows,
         batch: Batch,
         sent_with: Mapping[int, Parameters],
+        *,
+        learn: Learn | None = None,
     ) -> None:
         self._judge = run.judge
+        self._learn = learn or self._tell_backend
         self._sent_with = sent_with
         self._rows = rows
         since = batch.submitted_at or batch.created_at
-        self._milliseconds = int((timezone.now() - since).total_seconds() * 1000)
+        self._milliseconds: int | None = int((timezone.now() - since).total_seconds() * 1000)
+        if batch.is_pack:
+            self._milliseconds = None  # nobody knows when its requests were sent
         self._closings: list[ledger.Closing] = []
         self._answered = self._again = 0
         self.stop_with = ""
@@ -86,15 +97,16 @@ class AnswerReader:
             self.stop_with = str(fault)
             return None
         if isinstance(fault, Rejected):
-            backend = runtime.backend_of(self._judge)
-            if isinstance(backend, LearningBackend) and backend.learn(
-                line.content, self._sent_with[question.id]
-            ):
+            if self._learn(line.content, self._sent_with[question.id]):
                 return None
             return Answer("error", error=str(fault))
         if question.attempts - question.replies >= MAX_OWN_FAULTS:
             return Answer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
         return None
+
+    def _tell_backend(self, error: str, sent: Parameters) -> bool:
+        backend = runtime.backend_of(self._judge)
+        return isinstance(backend, LearningBackend) and backend.learn(error, sent)
 
     def _close(
         self, question: JudgeQuestion, end: AttemptEnd, replies: int, answer: Answer | None
@@ -108,6 +120,14 @@ class AnswerReader:
     def flush(self) -> None:
         batch_requests.store(self._closings)
         self._closings = []
+
+    @property
+    def answered(self) -> int:
+        return self._answered
+
+    @property
+    def to_ask_again(self) -> int:
+        return self._again
 
     def words(self, ended: str) -> str:
         again = f", {self._again:,} to be asked again" if self._again else ""

@@ -41,7 +41,7 @@ _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 def follow_batches(*, queue: Callable[[int], object]) -> int:
     """Queue a step for every run that has something to submit or to collect; return how many."""
     waiting = JudgeRun.objects.filter(
-        Q(batches__state__in=Batch.OPEN)
+        Q(batches__state__in=Batch.OPEN, batches__is_pack=False)
         | Q(by_batch=True, probe_first=False, state__in=JudgeRun.ACTIVE)
     ).distinct()
     run_ids = list(waiting.values_list("pk", flat=True))
@@ -62,7 +62,7 @@ def advance_run(*, run_id: int) -> None:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
     try:
-        for batch in run.batches.filter(state__in=Batch.OPEN):
+        for batch in run.batches.filter(state__in=Batch.OPEN, is_pack=False):
             _step(batch, run, client)
         chunks.pause_after_new_wording(run_id)
         run.refresh_from_db()

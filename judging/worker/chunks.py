@@ -23,7 +23,7 @@ from django.utils import timezone
 from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
 from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge
-from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
@@ -49,6 +49,10 @@ AFTER_PROBE = "Paused after its probe. Nothing more is asked until you start it.
 OTHER_WORDS = (
     "Paused: an update of this program changed the wording of the prompts since this run began. "
     "The answers are kept. Start a new run to ask with the new wording."
+)
+WITH_PACK = (
+    "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
+    "discard the pack to ask here instead."
 )
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
@@ -315,10 +319,12 @@ def stop(
 
 
 def settle(*, run_id: int) -> bool:
-    """End a run in which nothing is left to ask; True for the one call that ended it."""
+    """End a run in which nothing is left to ask here; True for the one call that ended it."""
     still_open = Judgment.objects.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
-    if any(_first(run_id, state) for state in Judgment.OPEN) or not active.exists():
+    if any(_first(run_id, state) for state in Judgment.OPEN):
+        return _wait_for_pack(run_id)
+    if not active.exists():
         return False
     ended = active.filter(~Exists(still_open)).update(
         state=JudgeRun.State.DONE,
@@ -327,6 +333,17 @@ def settle(*, run_id: int) -> bool:
         probe_first=False,
     )
     return bool(ended)
+
+
+def _wait_for_pack(run_id: int) -> bool:
+    """Pause a run whose open questions are all in packs; True for the one call that paused it."""
+    packs = Batch.objects.filter(run=run_id, is_pack=True, state__in=Batch.OPEN)
+    if _first(run_id, Judgment.State.PENDING) or not packs.exists():
+        return False
+    leased = in_order(run_id, Judgment.State.LEASED)
+    if leased.exclude(lease__in=packs.values("public_id")).exists():
+        return False
+    return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
 
 
 def in_order(run_id: int, state: str) -> QuerySet[Judgment]:

@@ -1,16 +1,20 @@
 import sys
 import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
-from judging.management.errors import command_error
+from judging.management.errors import command_error, option_name
 from judging.models import Judge, JudgeRun
+from judging.packs.discarding import discard_packs
+from judging.packs.packing import write_pack
 from judging.protocols import framings, registry
 from judging.runs import lifecycle, probes
+from judging.runs.extension import run_for
 from judging.runs.spec import RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.selectors import RunProgress, has_replies, run_cost, run_progress
@@ -19,6 +23,7 @@ from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
+from studies.models import Study
 from studies.prompts.language import PROMPT_LANGUAGE, language_note
 
 _POLL_SECONDS = 0.1
@@ -103,6 +108,17 @@ class Command(BaseCommand):
         how.add_argument(
             "--inline", action="store_true", help="do the work in this process, without a broker"
         )
+        how.add_argument(
+            "--pack",
+            type=Path,
+            metavar="DIR",
+            help="ask nothing: write the requests to this new folder, to be answered elsewhere",
+        )
+        parser.add_argument(
+            "--discard-pack",
+            action="store_true",
+            help="stop waiting for replies to packs of this run, and ask their questions here",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -139,6 +155,11 @@ class Command(BaseCommand):
         if note := language_note(study.language):
             self.stdout.write(note)
         try:
+            if options["pack"]:
+                self._pack(spec, options)
+                return
+            if options["discard_pack"]:
+                self._discard_pack(study, judge, spec)
             if options["probe"] or self._asks_first(judge, options):
                 run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
@@ -156,6 +177,27 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
+
+    def _pack(self, spec: RunSpec, options: dict[str, Any]) -> None:
+        for name in ("probe", "batch", "discard_pack"):
+            if options[name]:
+                raise CommandError(
+                    f"--pack asks nothing here, so {option_name(name)} cannot be used with it. "
+                    "Leave one of them out."
+                )
+        try:
+            pack = write_pack(spec, options["pack"])
+        except OSError as error:
+            raise CommandError(f"{options['pack']} cannot be written: {error.strerror}.") from error
+        self.stdout.write(
+            f"Wrote {pack.requests:,} requests of run {pack.run.public_id} to {options['pack']}. "
+            "README.txt there says how to have them answered, and how to import the replies."
+        )
+
+    def _discard_pack(self, study: Study, judge: Judge, spec: RunSpec) -> None:
+        run = run_for(study, judge, spec)
+        if run.pk is None or not discard_packs(run_id=run.pk):
+            raise CommandError("No pack of this run waits for replies. Leave --discard-pack out.")
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
         """Whether a person at a terminal can confirm before money is spent."""

@@ -1,0 +1,140 @@
+"""The files of a pack: requests within the limits of providers, what they are, and how to go on."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from judging.backends.batch import MAX_BYTES
+from judging.errors import BadRun
+
+MAX_REQUESTS = 50_000  # of one file, as providers accept it
+MANIFEST, README = "manifest.json", "README.txt"
+
+
+@dataclass(frozen=True)
+class RequestFile:
+    """One file of requests."""
+
+    name: str
+    requests: int
+    bytes: int
+    sha256: str
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A folder to write to. It gets the name `out` at the end, and is removed after an error.
+
+    Raises `BadRun` if `out` is not new or empty, and `OSError`.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadRun(f"{out} exists already. Choose a new or empty folder.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    try:
+        yield part
+        part.chmod(0o750)
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+class RequestFiles:
+    """Writes requests to a folder: to one file, or to numbered ones if one would be too large."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stream: IO[bytes] | None = None
+        self._hash = hashlib.sha256()
+        self._requests = self._bytes = 0
+        self._files: list[RequestFile] = []
+
+    def add(self, line: bytes) -> None:
+        """Add a request, with the end of its line."""
+        is_full = self._requests >= MAX_REQUESTS or self._bytes + len(line) > MAX_BYTES
+        if self._stream is None or (is_full and self._requests):
+            self._end()
+            self._stream = (self._folder / _numbered(len(self._files) + 1)).open("wb")
+        self._stream.write(line)
+        self._hash.update(line)
+        self._requests += 1
+        self._bytes += len(line)
+
+    def close(self) -> list[RequestFile]:
+        """End the last file; a single one has no number."""
+        self._end()
+        if len(self._files) == 1:
+            (only,) = self._files
+            (self._folder / only.name).rename(self._folder / "requests.jsonl")
+            self._files = [RequestFile("requests.jsonl", only.requests, only.bytes, only.sha256)]
+        return self._files
+
+    def _end(self) -> None:
+        if self._stream is None:
+            return
+        self._stream.close()
+        name = _numbered(len(self._files) + 1)
+        digest = self._hash.hexdigest()
+        self._files.append(RequestFile(name, self._requests, self._bytes, digest))
+        self._stream, self._hash, self._requests, self._bytes = None, hashlib.sha256(), 0, 0
+
+
+def _numbered(number: int) -> str:
+    return f"requests-{number:03d}.jsonl"
+
+
+def write_manifest(
+    folder: Path, facts: dict[str, Any], files: list[RequestFile], requests: list[dict[str, Any]]
+) -> None:
+    """Write what is needed to read the replies; one line for each request."""
+    head = json.dumps(facts | {"files": [asdict(file) for file in files]}, indent=1)
+    with (folder / MANIFEST).open("w", encoding="utf-8") as out:
+        out.write(head.removesuffix("\n}") + ',\n "requests": [\n')
+        out.write(",\n".join(f"  {json.dumps(request)}" for request in requests))
+        out.write("\n ]\n}\n")
+
+
+def write_readme(folder: Path, *, study: str, judge: str, model: str, count: int) -> None:
+    """Write for readers what to do with the folder."""
+    words = _WORDS.format(study=study, judge=judge, model=model, count=f"{count:,}")
+    (folder / README).write_text(words, encoding="utf-8")
+
+
+_WORDS = """\
+A pack of requests to a language model
+======================================
+
+Study “{study}”, judge “{judge}” (model {model}): {count} requests.
+
+These files hold texts of the study, and what its profiles say about people. Treat them like the
+study’s own data. They hold no key.
+
+  requests*.jsonl  one request a line, in the format of OpenAI’s Batch API
+  manifest.json    which run asks what: parameters, and item, order, seed and prompt hash of
+                   each request
+
+What to do
+----------
+1. Have the requests answered, by one of these:
+   - vLLM on your own machines:
+       vllm run-batch -i requests.jsonl -o replies.jsonl --model {model}
+   - a provider’s batch service: upload each requests file, start a batch of it, and download the
+     file of answers and the file of errors.
+   - another program that reads this format, or Inspect or promptfoo with the same messages and
+     parameters. Keep custom_id where the program can.
+2. Do not change the requests. A reply to another prompt is refused.
+3. Import the replies on the page of the run, or with:
+       manage.py import_judgments {study} replies.jsonl --raw
+
+Replies are read as if they had come over the network. A reply that names no choice leaves its
+question open: write another pack, which holds only what is still open. Importing a file twice
+changes nothing.
+"""

@@ -1,0 +1,258 @@
+"""Writes a pack: the open questions of a run as files of requests.
+
+Every request is in the ledger before its file exists, with what it can cost at most. Its judgment
+is leased to the pack, so that no worker asks it.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from judging.backends.batch import request_line
+from judging.backends.parameters import request_body
+from judging.engine.asking import seed_of
+from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.messages import prompt_sha256
+from judging.errors import BadRun, ConflictingValue, Reason
+from judging.models import Batch, Judge, JudgeRun, Judgment, PromptTemplate
+from judging.packs.custom_ids import CustomId
+from judging.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from judging.protocols.registry import protocol
+from judging.runs import lifecycle
+from judging.runs.spec import RunSpec
+from judging.worker import batch_requests, chunks
+from judging.worker.budgets import room_of
+from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.questions import questions_of
+from studies.services.studies import freeze, lock_study, record
+
+FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
+LEARNT = "pack_parameters"  # in the parameters of a run: those without what was refused
+_PORTION = 2_000
+_LEASE = timedelta(days=365)  # the sweep ignores open packs; this date is only shown
+
+_NO_PACK = Reason(
+    "no_pack",
+    "Judge “{judge}” cannot be asked by {field}: only chat completions have the format of a pack.",
+)
+_STEPS = Reason(
+    "steps_in_pack",
+    "Setting “{setting}” asks several requests for one judgment, each after the reply to the one "
+    "before, so {field} cannot hold it. Choose another setting.",
+)
+_ANCHORS = Reason(
+    "anchors_in_pack",
+    "{field} has no start and no end at which {names[anchors]} could be asked. Leave one of them "
+    "out.",
+)
+_BUSY = (
+    "Workers are asking this run. Pause it before you write a pack of it, and wait until the "
+    "replies under way have come."
+)
+_NOTHING = "Every question of this run has been answered. There is nothing to pack."
+_NO_ROOM = (
+    "What is left of the budget has no room for one request of a pack. Give the run a higher "
+    "budget, or none."
+)
+
+
+def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Batch:
+    """Create or continue the run of `spec`, and write its open questions to the folder `out`.
+
+    Questions of earlier packs without a reply are packed again under the same names, so that the
+    replies to either pack can be imported. Raises `BadRun`, `BadJudge`, `StudyError` or `OSError`;
+    then nothing is stored and no folder is left.
+    """
+    judge = Judge.objects.get(pk=spec.judge_id)
+    _check(spec, judge)
+    with new_folder(out) as draft:
+        with transaction.atomic():
+            study = lock_study(spec.study_id)
+            running = dict(study.judge_runs.values_list("pk", "state"))
+            run = lifecycle.start_run(spec, enqueue=False, by_pack=True, user=user)
+            if running.get(run.pk) in JudgeRun.ACTIVE:
+                raise BadRun(_BUSY)
+            pack = _pack(run, draft)
+            freeze(study.pk)
+            if run.wording_id is not None:
+                words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
+                words.update(frozen_at=timezone.now())
+            record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
+        # The folder gets its name after the commit: a pack that no run knows cannot be read.
+    return pack
+
+
+def pack_again(run: JudgeRun, out: Path, *, user: User | None = None) -> Batch:
+    """Write the open questions of a stored run. Raises as `write_pack` does."""
+    return write_pack(RunSpec.of(run, by_batch=False), out, user=user)
+
+
+def _check(spec: RunSpec, judge: Judge) -> None:
+    if not judge.capabilities.batch:
+        raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
+    if protocol(spec.setting).steps > 1:
+        raise ConflictingValue("pack", _STEPS, setting=spec.setting)
+    if spec.anchors:
+        raise ConflictingValue("pack", _ANCHORS)
+
+
+def _pack(run: JudgeRun, draft: Path) -> Batch:
+    """Lease the open questions of a run to a new pack, and write their requests."""
+    pack = Batch(run=run, is_pack=True, requests=0)
+    parameters = parameters_of(run)
+    writing = _Writing(run, pack, draft)
+    earlier = Batch.objects.filter(run=run, is_pack=True, state__in=Batch.OPEN)
+    _take_over(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
+    has_room = True
+    while has_room and (questions := _claim(run, pack)):
+        has_room = _open(run, pack, questions, parameters)
+        writing.add(questions[: pack.requests - writing.count], parameters)
+    if not writing.count:
+        raise BadRun(_NOTHING if has_room else _NO_ROOM)
+    earlier.update(
+        state=Batch.State.COLLECTED,
+        sentence=f"Replaced by a pack of {writing.count:,} questions.",
+        ended_at=timezone.now(),
+    )
+    pack.state, pack.submitted_at = Batch.State.SUBMITTED, timezone.now()
+    pack.save()
+    writing.close(parameters)
+    chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=chunks.WITH_PACK)
+    return pack
+
+
+def parameters_of(run: JudgeRun) -> Parameters:
+    """The parameters of the requests of a pack: all wanted ones except those that were refused."""
+    if learnt := run.parameters.get(LEARNT):
+        return Parameters(learnt)
+    return kind_of(run.judge).intended_parameters(settings_of(run.judge))
+
+
+def _take_over(run: JudgeRun, pack: Batch, earlier: list[str], writing: "_Writing") -> None:
+    """Move the questions of earlier packs that have no reply to `pack`; they keep their names."""
+    held = Judgment.objects.filter(run=run, state=Judgment.State.LEASED, lease__in=earlier)
+    last = 0
+    while some := list(
+        held.filter(pk__gt=last).select_related("item__persona").order_by("pk")[:_PORTION]
+    ):
+        last = some[-1].pk
+        Judgment.objects.filter(pk__in=[each.pk for each in some]).update(lease=pack.public_id)
+        questions = questions_of(run, some)
+        sent = batch_requests.sent_parameters(questions)
+        for question in questions:
+            writing.add([question], sent[question.id], is_open=True)
+        pack.requests += len(questions)
+
+
+def _claim(run: JudgeRun, pack: Batch) -> list[JudgeQuestion]:
+    judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=timezone.now() + _LEASE)
+    return questions_of(run, judgments)
+
+
+def _open(
+    run: JudgeRun, pack: Batch, questions: Sequence[JudgeQuestion], parameters: Parameters
+) -> bool:
+    """Store the requests that fit into the budgets; False if some of them do not."""
+    judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
+    rows = batch_requests.ledger_rows(run, pack, judgments)
+    openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
+    fitting = batch_requests.count_in_budget(openings, room_of(run.pk))
+    if batch_requests.store(openings[:fitting]):
+        raise BadRun(_NO_ROOM)
+    left = [question.id for question in questions[fitting:]]
+    chunks.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))
+    pack.requests += fitting
+    pack.most_nano += sum(opening.most_nano or 0 for opening in openings[:fitting])
+    pack.most_tokens += sum(opening.most.total for opening in openings[:fitting])
+    return not left
+
+
+class _Writing:
+    """The files of a pack while they are written."""
+
+    def __init__(self, run: JudgeRun, pack: Batch, draft: Path) -> None:
+        self._run, self._pack, self._draft = run, pack, draft
+        self._files = RequestFiles(draft)
+        self._requests: list[dict[str, Any]] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._requests)
+
+    def add(
+        self, questions: Sequence[JudgeQuestion], parameters: Parameters, *, is_open: bool = False
+    ) -> None:
+        """Write requests. That of a question that `is_open` is its last attempt, not its next."""
+        found = Judgment.objects.filter(pk__in=[question.id for question in questions])
+        rows = {
+            pk: rest for pk, *rest in found.values_list("pk", "item__key", "shown_first", "sample")
+        }
+        for question in questions:
+            digest = prompt_sha256(question.messages)
+            name = CustomId.of(
+                run=self._run.public_id,
+                judgment=question.id,
+                attempt=question.attempts + (not is_open),
+                prompt_sha256=digest,
+            )
+            seed = seed_of(question)
+            body = request_body(parameters.values, question, seed=seed)
+            self._files.add(request_line(str(name), body))
+            item, first, sample = rows[question.id]
+            self._requests.append(
+                {
+                    "custom_id": str(name),
+                    "item": item,
+                    "shown_first": first,
+                    "sample": sample,
+                    "seed": seed if "seed" in body else None,
+                    "prompt_sha256": digest,
+                }
+            )
+
+    def close(self, parameters: Parameters) -> None:
+        run, judge = self._run, self._run.judge
+        facts = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "pack": self._pack.public_id,
+            "version": _version(),
+            "written_at": timezone.now().isoformat(timespec="seconds"),
+            "study": run.study.slug,
+            "run": run.public_id,
+            "run_key": run.key,
+            "judge": judge.name,
+            "model": judge.model,
+            "setting": run.setting,
+            "reading": run.reading,
+            "framing": run.framing,
+            "bias_probe": run.bias_probe,
+            "language": run.prompt_language,
+            "features": run.features,
+            "orders": run.orders,
+            "samples": run.samples,
+            "seed": run.seed,
+            "prompts": run.prompt_hash,
+            "parameters": dict(parameters.values),
+        }
+        write_manifest(self._draft, facts, self._files.close(), self._requests)
+        write_readme(
+            self._draft,
+            study=run.study.slug,
+            judge=judge.name,
+            model=judge.model,
+            count=len(self._requests),
+        )
+
+
+def _version() -> str:
+    """The version of this program."""
+    project = tomllib.loads((Path(settings.BASE_DIR) / "pyproject.toml").read_text("utf-8"))
+    return str(project["project"]["version"])
