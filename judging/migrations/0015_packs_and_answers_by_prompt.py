@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("judging", "0013_ways_of_asking"),
+        ("judging", "0014_wordings_of_files"),
         ("studies", "0013_ways_of_asking"),
     ]
 
