@@ -112,9 +112,10 @@ def render_html(
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
         "policy": content_security_policy(),
     }
+    needed = [section for section in SECTIONS if section.is_needed(report)]
     chapters = [
         Chapter(number, section, _body(section, page, context), _findings(section, report))
-        for number, section in enumerate(SECTIONS, start=1)
+        for number, section in enumerate(needed, start=1)
     ]
     return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
 

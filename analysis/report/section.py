@@ -108,6 +108,10 @@ class Section:
     def template(self) -> str:
         return f"analysis/report/sections/{self.name}.html"
 
+    def is_needed(self, report: Report) -> bool:
+        """Whether the page has this chapter; one about a rare design is left out of the others."""
+        return True
+
     def compute(self, study: Study, earlier: Report) -> Json:
         """Compute the section's part of report.json; lists of runs are merged entry by entry."""
         return {}
