@@ -77,8 +77,19 @@ class SentParameters(models.Model):
         return self.sha256[:12]
 
 
+class OrdinaryJudgments(models.Manager["Judgment"]):
+    """The judgments that count. Anchors, which show whether a model changed, are not among them."""
+
+    def get_queryset(self) -> models.QuerySet["Judgment"]:
+        return super().get_queryset().filter(anchor="")
+
+
 class Judgment(models.Model):
-    """One question to a judge: an item, in one order, asked for the n-th time."""
+    """One question to a judge: an item, in one order, asked for the n-th time.
+
+    `objects` leaves anchors out, and so do `run.judgments` and `item.judgments`; `everything`,
+    which workers and the ledger use, has them too.
+    """
 
     class State(models.TextChoices):
         PENDING = "pending", "waiting"
@@ -89,6 +100,10 @@ class Judgment(models.Model):
         SKIPPED = "skipped", "skipped"
         ERROR = "error", "error"
 
+    class Anchor(models.TextChoices):
+        START = "start", "at the start"
+        END = "end", "at the end"
+
     OPEN = (State.PENDING, State.LEASED)
 
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="judgments")
@@ -97,6 +112,12 @@ class Judgment(models.Model):
         max_length=2, choices=Side, blank=True, help_text="Empty where a file did not say."
     )
     sample = models.PositiveSmallIntegerField(default=1)
+    anchor = models.CharField(
+        max_length=5,
+        choices=Anchor,
+        blank=True,
+        help_text="When an anchor is asked; the sample then counts the starts or ends.",
+    )
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     choice = models.CharField(max_length=3, choices=Choice, blank=True)
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -135,10 +156,16 @@ class Judgment(models.Model):
     answered_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = OrdinaryJudgments()
+    everything = models.Manager["Judgment"]()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "item", "shown_first", "sample"], name="judgment_once"
+                fields=["run", "item", "shown_first", "sample", "anchor"], name="judgment_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(anchor__in=["", "start", "end"]), name="judgment_anchor"
             ),
             models.UniqueConstraint(
                 fields=["run", "reused_from"], name="judgment_no_answer_shared"
@@ -179,6 +206,11 @@ class Judgment(models.Model):
         ]
         indexes = [
             models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
+            models.Index(
+                fields=["run", "anchor", "state"],
+                condition=~Q(anchor=""),
+                name="judgment_anchors",
+            ),
             models.Index(
                 fields=["run", "answered_at"],
                 condition=Q(answered_at__isnull=False),

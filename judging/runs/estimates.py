@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from judging.drift.anchors import count_new
 from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
@@ -185,11 +186,10 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
     if not common.sample(run.study):
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = run_progress(run)
-    questions = (
-        count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
-        + there.left
-        + there.error
-    )
+    new = count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
+    items = common.items(run.study, spec.limit) if run.anchors else 0
+    anchors = count_new(run, items=items, questions=new)
+    questions = new + there.left + there.error + anchors
     reused = len(_taken_over(run, spec.limit)) if spec.reuse else 0
     questions -= reused
     usage = None if run.pk is None else usage_of(run)
@@ -224,6 +224,7 @@ class _Common:
         self._samples: dict[int, list[Item]] = {}
         self._latencies: dict[int, float] = {}
         self._sides: dict[tuple[int, int | None, str], int] = {}
+        self._items: dict[tuple[int, int | None], int] = {}
 
     def sample(self, study: Study) -> list[Item]:
         """Some items, spread over the study; empty if it has none."""
@@ -233,6 +234,13 @@ class _Common:
             items = Item.objects.filter(pk__in=chosen).select_related("persona")
             self._samples[study.pk] = list(items)
         return self._samples[study.pk]
+
+    def items(self, study: Study, limit: int | None) -> int:
+        """The number of items that a run asks about."""
+        key = study.pk, limit
+        if key not in self._items:
+            self._items[key] = chosen_items(study, limit).count()
+        return self._items[key]
 
     def sides(self, run: JudgeRun, limit: int | None) -> int:
         """What `count_sides` finds for a run."""

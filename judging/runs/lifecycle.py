@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from judging.drift.anchors import create_anchors, retry_failed_anchors
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
 from judging.runs.judges import keep_exact
@@ -63,8 +64,8 @@ def start_run(
         questions = facts.questions(spec.limit)
         created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
         reused = reuse_answers(run) if spec.reuse else 0
-        failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
-        retried = 0 if is_new else failed.update(state=Judgment.State.PENDING, error="")
+        retried = 0 if is_new else _retry(run)
+        create_anchors(run, asks_more=bool(created))
         is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
         _wake(
             run,
@@ -131,7 +132,14 @@ def _wake(
 
 
 def _has_open(run: JudgeRun) -> bool:
-    return run.judgments.filter(state__in=Judgment.OPEN).exists()
+    return Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists()
+
+
+def _retry(run: JudgeRun) -> int:
+    """Ask failed questions again, anchors too; return how many."""
+    failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
+    retried = failed.update(state=Judgment.State.PENDING, error="")
+    return retried + retry_failed_anchors(run)
 
 
 def _enqueue(run: JudgeRun) -> None:
@@ -203,8 +211,7 @@ def retry_failed(*, run_id: int, user: User | None = None) -> bool:
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     if run.is_imported or run.state == JudgeRun.State.CANCELLED:
         return False
-    failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
-    retried = failed.update(state=Judgment.State.PENDING, error="")
+    retried = _retry(run)
     if not retried:
         return False
     _wake(run, by_batch=run.by_batch, probe=run.probe_first)

@@ -87,9 +87,11 @@ def probe_of(run: JudgeRun) -> Probe | None:
 def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
     """The probes of those of the runs that have replies, by the run's id; four queries."""
     ids = [run.pk for run in runs]
-    replied = Attempt.objects.filter(judgment__run__in=ids, outcome=Attempt.Outcome.REPLIED)
+    replied = Attempt.objects.filter(
+        judgment__run__in=ids, judgment__anchor="", outcome=Attempt.Outcome.REPLIED
+    )
     first = dict(replied.order_by().values_list("judgment__run").annotate(first=Min("judgment")))
-    open_ = Judgment.objects.filter(run__in=ids, state__in=Judgment.OPEN).order_by()
+    open_ = Judgment.everything.filter(run__in=ids, state__in=Judgment.OPEN).order_by()
     left = dict(open_.values_list("run").annotate(n=Count("pk")))
     judgments = (
         Judgment.objects.select_related("item__persona")

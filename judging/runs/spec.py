@@ -12,6 +12,7 @@ from judging.protocols import framings, registry
 from studies.prompts.language import PROMPT_LANGUAGE
 
 MOST_SAMPLES = 100
+MOST_ANCHORS = 1000
 
 _NOT_POSITIVE = Reason("not_positive", "{field} must be more than 0 US dollars, not {value}.")
 NO_PRICE = Reason(
@@ -19,6 +20,11 @@ NO_PRICE = Reason(
     "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
     "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
     "server), or use {names[token_budget]}.",
+)
+_NO_START = Reason(
+    "no_start",
+    "{field} are asked at the start and at the end, and a batch has neither. Leave {field} or "
+    "{names[by_batch]} out.",
 )
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
 _NO_STEPS_IN_BATCHES = Reason(
@@ -112,6 +118,12 @@ class RunSpec:
                 raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
         if self.by_batch and not judge.capabilities.batch:
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
+        if not 0 <= self.anchors <= MOST_ANCHORS:
+            raise InvalidValue(
+                "anchors", OUT_OF_RANGE, low=0, high=MOST_ANCHORS, value=self.anchors
+            )
+        if self.by_batch and self.anchors:
+            raise ConflictingValue("anchors", _NO_START)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
         self._check_probe()

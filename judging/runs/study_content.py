@@ -7,7 +7,7 @@ from studies.services.removal import Content
 
 def content_of(study: Study) -> Content:
     runs = JudgeRun.objects.filter(study=study)
-    judgments = Judgment.objects.filter(run__study=study).count()
+    judgments = Judgment.everything.filter(run__study=study).count()
     obstacles = []
     if runs.filter(state__in=JudgeRun.ACTIVE).exists():
         obstacles.append("A judge run is not finished. Stop it first.")

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -138,7 +138,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
             _ask(run, judgments, questions, lease)
     finally:
         # No judgment stays leased, whatever happens.
-        give_back(run_id, Judgment.objects.filter(run=run_id, lease=lease))
+        give_back(run_id, Judgment.everything.filter(run=run_id, lease=lease))
     if not settle(run_id=run_id) and run.probe_first:
         _end_probe(run_id, judgments)
     return len(judgments)
@@ -149,7 +149,7 @@ def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]
     """Lease the question of a probe, unless it was answered or another worker is asking it."""
     # Locked, so that of two workers one sees what the other has leased.
     locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-    is_asked = Judgment.objects.filter(run=run, state=Judgment.State.LEASED).exists()
+    is_asked = Judgment.everything.filter(run=run, state=Judgment.State.LEASED).exists()
     if is_asked or has_replies(run.pk) or not (locked.probe_first and locked.is_active):
         return []
     return claim(run, lease, most=1, until=until)
@@ -169,33 +169,50 @@ def _end_probe(run_id: int, asked: list[Judgment]) -> None:
 
 @transaction.atomic
 def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
-    """Lease the next waiting judgments, in order, and mark the run as running."""
+    """Lease the next waiting judgments, in order, and mark the run as running.
+
+    Anchors of the start come first, those of the end when nothing else is open. A single question,
+    which tries whether a judge answers, is none of them.
+    """
     now = timezone.now()
     if run.state == JudgeRun.State.QUEUED:
         JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
             state=JudgeRun.State.RUNNING, started_at=now
         )
-    waiting = in_order(run.pk, Judgment.State.PENDING)
-    # Skipping locked rows means that another worker takes them: this is a work queue.
-    ids = list(
-        waiting.select_for_update(skip_locked=True, no_key=True, of=("self",)).values_list(
-            "pk", flat=True
-        )[:most]
-    )
+    ids: list[int] = []
+    for waiting in _stages(run, has_anchors=bool(run.anchors) and most > 1):
+        # Skipping locked rows means that another worker takes them: this is a work queue.
+        free = waiting.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        ids += free.values_list("pk", flat=True)[: most - len(ids)]
+        if len(ids) == most:
+            break
     if not ids:
         return []
-    Judgment.objects.filter(pk__in=ids).update(
+    Judgment.everything.filter(pk__in=ids).update(
         state=Judgment.State.LEASED, lease=lease, leased_until=until
     )
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=now)
-    return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
+    claimed = Judgment.everything.select_related("item__persona").in_bulk(ids)
+    return [claimed[pk] for pk in ids]
+
+
+def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]:
+    """The waiting judgments of a run, by when they are asked."""
+    pending = Judgment.State.PENDING
+    of_anchors = Judgment.everything.filter(run=run.pk, state=pending).order_by("pk")
+    if has_anchors:
+        yield of_anchors.filter(anchor=Judgment.Anchor.START)
+    yield in_order(run.pk, pending).filter(anchor="")
+    others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN)
+    if has_anchors and not others.exclude(anchor=Judgment.Anchor.END).exists():
+        yield of_anchors.filter(anchor=Judgment.Anchor.END)
 
 
 def _ask(
     run: JudgeRun, judgments: list[Judgment], questions: list[JudgeQuestion], lease: str
 ) -> None:
     """Ask about leased judgments and wait until all are finished."""
-    mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
+    mine = Judgment.everything.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()
     ledger = RunLedger(
         writer=running.writer,
@@ -320,7 +337,7 @@ def stop(
 
 def settle(*, run_id: int) -> bool:
     """End a run in which nothing is left to ask here; True for the one call that ended it."""
-    still_open = Judgment.objects.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
+    still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     if any(_first(run_id, state) for state in Judgment.OPEN):
         return _wait_for_pack(run_id)
@@ -347,12 +364,12 @@ def _wait_for_pack(run_id: int) -> bool:
 
 
 def in_order(run_id: int, state: str) -> QuerySet[Judgment]:
-    """The judgments of a run in a state, in order.
+    """The judgments of a run in a state, in order, with its anchors.
 
     PostgreSQL would read them in the order of their ids, past every judgment in another state. It
     can sort by the state, which is the same for all, only with the index that begins with it.
     """
-    found = Judgment.objects.filter(run=run_id, state__range=(state, state))
+    found = Judgment.everything.filter(run=run_id, state__range=(state, state))
     return found.order_by("state", "pk")
 
 
@@ -384,7 +401,7 @@ def _closing_words(run_id: int) -> str:
 def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     """Put tokens for a run into the queue; each judges chunks until nothing is left."""
     most = chunks_in_hand(run.judge)
-    pending = run.judgments.filter(state=Judgment.State.PENDING)
+    pending = Judgment.everything.filter(run=run, state=Judgment.State.PENDING)
     # Not all of them are counted: there may be a million.
     waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())

@@ -63,6 +63,10 @@ def _note_prompts(judgments: list[Judgment]) -> None:
 
 
 def _seed_of(seed: int, judgment: Judgment) -> int:
-    """The seed of a question, equal for the same question of a run; two samples never share one."""
-    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{judgment.sample}"
+    """The seed of a question, equal for the same question of a run; two samples never share one.
+
+    Anchors have the seed of the first sample: each of them is the same request again.
+    """
+    sample = 1 if judgment.anchor else judgment.sample
+    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{sample}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1

@@ -26,7 +26,7 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
         if settle(run_id=run.pk) or (run.by_batch and not run.probe_first):
             continue
         silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
-        alive = run.judgments.filter(state=Judgment.State.LEASED).exists()
+        alive = Judgment.everything.filter(run=run, state=Judgment.State.LEASED).exists()
         if run.pk in released or at_start or (silent and not alive):
             call_workers(run, call)
             called += 1
@@ -38,7 +38,7 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     """Release judgments that killed workers held; return how many of each run."""
     # Every run by its id: the index of judgments by state begins with the run.
     runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
-    expired = Judgment.objects.filter(
+    expired = Judgment.everything.filter(
         run__in=list(runs), state=Judgment.State.LEASED, leased_until__lt=timezone.now()
     )
     # Requests in a batch are with the provider, even if a worker died here.
@@ -53,5 +53,5 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     released: dict[int, int] = {}
     for run in sorted({owner for _, owner in held}):
         ids = [pk for pk, owner in held if owner == run]
-        released[run] = give_back(run, Judgment.objects.filter(pk__in=ids))
+        released[run] = give_back(run, Judgment.everything.filter(pk__in=ids))
     return released
