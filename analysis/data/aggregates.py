@@ -78,6 +78,7 @@ def run_aggregates(
             judge=F("run__judge__name"),
             setting=F("run__setting"),
             features=F("run__features"),
+            bias_probe=F("run__bias_probe"),
             **_counts(),
         )
         .order_by("judge", "run__key", "key")
@@ -89,6 +90,7 @@ def run_aggregates(
             "run": row["run__key"],
             "setting": row["setting"],
             "features": row["features"],
+            "bias_probe": row["bias_probe"] or None,
             **_verdict(row, offers_tie=protocol(row["setting"]).offers_tie),
         }
 

@@ -4,13 +4,15 @@ It holds no database ids and no clock times, so equal answers give an equal repo
 at any time. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -18,6 +20,9 @@ import numpy.typing as npt
 
 from analysis.data.frozen_plan import FrozenPlan, LateChange, feed
 from judging.protocols.registry import protocol
+
+if TYPE_CHECKING:
+    from analysis.data.probes import ProbedRun
 
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
@@ -112,7 +117,7 @@ class Judgments:
     probabilities: Floats
 
     @classmethod
-    def from_columns(cls, *columns: Sequence[Any]) -> "Judgments":
+    def from_columns(cls, *columns: Sequence[Any]) -> Judgments:
         """Columns in the order of the fields, the probabilities as lists of three; sorted here."""
         kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
         fields = sorted_columns(columns, 3, *kinds)
@@ -194,6 +199,8 @@ class Dataset:
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
+    # Runs that change prompts to measure a bias, and their baselines; never judges of the study.
+    probes: tuple[ProbedRun, ...] = ()
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
@@ -236,6 +243,10 @@ class Dataset:
             feed(digest, "conditions", [run.sent, run.reported])
             feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
+        for probe in self.probes:
+            feed(digest, "probe", probe.fed())
+            feed(digest, "prompt", asdict(probe.run.prompt))
+            _feed_arrays(digest, probe.run.judgments)
         return digest.hexdigest()
 
 

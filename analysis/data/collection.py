@@ -164,7 +164,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             snapshots=tuple(filter(None, snapshots[run.pk])),
             backend=run.judge.get_backend_display(),
             setting=run.setting,
-            features=run.features,
+            features=f"{run.features}; probe {run.bias_probe}" if run.bias_probe else run.features,
             orders=run.get_orders_display(),
             samples=run.samples,
             temperature=run.parameters.get("temperature"),

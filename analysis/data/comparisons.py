@@ -47,9 +47,10 @@ class FilterChoices:
 def runs_to_compare(study: Study) -> list[JudgeRun]:
     """The runs that can be compared with annotators, those with the whole persona first.
 
-    A run that was only probed and never started is not a judge of the study.
+    A run that was only probed and never started is not a judge of the study, nor is one that
+    changes its prompts by a bias probe.
     """
-    runs = list(study.judge_runs.filter(probe_first=False).select_related("judge"))
+    runs = list(study.judge_runs.filter(probe_first=False, bias_probe="").select_related("judge"))
     return sorted(runs, key=lambda run: (run.features != "all", run.judge.name, run.pk))
 
 

@@ -59,6 +59,7 @@ def load_dataset(slug: str) -> Dataset:
     raters, groups, answers = answers_of(study, position)
     aside_raters, _, aside = answers_of(study, position, are_excluded=True, after=len(raters))
     plan = read_plan(study)
+    runs, probes = runs_of(study, position, items)
     data = Dataset(
         study=_study_facts(study, plan),
         items=items,
@@ -70,7 +71,8 @@ def load_dataset(slug: str) -> Dataset:
         people=people_by_state(study),
         not_counted=not_counted(study),
         quotas=quotas_of(study),
-        runs=runs_of(study, position),
+        runs=runs,
+        probes=probes,
         plan=plan,
         late_changes=late_changes(study, plan),
         set_aside_raters=aside_raters,

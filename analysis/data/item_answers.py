@@ -139,12 +139,18 @@ def runs_on(item: Item) -> list[RunOnItem]:
     runs = {run.key: run for run in item.study.judge_runs.select_related("judge")}
     known = {feature["key"] for feature in item.persona.features}
     found = [
-        RunOnItem(run, in_few_words(run.features, known), _verdict(row))
+        RunOnItem(run, _shown(run, known), _verdict(row))
         for row in run_aggregates(item.study, [item.key])
         if (run := runs.get(row["run"]))
     ]
     order = {"all": 0}
     return sorted(found, key=lambda one: (one.run.judge.name, order.get(one.run.features, 1)))
+
+
+def _shown(run: JudgeRun, known: set[str]) -> str:
+    """What a run showed of the persona, and how it changed its prompts, in a few words."""
+    features = in_few_words(run.features, known)
+    return f"{features}, bias probe {run.bias_probe}" if run.bias_probe else features
 
 
 def with_readings(item: Item, runs: Sequence[RunOnItem]) -> list[RunOnItem]:

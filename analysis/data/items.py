@@ -47,8 +47,8 @@ def item_keys(study: Study) -> list[str]:
 
 
 def run_labels(study: Study) -> list[tuple[str, str]]:
-    """The judge and the key of every run, by judge and key."""
-    runs = study.judge_runs.order_by("judge__name", "key")
+    """The judge and the key of every run without a bias probe, by judge and key."""
+    runs = study.judge_runs.filter(bias_probe="").order_by("judge__name", "key")
     return list(runs.values_list("judge__name", "key"))
 
 

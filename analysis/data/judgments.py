@@ -68,6 +68,7 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "judge": run.judge.name,
         "run": run.key,
         "features": run.features,
+        "bias_probe": run.bias_probe or None,
         "sample": judgment.sample,
         "model_snapshot": judgment.model_snapshot or None,
         "prompt_sha256": judgment.prompt_sha256 or None,

@@ -11,11 +11,13 @@ from analysis.data.arrays import (
     CHOICES,
     CODE,
     Cost,
+    Item,
     Judgments,
     Prompt,
     Run,
     without_own_port,
 )
+from analysis.data.probes import ProbedRun, probed
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import Asking
 from judging.runs.request_conditions import conditions_of
@@ -45,43 +47,63 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
     return members
 
 
-def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
+def runs_of(
+    study: Study, position: Mapping[int, int], items: Sequence[Item]
+) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...]]:
+    """The runs that judge the study, and those that take part in bias probes.
+
+    A run with a probe is only among the second ones; an ordinary run is also there if a probe is
+    compared with it.
+    """
     judgments = _judgments(study, position)
     costs = _costs(study)
-    runs = []
+    runs = dict[str, Run]()
     # A run that was only probed and never started is not a judge of the study.
     started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
-    found = list(started.select_related("judge"))
+    found = list(started.select_related("judge", "wording"))
     conditions = conditions_of(found)
     for run in found:
+        run.study = study  # saves a query per run
         rows, snapshots = judgments[run.pk]
         under = conditions[run.pk]
-        runs.append(
-            Run(
-                run=run.key,
-                judge=run.judge.name,
-                setting=run.setting,
-                features=run.features,
-                backend=run.judge.backend,
-                snapshots=snapshots,
-                orders=run.orders,
-                samples=run.samples,
-                seed=run.seed,
-                parameters=without_own_port(run.parameters),
-                prompt=_prompt(study, run),
-                state=run.state,
-                state_reason=run.sentence,
-                cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
-                judgments=rows,
-                sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
-                reported=tuple(asdict(each) for each in under.reported),
-                conditions=tuple(under.sentences),
-            )
+        runs[run.key] = Run(
+            run=run.key,
+            judge=run.judge.name,
+            setting=run.setting,
+            features=run.features,
+            backend=run.judge.backend,
+            snapshots=snapshots,
+            orders=run.orders,
+            samples=run.samples,
+            seed=run.seed,
+            parameters=without_own_port(run.parameters),
+            prompt=_prompt(study, run),
+            state=run.state,
+            state_reason=run.sentence,
+            cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
+            judgments=rows,
+            sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
+            reported=tuple(asdict(each) for each in under.reported),
+            conditions=tuple(under.sentences),
         )
-    # The whole persona comes first, because runs with fewer features are compared with it.
+    judging = [runs[run.key] for run in found if not run.bias_probe]
+    return tuple(sorted(judging, key=_in_order)), _probed(found, runs, items)
+
+
+def _probed(
+    found: Sequence[JudgeRun], runs: Mapping[str, Run], items: Sequence[Item]
+) -> tuple[ProbedRun, ...]:
+    every = [probed(run, runs[run.key], items) for run in found]
+    asked = {each.asked_as for each in every if each.name}
+    taking_part = [each for each in every if each.asked_as in asked]
     return tuple(
-        sorted(runs, key=lambda r: (r.judge, r.setting, r.features != "all", r.features, r.run))
+        sorted(taking_part, key=lambda each: (*_in_order(each.run)[:-1], each.name, each.run.run))
     )
+
+
+def _in_order(run: Run) -> tuple[Any, ...]:
+    # The whole persona comes first, because runs with fewer features are compared with it.
+    return run.judge, run.setting, run.features != "all", run.features, run.run
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:

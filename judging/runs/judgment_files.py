@@ -204,7 +204,15 @@ class _JudgmentReader:
             )
 
     def _check_file(self, row: AnswerRow, raw: Mapping[str, Any]) -> None:
-        """Check that one file holds one judge in one setting."""
+        """Check that one file holds one judge in one setting, asked without a bias probe."""
+        if raw.get("bias_probe"):
+            row.fault(
+                "bias_probe",
+                "changed prompts",
+                "the prompt was changed to measure a bias, so this is no judgment of the item.",
+                "Leave rows with a bias_probe out.",
+                value=raw["bias_probe"],
+            )
         rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
         setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (

@@ -91,6 +91,7 @@ JUDGMENTS = (
     judge           text    Name of the judge.
     run             text    Hash of the run's parameters.
     features        text    The persona's features, as asked for.
+    bias_probe      text    How the prompt was changed to measure a bias; empty for most runs.
     sample          integer Which repetition of the question this is.
     model_snapshot  text    The model as the server named it.
     prompt_sha256   text    Hash of the prompt that was sent.
@@ -136,6 +137,7 @@ AGGREGATES = _columns("""
     run            text    Hash of the run's parameters.
     setting        text    Words that were used: standard, certainty or tie.
     features       text    The persona's features that a run showed, as asked for.
+    bias_probe     text    How a run's prompts were changed to measure a bias; empty for most runs.
     answers        integer Answers that count.
     r1             integer Of them for response 1.
     r2             integer Of them for response 2.

@@ -18,7 +18,10 @@ _CHUNK = 500
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """An item, the annotators' answers that the report counts, and every run's verdict."""
+    """An item, the annotators' answers that the report counts, and the verdict of every run.
+
+    Runs with a bias probe are left out: their prompts were changed.
+    """
 
     item: ItemTexts
     answers: list[dict[str, Any]]
@@ -33,7 +36,8 @@ def judged_items(study: Study) -> Iterator[JudgedItem]:
     while chunk := list(islice(items, _CHUNK)):
         verdicts = defaultdict(list)
         for verdict in run_aggregates(study, [item.key for item in chunk]):
-            verdicts[verdict["item_id"]].append(verdict)
+            if verdict["bias_probe"] is None:
+                verdicts[verdict["item_id"]].append(verdict)
         for item in chunk:
             own: list[dict[str, Any]] = []
             if item.key == key:

@@ -21,7 +21,9 @@ def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
     `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without
     an answer are left out.
     """
-    judgments = (row for row in judgment_table(study) if row["choice"])
+    judgments = (
+        row for row in judgment_table(study) if row["choice"] and row["bias_probe"] is None
+    )
     rows = chain(counted_answers(study), judgments)
     while chunk := list(islice(rows, _CHUNK)):
         keys = {row["item_id"] for row in chunk}

@@ -4,6 +4,7 @@ from analysis.report.section import Section
 from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
 from analysis.report.sections.agreement.section import Agreement
+from analysis.report.sections.bias import Bias
 from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.choices.section import Choices
 from analysis.report.sections.downloads import Downloads
@@ -22,6 +23,7 @@ SECTIONS: list[Section] = [
     Groups(),
     Ablations(),
     Position(),
+    Bias(),
     Record(),
     Methods(),
     Choices(),

@@ -1,0 +1,402 @@
+"""Bias probes: how much a change that should not matter changes what a judge answers."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from analysis.data.probes import Pairs, ProbedRun, baseline_of, pairs_of
+from analysis.report.encode import Json, number, put, put_interval, undefined
+from analysis.report.rules import LEVEL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import features_words, listed
+from analysis.stats.comparison.general_difference import GeneralDifference
+from analysis.stats.comparison.probes import (
+    ProbeEffect,
+    agreed,
+    change_of_shift,
+    credit,
+    probe_effect,
+)
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import FloatArray, IntArray
+
+POSITION = "position"
+_BOTH = "both"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The same questions asked without and with a probe; arrays have one entry per question."""
+
+    study: Study
+    probed: ProbedRun
+    base: ProbedRun
+    pairs: Pairs
+
+    @cached_property
+    def before(self) -> IntArray:
+        return self.base.run.judgments.choice[self.pairs.second].astype(np.int64)
+
+    @cached_property
+    def after(self) -> IntArray:
+        return self.probed.run.judgments.choice[self.pairs.first].astype(np.int64)
+
+    @cached_property
+    def item(self) -> IntArray:
+        return self.probed.run.judgments.item[self.pairs.first]
+
+    @cached_property
+    def target(self) -> IntArray:
+        return self.probed.target[self.pairs.first].astype(np.int64)
+
+    @cached_property
+    def moved(self) -> FloatArray:
+        """The change of the favoured response's credit; NaN without both answers."""
+        known = (self.before >= 0) & (self.after >= 0)
+        change = credit(self.after, self.target) - credit(self.before, self.target)
+        return np.where(known, change, np.nan)
+
+
+def bias_probes(study: Study) -> Json:
+    """The entry of report.json; empty for a study without probes."""
+    probes = study.data.probes
+    compared: dict[str, Compared] = {}
+    for run in probes:
+        if run.probe and (base := baseline_of(run, probes, run.baseline)) is not None:
+            compared[run.run.run] = Compared(study, run, base, pairs_of(run.run, base.run))
+    entries = [_entry(study, run, compared) for run in probes if run.probe]
+    if not entries:
+        return {}
+    _adjust(entries)
+    return {"bias": {"probes": entries, "position": _positions(study)}}
+
+
+def _entry(study: Study, run: ProbedRun, compared: Mapping[str, Compared]) -> Json:
+    rows = run.run.judgments
+    entry = identity(run.run) | {
+        "probe": run.probe,
+        "change": run.description,
+        "target": run.rule or None,
+        "mitigations": list(run.mitigations),
+        "skipped": int(np.unique(rows.item[rows.status == "skipped"]).size),
+    }
+    here = compared.get(run.run.run)
+    if here is None:
+        return entry | {"compared_with": None} | _nothing(run, "no_pairs")
+    entry["compared_with"] = here.base.run.run
+    found = probe_effect(
+        here.before,
+        here.after,
+        here.item,
+        _clusters(study, here.item),
+        target=here.target if run.rule else None,
+    )
+    entry |= _effect(found)
+    entry |= {"chance": _chance(study, here.base), "accuracy": _accuracy_lost(here)}
+    if run.rule:
+        entry["both_orders"] = _both_orders(here)
+        entry["mitigated"] = _mitigated(here, compared)
+    return entry
+
+
+def _nothing(run: ProbedRun, reason: str) -> Json:
+    out: Json = {"pairs": 0, "items": 0} | undefined(reason, "flipped", "flipped_ci")
+    out |= {"chance": undefined(reason, "flipped", "ci"), "accuracy": {"n": 0}}
+    out["accuracy"] |= undefined(reason, "lost", "ci")
+    if run.rule:
+        out |= undefined(reason, "shift", "shift_ci", "p")
+        out["exact"] = {"toward": 0, "away": 0} | undefined(reason, "p")
+        out["both_orders"] = {"n": 0} | undefined(reason, "shift", "ci", "decided")
+        out["mitigated"] = {"n": 0} | undefined(reason, "by", "ci")
+    return out
+
+
+def _effect(found: ProbeEffect) -> Json:
+    out: Json = {"pairs": found.n_pairs, "items": found.n_items}
+    flipped = found.flipped
+    put(out, "flipped", number(flipped.value), flipped.reason)
+    put_interval(out, "flipped_ci", flipped.interval, flipped.interval_reason or flipped.reason)
+    if found.shift is None or found.exact is None:
+        return out
+    shift, exact = found.shift, found.exact
+    _put_difference(out, "shift", "shift_ci", shift)
+    put(out, "p", number(shift.p), shift.interval_reason or shift.reason)
+    out["exact"] = {"toward": exact.b, "away": exact.c}
+    put(out["exact"], "p", number(exact.p), exact.reason)
+    return out
+
+
+def _put_difference(out: Json, key: str, interval: str, found: GeneralDifference) -> None:
+    put(out, key, number(found.value), found.reason)
+    put_interval(out, interval, found.interval, found.interval_reason or found.reason)
+
+
+def _chance(study: Study, base: ProbedRun) -> Json:
+    """How often two readings of the same question differ without any change."""
+    rows = base.run.judgments
+    if base.run.samples < 2:
+        return undefined("one_sample", "flipped", "ci")
+    order = np.lexsort((rows.sample, rows.shown_first, rows.item))
+    one, two = order[:-1], order[1:]
+    same = (rows.item[one] == rows.item[two]) & (rows.shown_first[one] == rows.shown_first[two])
+    one, two = one[same], two[same]
+    item = rows.item[one]
+    choice = rows.choice.astype(np.int64)
+    found = probe_effect(choice[one], choice[two], item, _clusters(study, item)).flipped
+    out: Json = {}
+    put(out, "flipped", number(found.value), found.reason)
+    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
+    return out
+
+
+def _accuracy_lost(here: Compared) -> Json:
+    """Accuracy without the probe minus accuracy with it, on the same readings."""
+    truth = here.study.truth_for(here.probed.run)[here.item]
+    known = np.flatnonzero((here.before >= 0) & (here.after >= 0) & (truth >= 0))
+    right = (here.before == truth).astype(np.float64) - (here.after == truth)
+    found = _general(here.study, right[known], here.item[known])
+    out: Json = {"n": int(known.size)}
+    _put_difference(out, "lost", "ci", found)
+    return out
+
+
+def _general(study: Study, values: FloatArray, item: IntArray) -> GeneralDifference:
+    """The mean of values by reading, with what the items share as samples."""
+    return change_of_shift(values, np.zeros_like(values), item, _clusters(study, item))
+
+
+def _both_orders(here: Compared) -> Json:
+    """The shift of a verdict that counts only where both orders agree; half credit elsewhere."""
+    keys = ("shift", "ci", "decided")
+    if here.probed.is_by_side:
+        return {"n": 0} | undefined("target_by_side", *keys)
+    if here.probed.run.orders != _BOTH or here.base.run.orders != _BOTH:
+        return {"n": 0} | undefined("one_order", *keys)
+    n = len(here.study.data.items)
+    order = here.probed.run.judgments.shown_first[here.pairs.first].astype(np.int64)
+    before, after = (agreed(side, here.item, order, n) for side in (here.before, here.after))
+    target = np.zeros(n, dtype=np.int64)
+    target[here.item] = here.target
+    items = np.flatnonzero((before >= 0) & (after >= 0))
+    found = probe_effect(
+        before[items],
+        after[items],
+        items,
+        _clusters(here.study, items),
+        target=target[items],
+    )
+    assert found.shift is not None  # noqa: S101 - there is a target
+    out: Json = {"n": int(items.size)}
+    _put_difference(out, "shift", "ci", found.shift)
+    decided = float((after[items] < 2).mean()) if items.size else None
+    put(out, "decided", decided)
+    return out
+
+
+def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
+    """How much smaller the shift is than that of the same probe without mitigations."""
+    if not here.probed.mitigations:
+        return {"n": 0} | undefined("no_mitigation", "by", "ci")
+    candidates = [other.probed for other in compared.values()]
+    plain = baseline_of(here.probed, candidates, here.probed.unmitigated)
+    if plain is None:
+        return {"n": 0} | undefined("no_pairs", "by", "ci")
+    other = compared[plain.run.run]
+    mine, theirs = (each.probed.run for each in (here, other))
+    shared = pairs_of(mine, theirs)
+    moved = [np.full(len(run.judgments), np.nan) for run in (mine, theirs)]
+    for values, each in zip(moved, (here, other), strict=True):
+        values[each.pairs.first] = each.moved
+    first, second = moved[1][shared.second], moved[0][shared.first]
+    item = mine.judgments.item[shared.first]
+    found = change_of_shift(first, second, item, _clusters(here.study, item))
+    out: Json = {"n": found.n}
+    _put_difference(out, "by", "ci", found)
+    return out
+
+
+def _positions(study: Study) -> list[Json]:
+    """The effect of being shown first, of every baseline that asked in both orders."""
+    found = []
+    for run in study.data.probes:
+        if run.probe or run.run.orders != _BOTH:
+            continue
+        rows = run.run.judgments
+        first, second = (np.flatnonzero(rows.shown_first == order) for order in (0, 1))
+        here, there = (rows.item[at] * 1_000 + rows.sample[at] for at in (first, second))
+        _, one, two = np.intersect1d(here, there, assume_unique=True, return_indices=True)
+        choice = rows.choice.astype(np.int64)
+        # Response 1 moves from side B to side A.
+        item = rows.item[first[one]]
+        effect = probe_effect(
+            choice[second[two]],
+            choice[first[one]],
+            item,
+            _clusters(study, item),
+            target=np.zeros(item.size, dtype=np.int64),
+        )
+        mitigations = {"mitigations": list(run.mitigations)}
+        found.append(identity(run.run) | mitigations | _effect(effect))
+    return found
+
+
+def _clusters(study: Study, item: IntArray) -> dict[str, IntArray]:
+    return {
+        "persona": study.shared.persona[item],
+        "question": study.shared.question[item],
+    }
+
+
+def _adjust(entries: Sequence[Json]) -> None:
+    """Adjust p over the probes of one judge that favour a response; mitigated ones are a family."""
+    families: dict[tuple[Any, ...], list[Json]] = {}
+    for entry in entries:
+        if entry["target"] is not None:
+            key = entry["judge"], entry["setting"], entry["features"], *entry["mitigations"]
+            families.setdefault(key, []).append(entry)
+    for members in families.values():
+        for entry, p in zip(members, holm([each["p"] for each in members]), strict=True):
+            put(entry, "p_holm", number(p), entry.get("p_reason"))
+            entry["family"] = len(members)
+
+
+def _labelled(entries: Iterable[Report]) -> list[tuple[str, Report]]:
+    return [
+        (
+            entry["judge"],
+            {
+                **entry,
+                "after": " and ".join(entry["mitigations"]) or "none",
+                "features": features_words(entry["features"]),
+            },
+        )
+        for entry in entries
+    ]
+
+
+def probes_table(report: Report) -> Table:
+    entries = [each for each in report.get("bias", {}).get("probes", ()) if each["target"]]
+    return table_of_entries(
+        "bias_probes",
+        "What moves a judge towards a response",
+        _labelled(entries),
+        [
+            ("Setting", "text", "setting"),
+            ("Probe", "text", "probe"),
+            ("Mitigation", "text", "after"),
+            ("Items", "count", "items"),
+            ("Pairs", "count", "pairs"),
+            ("Flipped", "percent", "flipped"),
+            ("95 % interval", "percent_range", "flipped_ci"),
+            ("Shift", "points", "shift", "Towards the favoured response"),
+            ("95 % interval", "points_range", "shift_ci", "Towards the favoured response"),
+            ("p", "p", "p", "Towards the favoured response"),
+            ("Holm p", "p", "p_holm", "Towards the favoured response"),
+            ("towards", "count", "exact.toward", "Items that moved"),
+            ("away", "count", "exact.away", "Items that moved"),
+            ("McNemar p", "p", "exact.p", "Items that moved"),
+            ("Shift", "points", "both_orders.shift", "Verdict only if both orders agree"),
+            ("95 %", "points_range", "both_orders.ci", "Verdict only if both orders agree"),
+            ("Decided", "percent", "both_orders.decided", "Verdict only if both orders agree"),
+            ("Less by", "points", "mitigated.by", "Than without the mitigation"),
+            ("95 %", "points_range", "mitigated.ci", "Than without the mitigation"),
+            ("Flips by chance", "percent", "chance.flipped"),
+            ("Accuracy lost", "points", "accuracy.lost"),
+            ("95 %", "points_range", "accuracy.ci", "Accuracy"),
+        ],
+        "Each run with a probe against the run of the same judge without it, question by question. "
+        "The probe favours one response of each item. Shift: how much more often that response is "
+        "chosen; 0 where the probe changes nothing. Its interval and p take items, personas and "
+        "questions as samples; McNemar’s p takes items as independent. Holm: adjusted over the "
+        "probes of one judge with the same mitigation. Flips by chance: two readings of the same "
+        "prompt, where items were asked several times.",
+        first="Judge",
+    )
+
+
+def position_table(report: Report) -> Table:
+    return table_of_entries(
+        "bias_position",
+        "The first side as a probe",
+        _labelled(report.get("bias", {}).get("position", ())),
+        [
+            ("Setting", "text", "setting"),
+            ("Mitigation", "text", "after"),
+            ("Items", "count", "items"),
+            ("Flipped", "percent", "flipped"),
+            ("95 % interval", "percent_range", "flipped_ci"),
+            ("Shift to side A", "points", "shift"),
+            ("95 % interval", "points_range", "shift_ci"),
+            ("p", "p", "p"),
+            ("McNemar p", "p", "exact.p"),
+        ],
+        "Runs without a probe, in both orders. Shift: how much more often a response is chosen on "
+        "side A than on side B.",
+        first="Judge",
+    )
+
+
+def personas_table(report: Report) -> Table:
+    entries = [each for each in report.get("bias", {}).get("probes", ()) if not each["target"]]
+    return table_of_entries(
+        "persona_probes",
+        "Whether judges follow a change of the persona",
+        _labelled(entries),
+        [
+            ("Setting", "text", "setting"),
+            ("Probe", "text", "probe"),
+            ("Change", "text", "change"),
+            ("Mitigation", "text", "after"),
+            ("Items", "count", "items"),
+            ("Not applicable", "count", "skipped"),
+            ("Follow", "percent", "flipped"),
+            ("95 % interval", "percent_range", "flipped_ci"),
+            ("Flips by chance", "percent", "chance.flipped"),
+            ("Accuracy lost", "points", "accuracy.lost"),
+            ("95 % interval", "points_range", "accuracy.ci"),
+        ],
+        "Follow: the share of readings whose choice changes with the persona. It counts chance "
+        "too: compare it with the flips by chance, which need several samples. Accuracy is that of "
+        "the unchanged persona’s own answers. Not applicable: items whose persona lacks what the "
+        "probe changes.",
+        first="Judge",
+    )
+
+
+class Bias(Section):
+    """Probes of judges' biases and of what they make of the persona."""
+
+    name = "bias"
+    title = "Bias probes"
+    inside = "Probes of responses, of the side, and of the persona"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return bias_probes(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield probes_table(report)
+        yield position_table(report)
+        yield personas_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        entries = report.get("bias", {}).get("probes", ())
+        tested = [e for e in entries if e["target"] and not e["mitigations"]]
+        for judge in dict.fromkeys(entry["judge"] for entry in tested):
+            own = [entry for entry in tested if entry["judge"] == judge]
+            known = [entry for entry in own if entry["p_holm"] is not None]
+            moved = [entry for entry in known if entry["p_holm"] <= LEVEL]
+            yield Sentence.of("finding", _words(judge, moved, known, len(own)))
+
+
+def _words(judge: str, moved: Sequence[Report], known: Sequence[Report], n: int) -> str:
+    if not known:
+        return f"{judge}: too few items, personas or questions to test the {n} probes."
+    if not moved:
+        return f"No sign that {judge} follows any of the {len(known)} probes tested."
+    names = [f"{each['probe']} ({100 * each['shift']:+.1f} points)" for each in moved]
+    return f"{judge} follows {len(moved)} of {len(known)} probes tested: {listed(names)}."

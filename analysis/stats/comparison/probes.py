@@ -1,0 +1,184 @@
+"""The effect of a change that should not matter: how often answers flip, and to which side.
+
+Readings are paired: the same question of the same item, read once as it is and once changed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..accuracy.general_accuracy import general_proportion
+from ..core.results import FloatArray, IntArray, Proportion
+from ..core.shared_variance import Kind, Sharing
+from .general_difference import GeneralDifference, general_difference
+from .paired import McNemar, PairedCounts, mcnemar
+
+MISSING = -1
+TIE = 2
+
+
+@dataclass(frozen=True)
+class ProbeEffect:
+    """The effect of a change on paired readings.
+
+    Attributes
+    ----------
+    n_pairs, n_items : int
+        Pairs of readings with a choice in both, and their items.
+    flipped : Proportion
+        Share of the pairs whose choice differs.
+    shift : GeneralDifference or None
+        Mean credit of the favoured response after the change minus before: 1 if it was chosen,
+        one half for a tie. None if the change favours no response.
+    exact : McNemar or None
+        Items that moved towards (`b`) and away from (`c`) the favoured response, with exact p
+        values that take items as independent.
+    """
+
+    n_pairs: int
+    n_items: int
+    flipped: Proportion
+    shift: GeneralDifference | None
+    exact: McNemar | None
+
+
+def probe_effect(
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    item: npt.ArrayLike,
+    clusters: Mapping[str, npt.ArrayLike],
+    *,
+    target: npt.ArrayLike | None = None,
+    level: float = 0.95,
+) -> ProbeEffect:
+    """Compare paired readings before and after a change.
+
+    Parameters
+    ----------
+    before, after : array_like of int, shape (n_pairs,)
+        0 or 1 for a response, 2 for a tie, -1 for no answer; a pair without both is left out.
+    item : array_like of int, shape (n_pairs,)
+        The item of each pair; an item may have several, for example one in each order.
+    clusters : mapping of str to array_like of int, each of shape (n_pairs,)
+        What items share, for example ``persona`` and ``question``.
+    target : array_like of int, shape (n_pairs,), optional
+        The response that the change favours, 0 or 1.
+    level : float, default 0.95
+
+    Returns
+    -------
+    ProbeEffect
+        Its intervals and p value take items, personas and questions as samples
+        (`general_difference`); they are undefined with too few clusters of a kind.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ.
+
+    Examples
+    --------
+    >>> before, after = [0, 1, 0, 1, 0, 1, 0, 1] * 3, [0, 0, 0, 1, 0, 1, 0, 1] * 3
+    >>> found = probe_effect(before, after, np.arange(24), {}, target=[0] * 24)
+    >>> found.flipped.correct, found.shift.value, found.exact.b
+    (3, 0.125, 3)
+    """
+    one, two, items = (np.asarray(values, dtype=np.int64) for values in (before, after, item))
+    if not one.shape == two.shape == items.shape:
+        raise ValueError("`before`, `after` and `item` must be equally long.")
+    rows = np.flatnonzero((one >= 0) & (two >= 0))
+    one, two, items = one[rows], two[rows], items[rows]
+    sharing = _sharing(items, clusters, rows)
+    flipped = general_proportion(one != two, sharing, level=level)
+    shift, exact = None, None
+    if target is not None:
+        goal = np.asarray(target, dtype=np.int64)[rows]
+        moved = credit(two, goal) - credit(one, goal)
+        shift = general_difference(moved, sharing, level=level)
+        exact = _exact(moved, items)
+    return ProbeEffect(rows.size, np.unique(items).size, flipped, shift, exact)
+
+
+def change_of_shift(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    item: npt.ArrayLike,
+    clusters: Mapping[str, npt.ArrayLike],
+    *,
+    level: float = 0.95,
+) -> GeneralDifference:
+    """How much smaller a shift is under a mitigation: mean of `first` minus mean of `second`.
+
+    Parameters
+    ----------
+    first, second : array_like of float, shape (n_pairs,)
+        The change of credit of each pair of readings, without and with the mitigation, from -1
+        to 1; NaN where it is unknown.
+    item, clusters, level
+        As for `probe_effect`.
+
+    Returns
+    -------
+    GeneralDifference
+        From -2 to 2.
+
+    Examples
+    --------
+    >>> change_of_shift([1, 0, 1, 0] * 6, [0] * 24, np.arange(24), {}).value
+    0.5
+    """
+    halves = (np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)) / 2
+    rows = np.flatnonzero(~np.isnan(halves))
+    items = np.asarray(item, dtype=np.int64)[rows]
+    found = general_difference(halves[rows], _sharing(items, clusters, rows), level=level)
+    return _doubled(found)
+
+
+def credit(choice: IntArray, target: IntArray) -> FloatArray:
+    """1 where the target was chosen, one half for a tie, 0 for the other response."""
+    return np.where(choice == TIE, 0.5, (choice == target).astype(np.float64))
+
+
+def agreed(choice: IntArray, item: IntArray, shown_first: IntArray, n_items: int) -> IntArray:
+    """The choice of each item where both orders agree; a tie where they do not, -1 without both.
+
+    Arrays have one entry per reading. An order that was read several times counts where its
+    readings agree.
+    """
+    verdict = np.full((2, n_items), MISSING, dtype=np.int64)
+    for order in (0, 1):
+        rows = np.flatnonzero((shown_first == order) & (choice >= 0))
+        verdict[order, item[rows]] = choice[rows]
+        other = rows[verdict[order, item[rows]] != choice[rows]]
+        verdict[order, item[other]] = TIE
+    both = (verdict >= 0).all(axis=0)
+    return np.where(both, np.where(verdict[0] == verdict[1], verdict[0], TIE), MISSING)
+
+
+def _sharing(items: IntArray, clusters: Mapping[str, npt.ArrayLike], rows: IntArray) -> Sharing:
+    n = np.arange(items.size)
+    kinds = {"item": Kind.of(n, items, items.size)}
+    for name, codes in clusters.items():
+        kinds[name] = Kind.of(n, np.asarray(codes)[rows], items.size)
+    return Sharing.of(items.size, kinds)
+
+
+def _exact(moved: FloatArray, items: IntArray) -> McNemar:
+    _, place = np.unique(items, return_inverse=True)
+    sums = np.bincount(place, weights=moved)
+    return mcnemar(PairedCounts(int((sums > 0).sum()), int((sums < 0).sum()), sums.size))
+
+
+def _doubled(found: GeneralDifference) -> GeneralDifference:
+    ends = found.interval
+    return replace(
+        found,
+        value=None if found.value is None else 2 * found.value,
+        se=None if found.se is None else 2 * found.se,
+        interval=None if ends is None else replace(ends, low=2 * ends.low, high=2 * ends.high),
+        narrow=None,
+        as_best=None,
+        p_equivalence=None,
+    )

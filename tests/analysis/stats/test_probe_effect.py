@@ -1,0 +1,93 @@
+"""Effects of probes: counts by hand, and intervals that cover where items share clusters."""
+
+import numpy as np
+import pytest
+
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.comparison.probes import agreed, change_of_shift, credit, probe_effect
+from analysis.stats.core.shared_variance import Sharing
+from tests.sampling import examples
+
+
+def test_pairs_without_both_answers_are_left_out_and_ties_count_half():
+    before = [0, 1, 2, -1, 1, 0]
+    after = [0, 0, 0, 0, -1, 1]
+
+    found = probe_effect(before, after, [0, 0, 1, 2, 3, 4], {}, target=[0, 0, 0, 0, 0, 0])
+
+    assert (found.n_pairs, found.n_items) == (4, 3)
+    assert (found.flipped.correct, found.flipped.n) == (3, 4)
+    assert found.shift.value == (0 + 1 + 0.5 - 1) / 4
+    assert (found.exact.b, found.exact.c) == (2, 1)
+
+
+def test_without_a_target_only_flips_are_counted():
+    found = probe_effect([0, 1], [1, 1], [0, 1], {})
+
+    assert (found.flipped.value, found.shift, found.exact) == (0.5, None, None)
+
+
+def test_nothing_to_compare_has_a_reason():
+    found = probe_effect([-1], [0], [0], {}, target=[0])
+
+    assert (found.flipped.value, found.flipped.reason) == (None, "empty_group")
+    assert (found.shift.value, found.shift.reason) == (None, "empty_group")
+    assert (found.exact.p, found.exact.reason) == (None, "no_discordant")
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="equally long"):
+        probe_effect([0, 1], [1], [0, 1], {})
+
+
+def test_one_reading_an_item_gives_the_interval_of_general_differences():
+    rng = np.random.default_rng(1)
+    before, after = rng.integers(0, 2, (2, 120))
+    persona = np.arange(120) // 6
+
+    found = probe_effect(
+        before, after, np.arange(120), {"persona": persona}, target=np.zeros(120, dtype=int)
+    )
+
+    moved = (after == 0).astype(float) - (before == 0)
+    reference = general_difference(moved, Sharing.of_items(120, {"persona": persona}))
+    assert found.shift.interval.low == pytest.approx(reference.interval.low, abs=1e-12)
+    assert found.shift.p == pytest.approx(reference.p, abs=1e-12)
+
+
+def test_the_interval_covers_where_the_effect_differs_by_persona_and_question():
+    rng, covered, n = np.random.default_rng(5), 0, examples(30, every=300)
+    persona, question = np.divmod(np.arange(300), 15)
+    clusters, item = {"persona": persona, "question": question}, np.repeat(np.arange(300), 2)
+    target = np.zeros(600, dtype=int)
+    twice = {name: np.repeat(codes, 2) for name, codes in clusters.items()}
+    for _ in range(n):
+        # P(target | change) of each item: 0.5 + 0.15 on average, more or less by cluster.
+        more = 0.15 + rng.uniform(-0.12, 0.12, 20)[persona] + rng.uniform(-0.12, 0.12, 15)[question]
+        before = (rng.random(600) >= 0.5).astype(int)
+        after = (rng.random(600) >= np.repeat(0.5 + more, 2)).astype(int)
+        found = probe_effect(before, after, item, twice, target=target).shift
+        covered += found.interval.low <= 0.15 <= found.interval.high
+    assert abs(covered - 0.95 * n) <= 3 * np.sqrt(0.95 * 0.05 * n)
+
+
+def test_a_smaller_shift_is_twice_the_halved_difference():
+    first, second = np.array([1, 0.5, -1, 1, 0, np.nan]), np.array([-1, 0, 0, 0, 0, 1])
+
+    found = change_of_shift(first, second, np.arange(6), {})
+
+    assert found.value == pytest.approx((2 + 0.5 - 1 + 1 + 0) / 5)
+    assert found.n == 5
+    assert found.interval.low <= found.value <= found.interval.high
+
+
+def test_credit_is_by_the_favoured_response():
+    assert credit(np.array([0, 1, 2]), np.array([1, 1, 0])).tolist() == [0.0, 1.0, 0.5]
+
+
+def test_a_verdict_of_both_orders_needs_both_and_ties_where_they_differ():
+    choice = np.array([0, 0, 1, 0, 1, 1, 1, 0, -1, 0])
+    item = np.array([0, 0, 1, 1, 2, 3, 3, 3, 4, 4])
+    first = np.array([0, 1, 0, 1, 0, 0, 1, 1, 0, 1])
+
+    assert agreed(choice, item, first, 5).tolist() == [0, 2, -1, 2, -1]
