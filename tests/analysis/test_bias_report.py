@@ -70,7 +70,8 @@ def test_probed_runs_change_nothing_but_their_own_section(study):
     findings = [str(each.text) for each in all_sentences(after, "finding")]
     assert any("probed follows 1 of 1 probes tested: length (+" in text for text in findings)
     assert "What moves a judge towards a response" in page
-    assert "No run of a judge has a bias probe." not in page
+    assert '<section id="bias">' in page
+    assert '<section id="bias">' not in render_html(before, date=dt.date(2026, 5, 1))
     assert "bias" not in before
     bias = after.pop("bias")
     assert [entry["probe"] for entry in bias["probes"]] == ["flip:age", "length"]

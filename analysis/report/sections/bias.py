@@ -10,7 +10,7 @@ import numpy as np
 from analysis.data.probes import Pairs, ProbedRun, baseline_of, pairs_of
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.rules import LEVEL
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import Page, Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import features_words, listed
@@ -375,6 +375,9 @@ class Bias(Section):
     title = "Bias probes"
     inside = "Probes of responses, of the side, and of the persona"
 
+    def is_needed(self, report: Report) -> bool:
+        return "bias" in report
+
     def compute(self, study: Study, earlier: Report) -> Json:
         return bias_probes(study)
 
@@ -382,6 +385,10 @@ class Bias(Section):
         yield probes_table(report)
         yield position_table(report)
         yield personas_table(report)
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        names = ("bias_probes", "bias_position", "persona_probes")
+        return {"bias_tables": [page.tables[name] for name in names if name in page.tables]}
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         entries = report.get("bias", {}).get("probes", ())
