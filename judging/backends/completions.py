@@ -149,14 +149,24 @@ def _usage(usage: object) -> Usage | None:
         completion = max(completion, total - prompt)
     if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
-    details = usage.get("completion_tokens_details")
-    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    if not isinstance(thought, int) or not 0 <= thought <= _MOST_TOKENS:
-        thought = 0
-    return Usage(prompt, completion, thought)
+    thought = _part(usage.get("completion_tokens_details"), "reasoning_tokens")
+    cached = _part(usage.get("prompt_tokens_details"), "cached_tokens")
+    return Usage(prompt, completion, thought, cached_tokens=min(cached, prompt))
 
 
-def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:
+def _part(details: object, name: str) -> int:
+    """A part of the tokens; 0 if the server does not report it."""
+    tokens = details.get(name) if isinstance(details, dict) else None
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else 0
+
+
+def status_fault(
+    status: int,
+    content: bytes | str,
+    retry_after: float | None = None,
+    *,
+    address_hint: str = "; the URL includes /v1",
+) -> Fault:
     """The fault of a refused request, by its status and the body of the error."""
     body = error_body(content)
     message = f"HTTP {status}: {_message(body, content)}"
@@ -175,7 +185,7 @@ def status_fault(status: int, content: bytes | str, retry_after: float | None = 
     if status in {404, 405} or 300 <= status < 400 or refuses_model(body):
         return Misconfigured(
             f"The server knows no such model or address ({message}). Check the judge's model "
-            "and base URL; the URL includes /v1.",
+            f"and base URL{address_hint}.",
             status=status,
         )
     return Rejected(message, status=status)

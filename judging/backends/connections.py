@@ -6,7 +6,7 @@ half of a request's work, and the limiter already decides how many requests run 
 
 import asyncio
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import httpcore2
 import httpx2
@@ -16,6 +16,7 @@ from judging.backends.endpoints import is_link_local
 from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unreachable
 
 CONNECT_SECONDS = 10.0
+Headers = Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
 _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
 
 
@@ -56,6 +57,7 @@ class Connections:
         link_local: bool = False,
     ) -> None:
         url = httpx2.URL(address)
+        self._server = (url.raw_scheme, url.raw_host, url.port)
         self._url = httpcore2.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
@@ -81,12 +83,30 @@ class Connections:
     async def get(self) -> httpcore2.Response:
         return await self._send("GET", b"")
 
-    async def _send(self, method: str, content: bytes) -> httpcore2.Response:
+    async def forward(
+        self, method: str, url: httpx2.URL, headers: Headers, content: bytes
+    ) -> httpcore2.Response:
+        """Send a request that a provider's library has written, to this server and no other."""
+        if (url.raw_scheme, url.raw_host, url.port) != self._server:
+            raise Misconfigured("The library of the provider asks another server than the judge's.")
+        return await self._send(method, content, target=url.raw_path, headers=headers)
+
+    async def _send(
+        self,
+        method: str,
+        content: bytes,
+        *,
+        target: bytes | None = None,
+        headers: Headers | None = None,
+    ) -> httpcore2.Response:
         """The whole response. Raises `Unreachable`, `TimedOut` or `Interrupted`."""
+        url = self._url
+        if target is not None:
+            url = httpcore2.URL(scheme=url.scheme, host=url.host, port=url.port, target=target)
         try:
             # The library's own limits are per received piece, and pieces can keep arriving.
             async with asyncio.timeout(self._timeout + CONNECT_SECONDS):
-                return await self._request(method, content)
+                return await self._request(method, url, headers or self._headers, content)
         except httpcore2.ConnectTimeout as error:
             raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
@@ -97,13 +117,15 @@ class Connections:
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise Interrupted(f"connection lost ({type(error).__name__})") from error
 
-    async def _request(self, method: str, content: bytes) -> httpcore2.Response:
+    async def _request(
+        self, method: str, url: httpcore2.URL, headers: Headers, content: bytes
+    ) -> httpcore2.Response:
         connection = await self._take()
         try:
             return await connection.request(
                 method,
-                self._url,
-                headers=self._headers,
+                url,
+                headers=headers,
                 content=content,
                 extensions=self._extensions,
             )

@@ -10,7 +10,15 @@ from judging.backends.backend import JudgeSettings
 from judging.errors import BadJudge, InvalidValue, Reason
 
 OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+GEMINI_URL = "https://generativelanguage.googleapis.com"
 OPENAI_KEY = "OPENAI_API_KEY"
+# Variables with the keys of providers, by host. Each is sent to this host alone.
+PROVIDER_KEYS = {
+    "api.openai.com": OPENAI_KEY,
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+}
 # Secrets of this program, which no judge's server may receive.
 OWN_SECRETS = frozenset(
     {
@@ -35,12 +43,11 @@ _SECRET_IN_ADDRESS = Reason(
     "{field} must hold neither a password nor a query. Put the key into an environment variable "
     "and name it with {names[api_key_env]}.",
 )
-_KEY_OF_OPENAI = Reason(
-    "key_of_openai",
-    "OPENAI_API_KEY is sent to api.openai.com alone. Put this server's key into a variable of its "
-    "own and name that with {field}.",
+_KEY_OF_PROVIDER = Reason(
+    "key_of_provider",
+    "{value} is sent to {host} alone. Put this server's key into a variable of its own and name "
+    "that with {field}.",
 )
-
 
 _OWN_SECRET = Reason(
     "own_secret",
@@ -60,6 +67,12 @@ def is_openai(base_url: str) -> bool:
     return parts.scheme == "https" and parts.hostname == "api.openai.com"
 
 
+def provider_key(base_url: str) -> str:
+    """The variable with the key of the provider at an address; empty if it is none that we know."""
+    parts = urlsplit(base_url)
+    return PROVIDER_KEYS.get(parts.hostname or "", "") if parts.scheme == "https" else ""
+
+
 def check_endpoint(judge: JudgeSettings) -> None:
     """Raise `InvalidValue` if an address is invalid or would receive another server's key."""
     parts = urlsplit(judge.base_url)
@@ -71,8 +84,9 @@ def check_endpoint(judge: JudgeSettings) -> None:
         raise InvalidValue("base_url", LINK_LOCAL, value=parts.hostname)
     if judge.api_key_env in OWN_SECRETS:
         raise InvalidValue("api_key_env", _OWN_SECRET, value=judge.api_key_env)
-    if judge.api_key_env == OPENAI_KEY and not is_openai(judge.base_url):
-        raise InvalidValue("api_key_env", _KEY_OF_OPENAI)
+    for host, variable in PROVIDER_KEYS.items():
+        if judge.api_key_env == variable and provider_key(judge.base_url) != variable:
+            raise InvalidValue("api_key_env", _KEY_OF_PROVIDER, value=variable, host=host)
 
 
 def is_link_local(address: str) -> bool:
@@ -107,7 +121,7 @@ def key_variable(judge: JudgeSettings) -> str:
     """The environment variable that holds the judge's key; empty if it needs none."""
     if judge.stored_key is not None:
         return ""
-    return judge.api_key_env or (OPENAI_KEY if is_openai(judge.base_url) else "")
+    return judge.api_key_env or provider_key(judge.base_url)
 
 
 def api_key(judge: JudgeSettings) -> str:

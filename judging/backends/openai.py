@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS = 4.0  # for the names of the models
 _NO_KEY = "none"  # servers without keys ignore it
-_MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
+MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class OpenAIBackend:
             status=response.status,
         )
         content = without_key(content, self._connections.key)
-        if response.status in _MAY_ADJUST and self.learn(content, parameters):
+        if response.status in MAY_ADJUST and self.learn(content, parameters):
             fault = status_fault(response.status, content)
             raise Adjusted(str(fault), status=response.status)
         return read_response(
@@ -135,7 +135,7 @@ class OpenAIBackend:
             status=response.status,
             request_id=headers.get(b"x-request-id", ""),
             is_structured="response_format" in body,
-            retry_after=_retry_after(headers),
+            retry_after=retry_after(headers),
         )
 
     def learn(self, error: bytes | str, sent: Parameters) -> bool:
@@ -216,7 +216,7 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
     )
 
 
-def _retry_after(headers: Mapping[bytes, str]) -> float | None:
+def retry_after(headers: Mapping[bytes, str]) -> float | None:
     """Seconds to wait, from `retry-after-ms`, which some servers add, or from `retry-after`."""
     milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"))
     if milliseconds is not None:

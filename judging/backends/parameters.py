@@ -65,10 +65,11 @@ class Adjustments:
                 del values[name]
             elif name in ("logprobs", "top_logprobs"):
                 # Some servers give fewer alternatives, some give none.
-                if values["top_logprobs"] > FEW_LOGPROBS:
+                if values.get("top_logprobs", 0) > FEW_LOGPROBS:
                     values["top_logprobs"] = FEW_LOGPROBS
                 else:
-                    del values["logprobs"], values["top_logprobs"]
+                    for each in ("logprobs", "top_logprobs", "response_logprobs"):
+                        values.pop(each, None)
             elif name in LIMITS and name in self._wanted.values:
                 values[LIMITS[name]] = values.pop(name)  # of two names, the second is last
         if values == self.current.values:

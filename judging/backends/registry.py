@@ -1,6 +1,8 @@
 """The backends of this program. Another backend takes one file and one line here."""
 
+from judging.backends.anthropic import AnthropicKind
 from judging.backends.backend import BackendKind
+from judging.backends.gemini import GeminiKind
 from judging.backends.local.kind import TransformersKind
 from judging.backends.openai import OpenAIKind
 from judging.backends.replay import ReplayKind
@@ -8,6 +10,8 @@ from judging.errors import BadJudge
 
 BACKENDS: list[BackendKind] = [
     OpenAIKind(),
+    AnthropicKind(),
+    GeminiKind(),
     TransformersKind(),
     ReplayKind(),
 ]

@@ -2,9 +2,9 @@
 
 A judge's server receives a key and is asked from inside the network of this program, so an address
 is a privilege. Users with the permission “Can add judge”, which superusers have, may enter any
-address. Editors of a study may use OpenAI, the servers of judges that exist, and the hosts that
-JUDGE_HOSTS allows. Nobody can name an arbitrary environment variable on a page, and a key never
-follows a judge to another address.
+address. Editors of a study may use OpenAI, Anthropic and Gemini, the servers of judges that exist,
+and the hosts that JUDGE_HOSTS allows. Nobody can name an arbitrary environment variable on a page,
+and a key never follows a judge to another address.
 """
 
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 
-from judging.backends.endpoints import OPENAI_KEY, is_openai
+from judging.backends.endpoints import PROVIDER_KEYS, provider_key
 from judging.backends.registry import backend_kind, names
 from judging.errors import InvalidValue, Reason
 from judging.models import Judge
@@ -22,7 +22,8 @@ KEY_PREFIX = "JUDGE_KEY_"
 
 _NOT_YOUR_ADDRESS = Reason(
     "not_your_address",
-    "{field}: you may use https://api.openai.com/v1 and the addresses of judges that exist. Ask an "
+    "{field}: you may use the addresses of OpenAI, Anthropic and Gemini, and of judges that exist. "
+    "Ask an "
     "administrator to add a judge at {value}, or to allow this host with JUDGE_HOSTS.",
 )
 _NOT_YOUR_KEY = Reason(
@@ -55,7 +56,7 @@ def servers_in_use() -> list[str]:
 
 def check_address(user: User, base_url: str) -> None:
     """Raise `InvalidValue` if the user may not add a judge at this address."""
-    if may_add_addresses(user) or is_openai(base_url) or _host_is_listed(base_url):
+    if may_add_addresses(user) or provider_key(base_url) or _host_is_listed(base_url):
         return
     if base_url.rstrip("/") not in {each.rstrip("/") for each in servers_in_use()}:
         raise InvalidValue("base_url", _NOT_YOUR_ADDRESS, value=base_url)
@@ -63,7 +64,7 @@ def check_address(user: User, base_url: str) -> None:
 
 def check_key_variable(user: User, base_url: str, name: str) -> None:
     """Raise `InvalidValue` if the key in this variable must not be sent to this address."""
-    if not name or (name == OPENAI_KEY and is_openai(base_url)):
+    if not name or name == provider_key(base_url):
         return
     if Judge.objects.filter(base_url=base_url, api_key_env=name).exists():
         return
@@ -74,8 +75,8 @@ def check_key_variable(user: User, base_url: str, name: str) -> None:
 
 
 def is_key_variable(name: str) -> bool:
-    """Whether a page may name this environment variable; OPENAI_API_KEY has a rule of its own."""
-    patterns = [f"{KEY_PREFIX}?*", OPENAI_KEY, *settings.JUDGE_KEY_VARIABLES]
+    """Whether a page may name this environment variable; providers have a rule of their own."""
+    patterns = [f"{KEY_PREFIX}?*", *PROVIDER_KEYS.values(), *settings.JUDGE_KEY_VARIABLES]
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -105,11 +105,13 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking."""
+    """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking,
+    `cached_tokens` the part of the prompt that the server had in its cache."""
 
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
+    cached_tokens: int = 0
 
     @property
     def total(self) -> int:

@@ -1,0 +1,161 @@
+"""Claude models through Anthropic's own library."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
+from judging.backends.completions import short, storable
+from judging.backends.endpoints import ANTHROPIC_URL, api_key
+from judging.backends.parameters import FORM, Adjustments, schema_of
+from judging.backends.provider_clients import (
+    cause,
+    count,
+    http_client,
+    refusal_or_fault,
+    require,
+    system_and_turns,
+)
+from judging.engine.interface import (
+    Backend,
+    Garbage,
+    JudgeQuestion,
+    Misconfigured,
+    Parameters,
+    Reply,
+    Usage,
+)
+from judging.errors import InvalidValue, Reason
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+_HOTTEST = 1.0
+_TOO_HOT = Reason(
+    "too_hot",
+    "{field} must be at most 1 with the backend anthropic, not {value}: Claude models "
+    "have no higher one.",
+)
+_NO_CREDIT = "credit balance is too low"  # the only sign of it: the status is 400
+_BY_ITSELF = ("temperature", "top_p")  # the library does not know these for newer models
+
+
+class AnthropicBackend:
+    def __init__(self, wanted: Parameters, client: "AsyncAnthropic") -> None:
+        self._client = client
+        self._adjustments = Adjustments(wanted)
+
+    def parameters(self) -> Parameters:
+        return self._adjustments.current
+
+    async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
+        from anthropic import APIStatusError
+
+        try:
+            message = await self._client.messages.create(**_arguments(question, parameters))
+        except APIStatusError as error:
+            if _NO_CREDIT in error.message:
+                raise Misconfigured(
+                    f"The account has no credit left ({short(error.message)}).", status=402
+                ) from error
+            return refusal_or_fault(
+                error.response,
+                sent=parameters,
+                adjustments=self._adjustments,
+                request_id=error.request_id or "",
+            )
+        except Exception as error:
+            if fault := cause(error):
+                raise fault from None
+            raise Garbage(f"the answer is no message ({type(error).__name__})") from error
+        return _read(message, is_structured="output_config" in parameters.values)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any]:
+    values = dict(parameters.values)
+    system, turns = system_and_turns(question)
+    arguments: dict[str, Any] = {
+        "messages": [{"role": turn.role, "content": turn.text} for turn in turns],
+        "extra_body": {name: values.pop(name) for name in _BY_ITSELF if name in values},
+        **values,
+    }
+    if system:
+        arguments["system"] = system
+    if "output_config" in values:
+        schema = schema_of(question)["json_schema"]["schema"]
+        arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    return arguments
+
+
+def _read(message: Any, *, is_structured: bool) -> Reply:
+    """The reply in an answer of the library. Raises `Garbage`."""
+    try:
+        text = "".join(block.text for block in message.content if block.type == "text")
+        stop, usage = message.stop_reason, message.usage
+        fresh, written = usage.input_tokens, usage.output_tokens
+    except (AttributeError, TypeError) as error:
+        raise Garbage("the answer is no message", status=200) from error
+    known = None
+    if isinstance(fresh, int) and isinstance(written, int):
+        cached = count(usage.cache_read_input_tokens)
+        stored = count(usage.cache_creation_input_tokens)
+        thought = count(getattr(usage.output_tokens_details, "thinking_tokens", 0))
+        known = Usage(fresh + cached + stored, written, min(thought, written), cached_tokens=cached)
+    return Reply(
+        text=storable(text),
+        refused=stop == "refusal",
+        truncated=stop in ("max_tokens", "model_context_window_exceeded"),
+        is_structured=is_structured,
+        usage=known,
+        model=storable(str(message.model or ""))[:200],
+        request_id=storable(str(message.id or ""))[:200],
+    )
+
+
+class AnthropicKind(BackendKind):
+    name = "anthropic"
+    label = "Anthropic"
+    capabilities = Capabilities(needs_endpoint=True, structured=True)
+    default_base_url = ANTHROPIC_URL
+    packages = ("anthropic", "httpcore2")
+
+    def check(self, judge: JudgeSettings) -> None:
+        if judge.temperature > _HOTTEST:
+            raise InvalidValue("temperature", _TOO_HOT, value=judge.temperature)
+
+    def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
+        require("anthropic", "anthropic", judge=judge.name)
+        key, wanted = api_key(judge), self.intended_parameters(judge)
+
+        def make() -> Backend:
+            from anthropic import AsyncAnthropic
+
+            client = AsyncAnthropic(
+                api_key=key or "none",  # without one the library looks for others
+                base_url=judge.base_url,
+                timeout=judge.timeout_seconds,
+                max_retries=0,
+                open_telemetry=False,  # prompts stay out of traces
+                http_client=http_client(
+                    judge.base_url,
+                    key=key,
+                    timeout=judge.timeout_seconds,
+                    link_local=judge.link_local,
+                ),
+            )
+            return AnthropicBackend(wanted, client)
+
+        return make
+
+    def intended_parameters(self, judge: JudgeSettings) -> Parameters:
+        values: dict[str, Any] = {
+            "model": judge.model,
+            "max_tokens": judge.max_tokens,
+            "temperature": judge.temperature,
+            "top_p": judge.top_p,
+        }
+        if judge.structured:
+            values["output_config"] = FORM
+        return Parameters(values)

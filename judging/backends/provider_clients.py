@@ -1,0 +1,129 @@
+"""What the backends share that use a provider's own library.
+
+The library writes the request and reads the answer. Connections, time-outs, the check of addresses,
+retries and the ledger are ours: a retry of the library would send, and pay for, requests that are
+not in the ledger.
+"""
+
+import importlib.util
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from judging.backends.completions import status_fault, without_key
+from judging.backends.compression import unpacked
+from judging.backends.error_messages import declines_content, error_body
+from judging.backends.openai import MAY_ADJUST, retry_after
+from judging.backends.parameters import Adjustments
+from judging.engine.interface import Adjusted, Fault, JudgeQuestion, Parameters, Reply
+from judging.errors import BadJudge
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from judging.engine.messages import Message
+
+REQUIREMENTS = "requirements-providers.txt"
+
+
+def require(package: str, module: str, *, judge: str) -> None:
+    """Raise `BadJudge` if a provider's library is not installed."""
+    try:
+        is_there = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
+        raise BadJudge(
+            f"Judge “{judge}” needs the Python package {package}, which is not installed here. "
+            f"Install it for the web server and the workers with: pip install -r {REQUIREMENTS}"
+        )
+
+
+def http_client(
+    base_url: str, *, key: str, timeout: float, link_local: bool
+) -> "httpx2.AsyncClient":
+    """A client whose requests go through our connections, to this address and no other."""
+    import httpx2
+
+    from judging.backends.connections import Connections
+
+    connections = Connections(base_url, headers={}, timeout=timeout, link_local=link_local)
+
+    class Transport(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            response = await connections.forward(
+                request.method, request.url, list(_headers(request)), await request.aread()
+            )
+            headers = {name.lower(): value for name, value in response.headers}
+            content = unpacked(
+                response.content,
+                headers.get(b"content-encoding", b"").decode("latin-1"),
+                status=response.status,
+            )
+            kept = [(n, v) for n, v in response.headers if n.lower() not in _ABOUT_THE_BODY]
+            return httpx2.Response(
+                response.status, headers=kept, content=without_key(content, key), request=request
+            )
+
+        async def aclose(self) -> None:
+            await connections.close()
+
+    return httpx2.AsyncClient(transport=Transport(), timeout=timeout)
+
+
+_ABOUT_THE_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+
+
+def _headers(request: "httpx2.Request") -> Iterator[tuple[bytes, bytes]]:
+    for name, value in request.headers.raw:
+        # Without this header a server may compress its response.
+        yield name, b"identity" if name.lower() == b"accept-encoding" else value
+
+
+def refusal_or_fault(
+    response: "httpx2.Response",
+    *,
+    sent: Parameters,
+    adjustments: Adjustments,
+    wait: float | None = None,
+    request_id: str = "",
+) -> Reply:
+    """The reply to a request that the provider's filter refused.
+
+    Raises the `Fault` of any other error: `Adjusted` if the next request leaves out what was
+    refused. `wait`: seconds to wait that the body of the error names.
+    """
+    status, content = response.status_code, response.content
+    fault = status_fault(status, content, wait, address_hint="")
+    if fault.retry_after is None:
+        fault.retry_after = retry_after(lowered(response.headers.raw))
+    body = error_body(content)
+    if status in MAY_ADJUST and adjustments.learn(body, sent):
+        raise Adjusted(str(fault), status=status)
+    if 400 <= status < 500 and declines_content(body):
+        return Reply(text=str(fault), refused=True, request_id=request_id[:200], status=status)
+    raise fault
+
+
+def lowered(headers: list[tuple[bytes, bytes]]) -> Mapping[bytes, str]:
+    return {name.lower(): value.decode("latin-1") for name, value in headers}
+
+
+def cause(error: BaseException) -> Fault | None:
+    """The fault of our connections that a library has wrapped into an error of its own."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, Fault):
+            return link
+        link = link.__cause__ or link.__context__
+    return None
+
+
+def system_and_turns(question: JudgeQuestion) -> "tuple[str, list[Message]]":
+    """The text of the system messages, which providers take apart, and the other messages."""
+    system = [message.text for message in question.asking if message.role == "system"]
+    return "\n\n".join(system), [m for m in question.asking if m.role != "system"]
+
+
+def count(value: Any) -> int:
+    """A reported number of tokens; 0 if it is none."""
+    return value if isinstance(value, int) and 0 <= value <= 10**9 else 0
