@@ -56,7 +56,8 @@ class RunCost:
     """The usage and cost of a run's requests, from the ledger.
 
     `estimated` is the part of `dollars` for requests without reported usage: the most
-    that they can have cost. `dollars` is None if the judge has no price.
+    that they can have cost. `dollars` is None if the judge has no price. `saved` is what the input
+    from the server's cache would have cost more otherwise, by the judge's prices; None if unknown.
     """
 
     attempts: int
@@ -67,6 +68,13 @@ class RunCost:
     dollars: Decimal | None
     estimated: Decimal
     mean_latency_ms: int | None
+    cached_tokens: int = 0
+    saved: Decimal | None = None
+
+    @property
+    def cached_percent(self) -> float:
+        """The share of the input tokens that the server had in its cache."""
+        return 100 * self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
     @property
     def failures(self) -> list[tuple[str, int]]:
@@ -221,6 +229,7 @@ def run_cost(run: JudgeRun) -> RunCost:
         prompt=Sum("prompt_tokens", filter=ended),
         completion=Sum("completion_tokens", filter=ended),
         reasoning=Sum("reasoning_tokens"),
+        cached=Sum("cached_tokens"),
         nano=Sum("cost_nano", filter=ended),
         estimated=Sum("cost_nano", filter=ended & Q(cost_is_estimate=True)),
         latency=Avg("latency_ms", filter=Q(outcome=Attempt.Outcome.REPLIED)),
@@ -234,7 +243,18 @@ def run_cost(run: JudgeRun) -> RunCost:
         dollars=Decimal(sums["nano"] or 0) / NANO if run.is_billed else None,
         estimated=Decimal(sums["estimated"] or 0) / NANO,
         mean_latency_ms=None if sums["latency"] is None else round(sums["latency"]),
+        cached_tokens=sums["cached"] or 0,
+        saved=_saved(run, sums["cached"] or 0),
     )
+
+
+def _saved(run: JudgeRun, cached_tokens: int) -> Decimal | None:
+    """US dollars that cached input cost less than other input; None without both prices."""
+    judge = run.judge
+    if not run.is_billed or judge.price_input is None or judge.price_cached_input is None:
+        return None
+    share = judge.batch_price if run.by_batch else Decimal(1)
+    return (judge.price_input - judge.price_cached_input) * share * cached_tokens / 10**6
 
 
 def may_edit(user: User | AnonymousUser, slug: str) -> bool:

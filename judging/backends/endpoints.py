@@ -73,15 +73,15 @@ def provider_key(base_url: str) -> str:
     return PROVIDER_KEYS.get(parts.hostname or "", "") if parts.scheme == "https" else ""
 
 
-def check_endpoint(judge: JudgeSettings) -> None:
+def check_endpoint(judge: JudgeSettings, *, field: str = "base_url") -> None:
     """Raise `InvalidValue` if an address is invalid or would receive another server's key."""
     parts = urlsplit(judge.base_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise InvalidValue("base_url", _NO_ADDRESS, value=judge.base_url)
+        raise InvalidValue(field, _NO_ADDRESS, value=judge.base_url)
     if parts.username or parts.password or parts.query:
-        raise InvalidValue("base_url", _SECRET_IN_ADDRESS)
+        raise InvalidValue(field, _SECRET_IN_ADDRESS)
     if not judge.link_local and any(map(is_link_local, _numeric_addresses(parts.hostname))):
-        raise InvalidValue("base_url", LINK_LOCAL, value=parts.hostname)
+        raise InvalidValue(field, LINK_LOCAL, value=parts.hostname)
     if judge.api_key_env in OWN_SECRETS:
         raise InvalidValue("api_key_env", _OWN_SECRET, value=judge.api_key_env)
     for host, variable in PROVIDER_KEYS.items():

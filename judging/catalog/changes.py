@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 from judging.catalog.rules import check_address, check_key_variable, may_change
 from judging.errors import BadJudge, InvalidValue, Reason
 from judging.models import Judge
-from judging.runs.judges import store_judge
+from judging.runs.judges import new_addresses, store_judge
 from judging.worker.stored_keys import seal
 from studies.models import Study
 from studies.services.studies import record
@@ -48,18 +48,21 @@ def save_judge(
     name = fields.get("name", stored.name)
     if Judge.objects.filter(name=name).exclude(pk=stored.pk).exists():
         raise InvalidValue("name", _NAME_TAKEN, value=name)
-    if base_url != stored.base_url:
-        check_address(user, base_url)
+    added = new_addresses(stored, fields)
+    for address in added:
+        field = "base_url" if address == base_url else "more_base_urls"
+        check_address(user, address, field=field)
     if key_of is not None:
-        if key_of.base_url != base_url:
+        if not {base_url, *added} <= {*key_of.base_urls}:
             raise InvalidValue("key_from", _KEY_STAYS)
         fields |= {field: getattr(key_of, field) for field in _KEY_FIELDS}
     elif key:
         fields |= {"api_key_env": "", "sealed_key": seal(key)}
     elif "api_key_env" in fields:
         fields |= {"sealed_key": ""}
-        check_key_variable(user, base_url, fields["api_key_env"])
-    elif base_url != stored.base_url and (stored.sealed_key or stored.api_key_env):
+        for address in {base_url, *added}:
+            check_key_variable(user, address, fields["api_key_env"])
+    elif added and (stored.sealed_key or stored.api_key_env):
         raise InvalidValue("key_from", _KEY_STAYS)
     before = {field: getattr(stored, field) for field in fields}
     store_judge(stored, fields)

@@ -6,6 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -66,14 +67,20 @@ class ConnectionTest:
     problem: str = ""
     advice: str = ""
     detail: str = ""
+    address: str = ""
+    others: list["ConnectionTest"] = field(default_factory=list)  # at the judge's other addresses
 
     @property
     def outcome(self) -> str:
-        return "problem" if self.problem else "passed"
+        failed = self.problem or any(other.problem for other in self.others)
+        return "problem" if failed else "passed"
 
 
 def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
-    """Send one question of the study, or a built-in one, in the study's own setting."""
+    """Send one question of the study, or a built-in one, to every address of the judge.
+
+    It is asked in the study's own setting.
+    """
     setting = setting_of(study)
     item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
     asked = item or _sample(study)
@@ -81,10 +88,23 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     messages = messages_of(run, asked, shown_first=Side.R1)
     key = item.key if item else ""
     known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))
-    settings = settings_of(judge)
-    settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     seed = secrets.randbelow(2**31)
     question = JudgeQuestion(id=0, messages=messages, protocol=protocol(setting), seed=seed)
+    with ThreadPoolExecutor(len(judge.base_urls), thread_name_prefix="testing") as pool:
+        tests = pool.map(
+            lambda address: _test_at(address, judge, replace(known, address=address), question),
+            judge.base_urls,
+        )
+        first, *others = tests
+    return replace(first, others=others)
+
+
+def _test_at(
+    address: str, judge: Judge, known: ConnectionTest, question: JudgeQuestion
+) -> ConnectionTest:
+    """Send the question to one address."""
+    settings = settings_of(judge, address)
+    settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     started = time.monotonic()
     try:
         make = kind_of(judge).connect(settings)
@@ -244,11 +264,12 @@ def _explanation(fault: Fault, judge: Judge, settings: JudgeSettings) -> tuple[s
         words = f" The server offers: {', '.join(offered)}." if offered else ""
         return (
             f"The server has no model “{judge.model}”, or nothing at this address.",
-            f"Check the model’s name, and that the address ends in /v1.{words}",
+            "Check the model’s name, and the address: that of an OpenAI-compatible server ends in "
+            f"/v1.{words}",
         )
     if isinstance(fault, Unreachable):
         return (
-            f"No connection to {judge.base_url}.",
+            f"No connection to {settings.base_url}.",
             "Check that the model server is running and that this server can reach it. "
             "“localhost” means the machine that shows you this page.",
         )
@@ -267,7 +288,8 @@ def _explanation(fault: Fault, judge: Judge, settings: JudgeSettings) -> tuple[s
     if isinstance(fault, Garbage):
         return (
             "The server answers, but not like a model.",
-            "Check the address: it must be an OpenAI-compatible one and usually ends in /v1.",
+            "Check the address and the kind of server. The address of an OpenAI-compatible one "
+            "usually ends in /v1.",
         )
     if isinstance(fault, ServerError):
         return "The server reports an error of its own.", "Test again, or look at its log."

@@ -54,12 +54,12 @@ def servers_in_use() -> list[str]:
     return list(found.values_list("base_url", flat=True).distinct())
 
 
-def check_address(user: User, base_url: str) -> None:
+def check_address(user: User, base_url: str, *, field: str = "base_url") -> None:
     """Raise `InvalidValue` if the user may not add a judge at this address."""
     if may_add_addresses(user) or provider_key(base_url) or _host_is_listed(base_url):
         return
     if base_url.rstrip("/") not in {each.rstrip("/") for each in servers_in_use()}:
-        raise InvalidValue("base_url", _NOT_YOUR_ADDRESS, value=base_url)
+        raise InvalidValue(field, _NOT_YOUR_ADDRESS, value=base_url)
 
 
 def check_key_variable(user: User, base_url: str, name: str) -> None:

@@ -4,13 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from judging.engine.interface import (
     Adjusted,
     Answer,
     AttemptEnd,
-    Backend,
     Broken,
     BudgetInUse,
     Fault,
@@ -26,6 +26,7 @@ from judging.engine.interface import (
 from judging.engine.messages import length
 from judging.engine.rate_limits import Limiter, Permit
 from judging.engine.replies import is_empty, looks_like_refusal
+from judging.engine.routes import Route, Routes
 
 logger = logging.getLogger(__name__)
 
@@ -90,11 +91,10 @@ def is_last_reply(reply: Reply, replies: int) -> bool:
 
 
 class Asker:
-    """One judge of one run: a backend, the limiter of its endpoint, and the run's ledger."""
+    """One judge of one run: the routes to its addresses, and the run's ledger."""
 
-    def __init__(self, *, backend: Backend, limiter: Limiter, ledger: Ledger) -> None:
-        self._backend = backend
-        self.limiter = limiter
+    def __init__(self, *, routes: Sequence[Route], ledger: Ledger) -> None:
+        self.routes = Routes(routes)
         self._ledger = ledger
 
     async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
@@ -104,17 +104,18 @@ class Asker:
 
     async def ask(self, question: JudgeQuestion) -> None:
         """Ask until an answer is stored. Raises `Stopped` with the question left open."""
-        number, replies, faults = question.attempts, question.replies, 0
-        successes = self.limiter.successes
+        number, replies, had_outage = question.attempts, question.replies, False
+        faults = OwnFaults()
         while True:
             number += 1
-            permit, parameters = await self._leave(question, number)
+            leave = await self._leave(question, number, had_outage=had_outage)
+            limiter = leave.route.limiter
             try:
-                end, reply, fault = await self._send(question, replies, permit, parameters)
+                end, reply, fault = await _send(question, replies, leave)
                 # Before the slot is free, so that no request follows one that has just failed.
-                outage = self._report(permit, fault)
+                outage = _report(leave, fault)
             finally:
-                self.limiter.release(permit)
+                limiter.release(leave.permit)
 
             answer: Answer | None = None
             if reply is not None:
@@ -127,79 +128,106 @@ class Asker:
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
                 answer = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
-                if not faults:
-                    successes = self.limiter.successes
-                faults += 1
-                if faults >= MAX_OWN_FAULTS and self.limiter.successes > successes:
+                if failed := faults.count(limiter):
                     answer = Answer(
-                        "error", error=f"{faults} requests failed while others succeeded: {fault}"
+                        "error", error=f"{failed} requests failed while others succeeded: {fault}"
                     )
             if outage is not None:  # the endpoint's fault, not the question's: it stays open
                 await self._ledger.close(question, number, end, replies, None)
-                raise outage
+                if not self.routes.others_answer(leave.route):
+                    raise outage
+                had_outage = True
+                continue
             await self._ledger.close(question, number, end, replies, answer)
             if answer is not None:
                 return
 
-    async def _leave(self, question: JudgeQuestion, number: int) -> tuple[Permit, Parameters]:
+    async def _leave(self, question: JudgeQuestion, number: int, *, had_outage: bool) -> "_Leave":
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
-        if leave := await self._open(question, number):
+        if leave := await self._open(question, number, had_outage):
             return leave
         async with self._ledger.budget_queue.front() as wait:
-            while not (leave := await self._open(question, number)):
+            while not (leave := await self._open(question, number, had_outage)):
                 await wait()
         return leave
 
-    async def _open(self, question: JudgeQuestion, number: int) -> tuple[Permit, Parameters] | None:
+    async def _open(
+        self, question: JudgeQuestion, number: int, had_outage: bool
+    ) -> "_Leave | None":
         """None if the budget has no room next to the requests under way."""
-        permit = await self.limiter.acquire(expected_tokens(question))
+        route, permit = await self.routes.acquire(expected_tokens(question), had_outage=had_outage)
         try:
             # Read once, because other requests may learn meanwhile that some are refused.
-            parameters = self._backend.parameters()
+            parameters = route.backend.parameters()
             await self._ledger.open(question, number, parameters)
         except BudgetInUse:
-            self.limiter.release(permit, is_unused=True)
+            route.limiter.release(permit, is_unused=True)
             return None
         except BaseException:
-            self.limiter.release(permit)
+            route.limiter.release(permit)
             raise
-        return permit, parameters
+        return _Leave(route, permit, parameters)
 
-    async def _send(
-        self, question: JudgeQuestion, replies: int, permit: Permit, parameters: Parameters
-    ) -> tuple[AttemptEnd, Reply | None, Fault | None]:
-        started = time.monotonic()
-        try:
-            reply = await self._backend.ask(
-                question, seed=seed_of(question, replies), parameters=parameters
-            )
-        except Fault as fault:
-            return _end_of(fault, started), None, fault
-        except Exception as error:
-            # Any other error is stored in the ledger too, and treated like an outage.
-            logger.exception("A request failed in this process.")
-            broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
-            return _end_of(broken, started), None, broken
-        self.limiter.succeeded(permit)
-        end = AttemptEnd(
-            "replied",
-            _milliseconds(started),
-            status=reply.status,
-            usage=reply.usage,
-            maybe_billed=reply.usage is None,
-            text=reply.text,
-            request_id=reply.request_id,
+
+@dataclass(frozen=True, slots=True)
+class _Leave:
+    """A request that may be sent: where, in which slot, and with which parameters."""
+
+    route: Route
+    permit: Permit
+    parameters: Parameters
+
+
+class OwnFaults:
+    """The faults of one question at each address, with the answers to others in between."""
+
+    def __init__(self) -> None:
+        self._faults: dict[Limiter, tuple[int, int]] = {}
+
+    def count(self, limiter: Limiter) -> int:
+        """Count a fault; return their number once it shows that the question is at fault."""
+        faults, successes = self._faults.get(limiter, (0, limiter.successes))
+        self._faults[limiter] = faults + 1, successes
+        is_own = faults + 1 >= MAX_OWN_FAULTS and limiter.successes > successes
+        return faults + 1 if is_own else 0
+
+
+async def _send(
+    question: JudgeQuestion, replies: int, leave: _Leave
+) -> tuple[AttemptEnd, Reply | None, Fault | None]:
+    started = time.monotonic()
+    try:
+        reply = await leave.route.backend.ask(
+            question, seed=seed_of(question, replies), parameters=leave.parameters
         )
-        return end, reply, None
+    except Fault as fault:
+        return _end_of(fault, started), None, fault
+    except Exception as error:
+        # Any other error is stored in the ledger too, and treated like an outage.
+        logger.exception("A request failed in this process.")
+        broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
+        return _end_of(broken, started), None, broken
+    leave.route.limiter.succeeded(leave.permit)
+    end = AttemptEnd(
+        "replied",
+        _milliseconds(started),
+        status=reply.status,
+        usage=reply.usage,
+        maybe_billed=reply.usage is None,
+        text=reply.text,
+        request_id=reply.request_id,
+    )
+    return end, reply, None
 
-    def _report(self, permit: Permit, fault: Fault | None) -> Outage | None:
-        if fault is None or isinstance(fault, Adjusted):
-            return None
-        try:
-            self.limiter.failed(permit, fault)
-        except Outage as outage:  # raised by the caller once the attempt is stored
-            return outage
+
+def _report(leave: _Leave, fault: Fault | None) -> Outage | None:
+    if fault is None or isinstance(fault, Adjusted):
         return None
+    try:
+        leave.route.limiter.failed(leave.permit, fault)
+    except Outage as outage:  # raised by the caller once the attempt is stored
+        return outage
+    return None
 
 
 def _end_of(fault: Fault, started: float) -> AttemptEnd:

@@ -23,6 +23,7 @@ from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
 CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
 FIRST_REJECTIONS = 10  # rejections in a row before any success: the request is wrong
+LEFT_OUT_SECONDS = 60.0  # an address that was given up, while others answer
 _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots regained by a full round of answers
 _CUT = 0.5
@@ -103,7 +104,8 @@ class Limiter:
         self._rejections = 0
         self._failing_since: float | None = None
         self._epoch = 0
-        self._last_words = ""  # the reason why the endpoint was given up
+        self.last_words = ""  # the reason why the endpoint was given up
+        self._given_up_at = -math.inf
         self.successes = 0
         self.set_limits(limits)
 
@@ -127,6 +129,18 @@ class Limiter:
         return min(slots, self._granted) if self._is_shared else slots
 
     @property
+    def load(self) -> float:
+        """The share of the slots that is taken; at least 1 if another request has to wait."""
+        if self._waiting or not self.slots or self._delay(self._clock()) > 0:
+            return math.inf
+        return self._in_flight / self.slots
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it was given up shortly before and has answered nothing since."""
+        return self._clock() - self._given_up_at < LEFT_OUT_SECONDS
+
+    @property
     def is_busy(self) -> bool:
         return bool(self._in_flight or self._waiting)
 
@@ -144,7 +158,7 @@ class Limiter:
             return await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self.release(future.result())
+                self.release(future.result(), is_unused=True)
             raise
 
     def release(self, permit: Permit, *, is_unused: bool = False) -> None:
@@ -162,6 +176,7 @@ class Limiter:
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
         self._asked_until = 0.0
+        self._given_up_at = -math.inf
         self._answered_at = self._clock()
         seconds = self._answered_at - permit.since
         self._fastest = min(self._fastest, seconds)
@@ -173,7 +188,7 @@ class Limiter:
     def failed(self, permit: Permit, fault: Fault) -> None:
         """Slow down as the fault requires. Raises `Outage` when the endpoint is given up."""
         if permit.epoch != self._epoch:
-            raise Outage(self._last_words)  # given up while this request was under way
+            raise Outage(self.last_words)  # given up while this request was under way
         if isinstance(fault, Misconfigured):
             self._give_up(str(fault))
         if isinstance(fault, Rejected):
@@ -253,7 +268,8 @@ class Limiter:
     def _give_up(self, sentence: str) -> None:
         """Fail all waiting requests; a later run starts with full patience."""
         self._epoch += 1
-        self._last_words = sentence
+        self.last_words = sentence
+        self._given_up_at = self._clock()
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
         self._resume_at = self._asked_until = 0.0
@@ -275,12 +291,7 @@ class Limiter:
                 self._waiting.popleft()
                 continue
             now = self._clock()
-            delay = max(
-                self._resume_at - now,
-                self._requests.wait(now) if self._requests else 0.0,
-                self._tokens.wait(now) if self._tokens else 0.0,
-            )
-            if delay > 0:
+            if (delay := self._delay(now)) > 0:
                 if delay < math.inf:
                     self._wake_in(delay)
                 return
@@ -289,6 +300,14 @@ class Limiter:
             self.moved_at = now
             self._draw(now, 1, tokens)
             future.set_result(Permit(now, self._epoch, self.successes, tokens))
+
+    def _delay(self, now: float) -> float:
+        """Seconds until the pause and the rates allow another request."""
+        return max(
+            self._resume_at - now,
+            self._requests.wait(now) if self._requests else 0.0,
+            self._tokens.wait(now) if self._tokens else 0.0,
+        )
 
     def _draw(self, now: float, requests: int, tokens: int) -> None:
         if self._requests:

@@ -191,6 +191,16 @@ class Judge(models.Model):
         return registry.backend_kind(self.backend).capabilities
 
     @property
+    def base_urls(self) -> list[str]:
+        """All addresses of the model."""
+        return [self.base_url, *self.more_base_urls]
+
+    @property
+    def most_at_once(self) -> int:
+        """The most requests at once, over all addresses."""
+        return self.concurrency * len(self.base_urls)
+
+    @property
     def is_priced(self) -> bool:
         return self.price_input is not None
 

@@ -10,19 +10,22 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import NO_PROBABILITIES
-from judging.backends.endpoints import OPENAI_URL
+from judging.backends.registry import BACKENDS, DEFAULT
 from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
 from judging.errors import FieldError
 from judging.models import Judge
-from judging.runs.judges import IDENTITY
+from judging.runs.judges import IDENTITY, new_addresses
 from judging.runs.presets import PRESETS
 
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
-_SERVER = ("base_url", "key_from", "api_key_env", "key")
+_SERVER = ("backend", "base_url", "more_base_urls", "key_from", "api_key_env", "key")
 GROUPS = (
     ("Model", ("name", "model")),
     ("Server and key", _SERVER),
-    ("Prices in US dollars per million tokens", ("price_input", "price_output")),
+    (
+        "Prices in US dollars per million tokens",
+        ("price_input", "price_output", "price_cached_input"),
+    ),
 )
 MORE_GROUPS = (
     (
@@ -45,9 +48,11 @@ MORE_GROUPS = (
 _LABELS = {
     "name": "Name",
     "model": "Model",
+    "backend": "Kind of server",
     "base_url": "Address",
     "price_input": "Input price",
     "price_output": "Output price",
+    "price_cached_input": "Cached input price",
     "batch_price": "Batch price, as a share of the normal price",
     "concurrency": "Requests at a time",
     "rpm": "Requests per minute",
@@ -64,9 +69,11 @@ _LABELS = {
 _HINTS = {
     "name": "Shown on pages and in reports.",
     "model": "As the server names it, for example gpt-4o-2024-05-13.",
+    "backend": "",
     "base_url": "Of an OpenAI-compatible server, including /v1, for example http://gpu1:8000/v1.",
     "price_input": "",
     "price_output": "",
+    "price_cached_input": "For input that the server has in its cache. Empty: the input price.",
     "batch_price": "0.5 is half the price.",
     "concurrency": "The most requests that wait for a reply at the same time.",
     "rpm": "Leave empty for no limit.",
@@ -95,6 +102,13 @@ class JudgeForm(forms.ModelForm):
     `like` is the judge whose settings a new one starts from.
     """
 
+    more_base_urls = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="More addresses of the same model",
+        help_text="One a line. Requests are spread over all addresses, with the same key.",
+        widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
     key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
     api_key_env = forms.CharField(
         required=False,
@@ -147,7 +161,7 @@ class JudgeForm(forms.ModelForm):
             choices.append((KEEP, f"Keep the key ({_key_words(judge)})"))
         if like is not None and (like.sealed_key or like.api_key_env):
             choices.append((SAME, f"The same key as {like.name} ({_key_words(like)})"))
-        choices.append((NO_KEY, "No key, or OPENAI_API_KEY for OpenAI itself"))
+        choices.append((NO_KEY, "No key, or the provider's own variable such as OPENAI_API_KEY"))
         choices.append((VARIABLE, "In an environment variable of the server"))
         if settings.JUDGE_STORED_KEYS:
             choices.append((STORED, "Enter a key here"))
@@ -161,7 +175,14 @@ class JudgeForm(forms.ModelForm):
 
     def _offer_addresses(self, user: User) -> None:
         field = self.fields["base_url"]
-        self.servers = [*dict.fromkeys([OPENAI_URL, *servers_in_use()])]
+        kinds = [kind for kind in BACKENDS if kind.capabilities.needs_endpoint]
+        self.servers = [
+            *dict.fromkeys([*(kind.default_base_url for kind in kinds), *servers_in_use()])
+        ]
+        backend = self.fields["backend"]
+        assert isinstance(backend, forms.ChoiceField)  # noqa: S101
+        backend.choices = [(kind.name, kind.label) for kind in kinds]
+        backend.required = False
         field.widget.attrs |= {"list": "servers", "inputmode": "url", "spellcheck": "false"}
         if not may_add_addresses(user):
             hosts = [f"any address at {host}" for host in settings.JUDGE_HOSTS]
@@ -176,7 +197,7 @@ class JudgeForm(forms.ModelForm):
         for name in ("name", *IDENTITY) if self.is_fixed else ():
             if name in self.fields:
                 self.fields[name].disabled = True
-        for name in ("price_input", "price_output"):
+        for name in ("price_input", "price_output", "price_cached_input"):
             self.fields[name].validators.append(MinValueValidator(0))
 
     @property
@@ -206,6 +227,13 @@ class JudgeForm(forms.ModelForm):
         text = self.cleaned_data["own_sources"]
         return [word for part in text.split(",") if (word := part.strip())]
 
+    def clean_more_base_urls(self) -> list[str]:
+        lines = str(self.cleaned_data["more_base_urls"]).split("\n")
+        return [address for line in lines if (address := line.strip())]
+
+    def clean_backend(self) -> str:
+        return str(self.cleaned_data["backend"] or self.instance.backend or DEFAULT)
+
     def clean_key(self) -> str:
         key = str(self.cleaned_data["key"]).strip()
         if key and not re.fullmatch(r"[!-~]+", key):
@@ -221,7 +249,7 @@ class JudgeForm(forms.ModelForm):
             self.add_error("api_key_env", "Enter the name of the variable.")
         if chosen == STORED and not cleaned.get("key") and "key" not in self.errors:
             self.add_error("key", "Enter the key.")
-        if chosen == KEEP and cleaned.get("base_url") != self.instance.base_url:
+        if chosen == KEEP and new_addresses(self.instance, cleaned):
             self.add_error(
                 "key_from",
                 "A key is not sent to another address. Enter the key of this address again.",
@@ -246,7 +274,7 @@ class JudgeForm(forms.ModelForm):
         """What the form says, as `save_judge` takes it."""
         fields = {
             name: self.cleaned_data[name]
-            for name in (*_LABELS, "own_sources")
+            for name in (*_LABELS, "more_base_urls", "own_sources")
             if not self.fields[name].disabled
         }
         how = self.cleaned_data["key_from"]
@@ -276,18 +304,22 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
     if preset in PRESETS:
         chosen = PRESETS[preset]
         return {
-            "name": preset,
+            "name": preset if chosen.model else "",
+            "backend": chosen.backend,
             "model": chosen.model,
             "base_url": chosen.base_url,
             "own_sources": ", ".join(chosen.own_sources),
         }
     if judge is None:
-        return {"probabilities": NO_PROBABILITIES}
+        return {"backend": DEFAULT, "probabilities": NO_PROBABILITIES}
     initial = {name: getattr(judge, name) for name in _LABELS}
-    for name in ("price_input", "price_output", "batch_price"):
+    for name in ("price_input", "price_output", "price_cached_input", "batch_price"):
         if initial[name] is not None:
             initial[name] = f"{initial[name].normalize():f}"
-    return initial | {"own_sources": ", ".join(judge.own_sources)}
+    return initial | {
+        "own_sources": ", ".join(judge.own_sources),
+        "more_base_urls": "\n".join(judge.more_base_urls),
+    }
 
 
 def _key_words(judge: Judge) -> str:

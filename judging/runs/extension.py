@@ -116,6 +116,8 @@ def run_for(
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
     run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run, asking)}
+    if judge.more_base_urls:
+        run.parameters["more_base_urls"] = judge.more_base_urls
     return run
 
 

@@ -1,11 +1,13 @@
 """Adding judges, and checking that they can be asked."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
+from judging.backends.backend import JudgeSettings
 from judging.backends.endpoints import check_endpoint, is_openai
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
@@ -32,6 +34,21 @@ _NEEDS_ADDRESS = Reason(
     "needs_address",
     "{names[preset]} {preset} needs {field}: the address of a server that offers {model}, for "
     "example http://gpu1:8000/v1. OpenAI does not.",
+)
+_CACHED_COSTS_MORE = Reason(
+    "cached_costs_more",
+    "{field} must not be above {names[price_input]}: budgets are kept by the higher price.",
+)
+_CACHED_ALONE = Reason(
+    "cached_alone", "{field} needs {names[price_input]} and {names[price_output]} too."
+)
+_NO_ADDRESSES = Reason(
+    "no_addresses", "{field}: the backend {backend} has no server, so it has no addresses."
+)
+_SAME_ADDRESS = Reason("same_address", "{field} names {value} twice. Name every address once.")
+_NEEDS_MODEL = Reason(
+    "needs_model",
+    "{names[preset]} {preset} needs {field}: the name of one of the provider's models.",
 )
 _NOT_PRINTABLE = Reason(
     "not_printable", "{field} {value} holds a character that cannot be shown. Remove it."
@@ -64,6 +81,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
             brought.pop("base_url", None)  # a judge that has an address keeps it
         fields = brought | fields
         _need_address(preset, fields.get("base_url", judge.base_url))
+        if not fields.get("model", judge.model):
+            raise InvalidValue("model", _NEEDS_MODEL, preset=preset)
     if is_new:
         fields = _defaults(fields.get("backend", DEFAULT)) | fields
     if "model_options" in fields:
@@ -90,9 +109,9 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
             f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} cannot change "
             "any more. Add a judge with another name."
         )
-    if fields.get("base_url", judge.base_url) != judge.base_url:
+    if new_addresses(judge, fields):
         fields = {"sealed_key": ""} | fields
-    was_priced, old_address = judge.is_priced, judge.base_url
+    was_priced, old_addresses = judge.is_priced, judge.base_urls
     if "model" in changed:  # another model has another revision
         kept = {name: value for name, value in judge.model_options.items() if name != "revision"}
         fields = {"model_options": kept} | fields
@@ -102,8 +121,8 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     make_exact(judge)
     if judge.pk is not None and was_priced != judge.is_priced:
         _keep_recorded_costs(judge)
-    if judge.pk is not None and judge.base_url != old_address:
-        _note_address(judge)
+    if judge.pk is not None:
+        _note_addresses(judge, [each for each in judge.base_urls if each not in old_addresses])
     judge.save()
 
 
@@ -125,10 +144,21 @@ def keep_exact(judge: Judge) -> None:
             judge.save(update_fields=["model_options"])
 
 
-def _note_address(judge: Judge) -> None:
-    """Note in the record of runs that can continue where they are asked from now on."""
+def new_addresses(judge: Judge, fields: dict[str, Any]) -> list[str]:
+    """The addresses that a change of `fields` adds to a judge; its stored key is not for them."""
+    wanted = [
+        fields.get("base_url", judge.base_url),
+        *fields.get("more_base_urls", judge.more_base_urls),
+    ]
+    return [address for address in wanted if address not in judge.base_urls]
+
+
+def _note_addresses(judge: Judge, added: list[str]) -> None:
+    """Note in the record of runs that can continue where else they are asked from now on."""
+    if not added:
+        return
     for run in judge.runs.filter(state__in=(*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)):
-        run.parameters["later_base_urls"] = [*run.later_base_urls, judge.base_url]
+        run.parameters["later_base_urls"] = [*run.later_base_urls, *added]
         run.save(update_fields=["parameters"])
 
 
@@ -159,9 +189,10 @@ def _preset_fields(preset: str) -> dict[str, Any]:
     chosen = PRESETS[preset]
     fields: dict[str, Any] = {
         "backend": chosen.backend,
-        "model": chosen.model,
         "own_sources": list(chosen.own_sources),
     }
+    if chosen.model:
+        fields["model"] = chosen.model
     if chosen.base_url:
         fields["base_url"] = chosen.base_url
     return fields
@@ -187,9 +218,11 @@ def _check(judge: Judge) -> None:
     kind = kind_of(judge)
     judge.base_url = judge.base_url or kind.default_base_url
     settings = settings_of(judge)
+    _check_more_addresses(judge, settings)
     kind.check(settings)
     if kind.capabilities.needs_endpoint:
         check_endpoint(settings)
+    _check_cached_price(judge)
     judge.check_capabilities()
     try:
         judge.full_clean(validate_unique=False)
@@ -197,3 +230,26 @@ def _check(judge: Judge) -> None:
         field, problems = next(iter(error.message_dict.items()))
         reason = _INCONSISTENT if field == NON_FIELD_ERRORS else NOT_ALLOWED
         raise InvalidValue(field, reason, problem=problems[0]) from None
+
+
+def _check_more_addresses(judge: Judge, settings: JudgeSettings) -> None:
+    """Check the further addresses like the first one."""
+    if not judge.more_base_urls:
+        return
+    if not judge.capabilities.needs_endpoint:
+        raise InvalidValue("more_base_urls", _NO_ADDRESSES, backend=judge.backend)
+    known = {judge.base_url.rstrip("/")}
+    for address in judge.more_base_urls:
+        if address.rstrip("/") in known:
+            raise InvalidValue("more_base_urls", _SAME_ADDRESS, value=address)
+        known.add(address.rstrip("/"))
+        check_endpoint(replace(settings, base_url=address), field="more_base_urls")
+
+
+def _check_cached_price(judge: Judge) -> None:
+    if judge.price_cached_input is None:
+        return
+    if judge.price_input is None:
+        raise InvalidValue("price_cached_input", _CACHED_ALONE)
+    if judge.price_cached_input > judge.price_input:
+        raise InvalidValue("price_cached_input", _CACHED_COSTS_MORE)

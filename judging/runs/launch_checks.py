@@ -18,7 +18,7 @@ def judges_of(study: Study) -> list[LaunchCheck]:
     judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
     if not judges:
         return [LaunchCheck("No judge is set. They can judge at any time, also afterwards.", False)]
-    away = [judge.name for judge in judges if not _answers(judge)]
+    away = [name for judge in judges for name in _away(judge)]
     if not away:
         return [
             LaunchCheck(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)
@@ -27,17 +27,27 @@ def judges_of(study: Study) -> list[LaunchCheck]:
     return [LaunchCheck(words, True, fix=reverse("judging:list", args=[study.slug]))]
 
 
-def _answers(judge: Judge) -> bool:
-    """Whether the judge's server responds at all; sent without a key, so a refusal is enough."""
-    host = urlsplit(judge.base_url).hostname
-    if not judge.capabilities.needs_endpoint or not host:
+def _away(judge: Judge) -> list[str]:
+    """The judge's name if its server does not answer; with the addresses if it has several."""
+    if not judge.capabilities.needs_endpoint:
+        return []
+    away = [address for address in judge.base_urls if not _answers(address)]
+    if len(judge.base_urls) == 1:
+        return [judge.name] if away else []
+    return [f"{judge.name} at {address}" for address in away]
+
+
+def _answers(address: str) -> bool:
+    """Whether a server responds at all; sent without a key, so a refusal is enough."""
+    host = urlsplit(address).hostname
+    if not host:
         return True
     if leads_to_link_local(host) and not settings.JUDGE_LINK_LOCAL:
         return False
     import httpx2
 
     try:
-        httpx2.get(f"{judge.base_url.rstrip('/')}/models", timeout=_SECONDS)
+        httpx2.get(f"{address.rstrip('/')}/models", timeout=_SECONDS)
     except httpx2.HTTPError:
         return False
     return True

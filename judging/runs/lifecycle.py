@@ -230,7 +230,7 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
     if run.by_batch:
         batches.work_off(run_id=run_id, on_wait=on_wait)
         return
-    concurrency = run.judge.concurrency
+    concurrency = run.judge.most_at_once
     # Two chunks more than the slots hold, so that the slots stay full while a chunk ends.
     threads = math.ceil(concurrency / chunks.CHUNK) + 2
     with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:

@@ -1,19 +1,31 @@
-"""The judges of the paper, with their snapshots and the sources that they must not judge."""
+"""Judges to start from: those of the paper with their snapshots, and providers; with the sources
+that they must not judge."""
 
 from dataclasses import dataclass
 
-from judging.backends.endpoints import OPENAI_URL
+from judging.backends.anthropic import AnthropicKind
+from judging.backends.endpoints import ANTHROPIC_URL, GEMINI_URL, OPENAI_URL
+from judging.backends.gemini import GeminiKind
 from judging.backends.registry import DEFAULT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A judge of the paper; `base_url` is empty if the model runs on the user's own server."""
+    """`base_url` is empty if the model runs on the user's own server, `model` if any of a
+    provider's models can be named."""
 
     model: str
     own_sources: tuple[str, ...]
     backend: str = DEFAULT
     base_url: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it is, for the page on which judges are added."""
+        if not self.model:
+            return "Any model of this provider, through its own library"
+        where = "at OpenAI" if self.base_url else "on a server of yours"
+        return f"The paper’s model, {where}"
 
 
 PRESETS = {
@@ -30,5 +42,17 @@ PRESETS = {
     # Give the address of a server that runs it in 16 bit, as the paper did.
     "llama-3-70b-instruct": Preset(
         model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
+    ),
+    "anthropic": Preset(
+        model="",
+        backend=AnthropicKind.name,
+        base_url=ANTHROPIC_URL,
+        own_sources=("anthropic", "claude"),
+    ),
+    "gemini": Preset(
+        model="",
+        backend=GeminiKind.name,
+        base_url=GEMINI_URL,
+        own_sources=("google", "gemini"),
     ),
 }

@@ -32,13 +32,13 @@ class Usage:
         return each * questions * share / _PER_MILLION
 
     def seconds(self, judge: Judge, questions: int) -> float | None:
-        """The time by the strictest limit of the judge; None if unknown."""
+        """The time by the strictest limit of the judge's addresses; None if unknown."""
         if self.latency_ms is None:
             return None
-        by_slots = questions * self.latency_ms / 1000 / judge.concurrency
+        by_slots = questions * self.latency_ms / 1000 / judge.most_at_once
         by_requests = questions * 60 / judge.rpm if judge.rpm else 0.0
         by_tokens = questions * self.tokens * 60 / judge.tpm if judge.tpm else 0.0
-        return max(by_slots, by_requests, by_tokens)
+        return max(by_slots, by_requests / len(judge.base_urls), by_tokens / len(judge.base_urls))
 
 
 def usage_of(run: JudgeRun) -> Usage | None:

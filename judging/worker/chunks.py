@@ -21,7 +21,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
-from judging.engine.rate_limits import Limiter
+from judging.engine.routes import Routes
 from judging.errors import BadJudge
 from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
@@ -111,7 +111,7 @@ def chunks_in_hand(judge: Judge) -> int:
     """The number of chunks of one run that are under way at once."""
     if judge.capabilities.is_local:
         return MOST_GPU_CHUNKS
-    return CHUNKS_IN_HAND * math.ceil(judge.concurrency / (2 * CHUNK))
+    return CHUNKS_IN_HAND * math.ceil(judge.most_at_once / (2 * CHUNK))
 
 
 def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
@@ -226,7 +226,7 @@ def _ask(
         stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
     work = running.loop.submit(asker.ask_all(questions))
-    problems = _wait(work, run.judge, mine, ledger, asker.limiter)
+    problems = _wait(work, run.judge, mine, ledger, asker.routes)
     _judge_problems(run, [problem for problem in problems if problem is not None])
 
 
@@ -235,7 +235,7 @@ def _wait(
     judge: Judge,
     mine: QuerySet[Judgment],
     ledger: RunLedger,
-    limiter: Limiter,
+    routes: Routes,
 ) -> list[BaseException | None]:
     """Wait for the answers and renew the lease, because a worker that waits is not dead.
 
@@ -251,7 +251,7 @@ def _wait(
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
-            since = limiter.moved_at if ledger.oldest is None else ledger.oldest
+            since = routes.moved_at if ledger.oldest is None else ledger.oldest
             if isinstance(backend, StepwiseBackend):
                 since = max(since, backend.moved_at)
             if time.monotonic() - since > patience:

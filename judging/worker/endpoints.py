@@ -20,11 +20,12 @@ def kind_of(judge: Judge) -> BackendKind:
     return backend_kind(judge.backend)
 
 
-def settings_of(judge: Judge) -> JudgeSettings:
+def settings_of(judge: Judge, address: str = "") -> JudgeSettings:
+    """The judge's settings at one of its addresses, by default the first."""
     return JudgeSettings(
         name=judge.name,
         model=judge.model,
-        base_url=judge.base_url,
+        base_url=address or judge.base_url,
         api_key_env=judge.api_key_env,
         stored_key=SealedKey(judge.name, judge.sealed_key) if judge.sealed_key else None,
         link_local=settings.JUDGE_LINK_LOCAL,
@@ -44,20 +45,21 @@ def reply_limit(judge: Judge) -> int:
     return judge.max_tokens + judge.thinking_tokens
 
 
-def backend_maker(judge: Judge) -> Callable[[], Backend]:
+def backend_maker(judge: Judge, address: str = "") -> Callable[[], Backend]:
     """A function that makes the judge's backend. Raises `BadJudge` if the judge cannot be asked."""
-    return kind_of(judge).connect(settings_of(judge))
+    return kind_of(judge).connect(settings_of(judge, address))
 
 
-def backend_key(judge: Judge) -> Hashable:
+def backend_key(judge: Judge, address: str = "") -> Hashable:
     """The identity of a backend: judges with equal settings share one."""
-    return judge.backend, replace(settings_of(judge), name="", concurrency=0)
+    return judge.backend, replace(settings_of(judge, address), name="", concurrency=0)
 
 
-def endpoint_of(judge: Judge) -> str:
+def endpoint_of(judge: Judge, address: str = "") -> str:
     """The name of the endpoint for slots and rates, which a provider counts by model and key."""
     key = judge.sealed_key or judge.api_key_env
-    parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, key]
+    where = (address or judge.base_url).rstrip("/")
+    parts = [judge.backend, where, judge.model, key]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -25,7 +25,7 @@ from judging.engine.interface import (
     Stopped,
     Usage,
 )
-from judging.models import NANO, Attempt, JudgeRun
+from judging.models import NANO, Attempt, Judge, JudgeRun
 from judging.worker.budgets import LockedBudgets
 from judging.worker.endpoints import reply_limit
 from judging.worker.sent_parameters import add_new, known_ids
@@ -33,9 +33,25 @@ from judging.worker.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
 
-Prices = tuple[Decimal, Decimal]
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens; `cached` is that of input from the server's cache."""
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+
+    @classmethod
+    def of(cls, judge: Judge, share: Decimal) -> "Prices | None":
+        """The prices of a judge, times `share`; None if it has none."""
+        if judge.price_input is None or judge.price_output is None:
+            return None
+        cached = judge.price_input if judge.price_cached_input is None else judge.price_cached_input
+        return cls(judge.price_input * share, judge.price_output * share, cached * share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +91,9 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
         return None
     if usage is None:
         return 0
-    per_million = prices[0] * usage.prompt_tokens + prices[1] * usage.completion_tokens
+    per_million = prices.input * (usage.prompt_tokens - usage.cached_tokens)
+    per_million += prices.cached * usage.cached_tokens
+    per_million += prices.output * usage.completion_tokens
     return int(per_million * (NANO // 10**6))
 
 
@@ -98,9 +116,7 @@ class LedgerRows:
         self._sides = sides
         self._freezes = run.study.frozen_at is None  # saves a query per batch later
         self._room, self._thinks = reply_limit(judge), judge.thinking_tokens > 0
-        self._prices: Prices | None = None
-        if judge.price_input is not None and judge.price_output is not None:
-            self._prices = judge.price_input * price_share, judge.price_output * price_share
+        self._prices = Prices.of(judge, price_share)
 
     def opening(self, question: JudgeQuestion, number: int, parameters: Parameters) -> Opening:
         most = self.most(question)
@@ -321,8 +337,8 @@ def _open_attempts(
 def _close_attempts(statements: "Statements", rows: Sequence[Closing]) -> None:
     statements.add(
         "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
-        " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cost_nano = %s,"
-        " cost_is_estimate = %s,"
+        " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cached_tokens = %s,"
+        " cost_nano = %s, cost_is_estimate = %s,"
         " text = %s, error = %s, request_id = %s WHERE judgment_id = %s AND number = %s",
         [
             (
@@ -332,6 +348,7 @@ def _close_attempts(statements: "Statements", rows: Sequence[Closing]) -> None:
                 r.usage.prompt_tokens if r.usage else None,
                 r.usage.completion_tokens if r.usage else None,
                 r.usage.reasoning_tokens if r.usage else None,
+                None if r.usage is None or r.usage_is_estimate else r.usage.cached_tokens,
                 r.cost_nano,
                 r.usage_is_estimate,
                 r.end.text,

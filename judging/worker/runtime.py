@@ -9,6 +9,7 @@ from judging.engine.asking import Asker
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import Backend
 from judging.engine.loop import EngineLoop
+from judging.engine.routes import Route
 from judging.models import Judge
 from judging.worker import ledger, shared_rate_limits
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
@@ -73,24 +74,27 @@ def shut_down() -> None:
 
 
 def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
-    """An asker that shares backend and limiter with all users of the endpoint.
+    """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.
     """
-    endpoint = endpoint_of(judge)
+    return Asker(routes=[_route(judge, address) for address in judge.base_urls], ledger=run_ledger)
+
+
+def _route(judge: Judge, address: str) -> Route:
+    endpoint = endpoint_of(judge, address)
     is_shared = judge.capabilities.needs_endpoint
-    return Asker(
-        backend=backend_of(judge),
+    return Route(
+        backend=backend_of(judge, address),
         limiter=get().loop.limiter(
             endpoint,
-            backend_key(judge),
+            backend_key(judge, address),
             limits_of(judge),
             shared_rate_limits.exchange(endpoint) if is_shared else None,
         ),
-        ledger=run_ledger,
     )
 
 
-def backend_of(judge: Judge) -> Backend:
+def backend_of(judge: Judge, address: str = "") -> Backend:
     """The backend for all judges with equal settings, with what it has learned about its server."""
-    return get().loop.backend(backend_key(judge), backend_maker(judge))
+    return get().loop.backend(backend_key(judge, address), backend_maker(judge, address))

@@ -29,6 +29,7 @@ from judging.engine.limits import Limits
 from judging.engine.loop import EngineLoop
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
+from judging.engine.routes import Route
 from judging.protocols.certainty import Certainty
 from judging.protocols.standard import Standard
 from tests.judging.llm_server import Answer, completion, error
@@ -266,7 +267,7 @@ class Scripted:
 
 def run_asker(backend, ledger, *questions):
     limiter = Limiter(Limits())
-    asker = Asker(backend=backend, limiter=limiter, ledger=ledger)
+    asker = Asker(routes=[Route(backend, limiter)], ledger=ledger)
     problems = asyncio.run(asker.ask_all(questions))
     return problems, limiter
 

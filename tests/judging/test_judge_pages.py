@@ -807,3 +807,71 @@ def test_a_run_that_continues_at_another_address_records_both(admin, study):
     assert "Server http://127.0.0.1:9/v1, then http://127.0.0.1:10/v1" in page
     page = words(admin.get(reverse("judging:run", args=["s", finished.public_id])))
     assert "Server http://127.0.0.1:9/v1 Temperature" in page
+
+
+def test_more_addresses_are_entered_one_a_line_and_shown(admin, study):
+    submit(admin, more_base_urls=" http://b/v1 \n\nhttp://c/v1\r\n", price_cached_input="2.5")
+
+    judge = Judge.objects.get()
+    assert judge.more_base_urls == ["http://b/v1", "http://c/v1"]
+    page = words(admin.get(page_of(judge)))
+    assert f"{ADDRESS} http://b/v1 http://c/v1" in page
+    assert "$2.50 cached in" in page
+    assert "http://b/v1\nhttp://c/v1" in admin.get(page_of(judge, "change-judge")).text
+
+
+def test_an_address_that_is_added_is_checked_by_its_user_and_gets_no_key_of_another(
+    admin, editor, study, keys_allowed
+):
+    assert "may use the addresses of OpenAI" in words(
+        submit(editor, base_url="https://api.openai.com/v1", more_base_urls="http://evil/v1")
+    )
+    submit(admin, key_from="stored", key=SECRET)
+    judge = Judge.objects.get()
+
+    response = submit(
+        admin, page_of(judge, "change-judge"), key_from="keep", more_base_urls="http://b/v1"
+    )
+
+    assert response.status_code == 422
+    judge.refresh_from_db()
+    assert judge.more_base_urls == []
+    with pytest.raises(InvalidValue):
+        save_judge(
+            judge=judge,
+            study=study,
+            user=User.objects.get(username="root"),
+            fields={"more_base_urls": ["http://b/v1"]},
+        )
+
+
+def test_the_connection_test_asks_every_address(admin, study, llm):
+    llm.answer = lambda body, n: completion("[[A]] [[70]]")
+    judge = make_judge(base_url=llm.url, more_base_urls=["http://127.0.0.1:9/v1"])
+
+    result = run_connection_test(judge, study)
+
+    assert result.outcome == "problem"
+    assert (result.problem, result.address) == ("", llm.url)
+    assert result.others[0].problem == "No connection to http://127.0.0.1:9/v1."
+    assert "No connection to http://127.0.0.1:9/v1." in words(
+        admin.post(page_of(judge, "test-judge"))
+    )
+
+
+def test_a_provider_is_chosen_on_the_page(admin, study):
+    form = admin.get(f"{ADD}?preset=anthropic").text
+    assert 'value="https://api.anthropic.com"' in form
+    assert re.search(r'value="anthropic" selected', form)
+
+    submit(admin, backend="anthropic", base_url="https://api.anthropic.com")
+    assert Judge.objects.get().backend == "anthropic"
+    assert "at most 1" in words(
+        submit(
+            admin,
+            name="hot",
+            backend="anthropic",
+            base_url="https://api.anthropic.com",
+            temperature="1.5",
+        )
+    )

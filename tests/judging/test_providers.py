@@ -4,11 +4,13 @@ import asyncio
 import gzip
 import logging
 import threading
+from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
 
 from judging.backends.backend import JudgeSettings
+from judging.backends.endpoints import api_key
 from judging.backends.registry import backend_kind
 from judging.engine.interface import (
     Adjusted,
@@ -22,6 +24,9 @@ from judging.engine.interface import (
 )
 from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
+from judging.runs.judges import add_judge
+from judging.worker.endpoints import settings_of
+from tests.factories import make_items, make_study
 from tests.judging.provider_server import (
     Answer,
     ProviderServer,
@@ -31,6 +36,7 @@ from tests.judging.provider_server import (
     gemini_blocked,
     gemini_error,
 )
+from tests.judging.run_helpers import judge_all
 
 KEY = "secret-key-1234"
 OK = {"anthropic": claude, "gemini": gemini}
@@ -332,3 +338,45 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(
 def test_claude_models_have_no_higher_temperature_than_one():
     with pytest.raises(InvalidValue, match="at most 1"):
         backend_kind("anthropic").check(settings("anthropic", "", temperature=1.2))
+
+
+@BOTH
+def test_a_run_is_judged_and_priced_through_the_library(server, engine, backend):
+    server.answer = lambda n: OK[backend]("[[A]]")
+    judge, _ = add_judge(
+        name="j",
+        preset=backend,
+        model="m-1",
+        base_url=server.url,
+        api_key_env="JUDGE_KEY_TEST",
+        price_input=Decimal(1),
+        price_output=Decimal(10),
+    )
+    study = make_study()
+    make_items(study, 3)
+
+    run = judge_all(study, judge)
+
+    assert run.state == "done"
+    assert len(server.received) == 3
+    tokens = 70 if backend == "anthropic" else 100
+    assert run.spent == Decimal(3 * (tokens + 10 * 10)) / 10**6
+    done = run.judgments.first()
+    assert done.model_snapshot.endswith("-mock-1")
+    assert done.sent_with.parameters["model"] == "m-1"
+    assert run.parameters["software"].keys() >= {"httpcore2"}
+
+
+@pytest.mark.django_db
+@BOTH
+def test_a_provider_needs_the_name_of_a_model_and_gets_its_own_key_alone(backend, monkeypatch):
+    variable = {"anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}[backend]
+    monkeypatch.setenv(variable, KEY)
+    with pytest.raises(InvalidValue, match="name of one of the provider's models"):
+        add_judge(name="j", preset=backend)
+
+    judge, _ = add_judge(name="j", preset=backend, model="m-1")
+
+    assert api_key(settings_of(judge)) == KEY
+    with pytest.raises(InvalidValue, match=f"{variable} is sent to .* alone"):
+        add_judge(name="k", model="m", base_url="http://a/v1", api_key_env=variable)

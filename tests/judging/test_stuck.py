@@ -205,7 +205,7 @@ def test_whatever_a_backend_raises_is_in_the_ledger_and_the_question_goes_on(
     engine, monkeypatch, error
 ):
     backend = Odd(error, error)
-    monkeypatch.setattr("judging.worker.runtime.backend_of", lambda judge: backend)
+    monkeypatch.setattr("judging.worker.runtime.backend_of", lambda judge, address="": backend)
     study = make_study()
     make_items(study, 3)
 

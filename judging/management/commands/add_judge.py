@@ -27,6 +27,7 @@ _FIELDS = (
     "outage_seconds",
     "price_input",
     "price_output",
+    "price_cached_input",
     "concurrency",
     "rpm",
     "tpm",
@@ -62,8 +63,8 @@ def option(text: str) -> tuple[str, Any]:
 
 class Command(BaseCommand):
     help = (
-        "Add a judge: a model behind any OpenAI-compatible server, a local model on this "
-        "machine, or a file of recorded replies. "
+        "Add a judge: a model behind any OpenAI-compatible server, at Anthropic or Gemini, a local "
+        "model on this machine, or a file of recorded replies. "
         "The same command again changes nothing. Prices, limits, address and key can be changed."
     )
 
@@ -71,11 +72,20 @@ class Command(BaseCommand):
         parser.add_argument("name")
         parser.add_argument("--backend", choices=registry.names())
         parser.add_argument("--model", help="model name on the server; for replay, the file")
-        parser.add_argument("--base-url", help="full address including /v1 (default: OpenAI)")
+        parser.add_argument(
+            "--base-url",
+            help="full address, of most servers including /v1 (default: the provider's)",
+        )
+        parser.add_argument(
+            "--also-at",
+            action="append",
+            metavar="URL",
+            help="another address of the same model; repeatable, none with an empty text",
+        )
         parser.add_argument(
             "--api-key-env", metavar="VAR", help="environment variable with the API key"
         )
-        parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper")
+        parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper, or a provider")
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
         parser.add_argument("--max-tokens", type=int, help="maximum tokens of a reply")
@@ -111,6 +121,12 @@ class Command(BaseCommand):
             "--price-output", type=dollars, metavar="USD", help="per million output tokens"
         )
         parser.add_argument(
+            "--price-cached-input",
+            type=dollars,
+            metavar="USD",
+            help="per million input tokens that the server has in its cache",
+        )
+        parser.add_argument(
             "--batch-price",
             type=dollars,
             metavar="SHARE",
@@ -137,13 +153,15 @@ class Command(BaseCommand):
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
             fields["model_options"] = dict(options["option"])
+        if options["also_at"] is not None:
+            fields["more_base_urls"] = [address for address in options["also_at"] if address]
         try:
             judge, is_new = add_judge(
                 name=options["name"], preset=options["preset"] or "", **fields
             )
         except BadJudge as error:
             raise command_error(error) from error
-        where = f" at {judge.base_url}" if judge.base_url else ""
+        where = f" at {', '.join(judge.base_urls)}" if judge.base_url else ""
         pinned = (
             f", revision {revision}" if (revision := judge.model_options.get("revision")) else ""
         )

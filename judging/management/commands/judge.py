@@ -17,7 +17,7 @@ from judging.runs import lifecycle, probes
 from judging.runs.extension import run_for
 from judging.runs.spec import RunSpec
 from judging.runs.study_facts import StudyFacts
-from judging.selectors import RunProgress, has_replies, run_cost, run_progress
+from judging.selectors import RunCost, RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
@@ -261,7 +261,7 @@ class Command(BaseCommand):
         tokens = cost.prompt_tokens + cost.completion_tokens
         summary = (
             f"Run {run.public_id}: {run.get_state_display()}. {run.sentence} "
-            f"{cost.attempts:,} requests, {tokens:,} tokens, {money}."
+            f"{cost.attempts:,} requests, {tokens:,} tokens, {money}.{_cached(cost)}"
         )
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
@@ -276,6 +276,14 @@ def _look(run: JudgeRun) -> RunProgress:
         return run_progress(run)
 
     return outlive_restart(look)
+
+
+def _cached(cost: RunCost) -> str:
+    """The input from the server's cache as a sentence; empty if there was none."""
+    if not cost.cached_tokens:
+        return ""
+    saved = "" if cost.saved is None else f", saved ${cost.saved:.4f}"
+    return f" Cached: {cost.cached_percent:.0f} % of input tokens{saved}."
 
 
 def _words(run: JudgeRun, probe: probes.Probe) -> str:
