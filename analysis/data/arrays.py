@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.frozen_plan import FrozenPlan, LateChange, feed
+from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan, LateChange, feed
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
@@ -173,6 +173,15 @@ class Run:
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
     is_jury: bool = False
+    # The study's own wording as name@version, empty for the protocol's; and its hash.
+    wording: str = ""
+    wording_sha256: str = ""
+    framing: str = USUAL_FRAMING
+
+    @property
+    def way(self) -> tuple[str, str]:
+        """How it was asked, other than by setting, features and order."""
+        return self.wording, self.framing
 
     @property
     def offers_tie(self) -> bool:

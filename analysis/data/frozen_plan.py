@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from judging.protocols.framings import OBSERVER
+
+USUAL_FRAMING = OBSERVER
+
 
 @dataclass(frozen=True)
 class FrozenPlan:

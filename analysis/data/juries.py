@@ -17,15 +17,16 @@ T = TypeVar("T", int, float)
 def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
     """`data` with a run for every jury whose judges were all asked alike.
 
-    Alike means the same setting, features, orders, samples and seed. Each judge has one vote on
-    an item, whatever its number of readings: its verdict, with its certainty. A judge whose own
-    readings are split abstains.
+    Alike means the same setting, features, wording, framing, orders, samples and seed. Each judge
+    has one vote on an item, whatever its number of readings: its verdict, with its certainty. A
+    judge whose own readings are split abstains.
     """
     if not juries:
         return data
     alike: dict[tuple[Any, ...], dict[str, Run]] = defaultdict(dict)
     for run in data.runs:
-        alike[run.setting, run.features, run.orders, run.samples, run.seed][run.judge] = run
+        asked = (run.setting, run.features, *run.way, run.orders, run.samples, run.seed)
+        alike[asked][run.judge] = run
     formed = [
         _jury_run(data, name, [runs[judge] for judge in sorted(judges)])
         for name, judges in sorted(juries.items())

@@ -6,7 +6,8 @@ from analysis.data.frozen_plan import FrozenPlan, LateChange
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation
-from judging.models import Judgment
+from judging.models import Judgment, PromptTemplate
+from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
@@ -31,6 +32,21 @@ def read_plan(study: Study) -> FrozenPlan | None:
 def run_settings() -> list[str]:
     """Name the judging protocols that a planned run can use."""
     return protocol_names()
+
+
+def framings() -> list[str]:
+    """Name the framings that a planned run can use."""
+    return [*all_framings()]
+
+
+def wording_of(study: Study, name: str) -> tuple[str, str] | None:
+    """Reference and hash of a wording of the study, named as name or name@version."""
+    stem, _, version = name.partition("@")
+    found = PromptTemplate.objects.filter(study=study, name=stem)
+    if version:
+        found = found.filter(version=int(version) if version.isdecimal() else 0)
+    newest = found.order_by("version").last()
+    return None if newest is None else (newest.reference, newest.sha256)
 
 
 def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:

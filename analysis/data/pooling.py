@@ -183,7 +183,14 @@ def _runs(waves: Sequence[Dataset], position: Mapping[str, int]) -> tuple[Run, .
     for wave in waves:
         for run in wave.runs:
             asked = (run.judge, run.setting, run.features != "all", run.features)
-            key = (*asked, run.orders, run.samples, run.prompt.sha256)
+            key = (
+                *asked,
+                run.wording_sha256,
+                run.framing,
+                run.orders,
+                run.samples,
+                run.prompt.sha256,
+            )
             alike.setdefault(key, []).append((wave, run))
     return tuple(
         _run(members, position) for _, members in sorted(alike.items(), key=lambda p: p[0])

@@ -20,6 +20,7 @@ from analysis.data.arrays import (
 from analysis.data.probes import ProbedRun, probed
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import Asking
+from judging.protocols.framings import framing
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item as ItemRow
 from studies.models import Study
@@ -70,7 +71,8 @@ def runs_of(
             run=run.key,
             judge=run.judge.name,
             setting=run.setting,
-            features=run.features,
+            # A judge of this framing is shown nothing of the persona, whatever was selected.
+            features=run.features if framing(run.framing).shows_profile else "none",
             backend=run.judge.backend,
             snapshots=snapshots,
             orders=run.orders,
@@ -85,6 +87,9 @@ def runs_of(
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
             reported=tuple(asdict(each) for each in under.reported),
             conditions=tuple(under.sentences),
+            wording=run.wording.reference if run.wording else "",
+            wording_sha256=run.wording.sha256 if run.wording else "",
+            framing=run.framing,
         )
     judging = [runs[run.key] for run in found if not run.bias_probe]
     return tuple(sorted(judging, key=_in_order)), _probed(found, runs, items)

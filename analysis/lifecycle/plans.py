@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.data.frozen_plan import FrozenPlan
-from analysis.data.plans import data_so_far, read_plan, run_settings
+from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
+from analysis.data.plans import data_so_far, framings, read_plan, run_settings, wording_of
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
@@ -79,7 +79,7 @@ def freeze_plan(
             "threshold": study.certainty_threshold if threshold is None else threshold,
             "margin": study.equivalence_margin if margin is None else margin,
             "analyses": [code for code in ANALYSES if code in analyses],
-            "judges": [dict(judge) for judge in judges],
+            "judges": [_sealed(study, judge) for judge in judges],
             "exclusions": exclusions.strip(),
             "hypotheses": hypotheses.strip(),
             "seed": seed,
@@ -106,18 +106,39 @@ def freeze_plan(
 
 
 def parse_judge(text: str) -> dict[str, str]:
-    """Parse “NAME”, “NAME : SETTING” or “NAME : SETTING : FEATURES” of a planned run.
+    """Parse “NAME : SETTING : FEATURES : WORDING : FRAMING” of a planned run.
 
-    The setting is `certainty` and the features are `all` unless given. Raises `BadParameters`.
+    All but the name can be left out: the setting is `certainty`, the features are `all`, the words
+    are the protocol's and the framing is the usual one. Raises `BadParameters`.
     """
     parts = [part.strip() for part in text.split(":")]
-    name, setting, features = (*parts, *["", ""])[:3]
-    if not name or len(parts) > 3:
-        raise BadParameters(f"“{text}” is not a run. Write NAME : SETTING : FEATURES.")
+    name, setting, features, wording, framing = (*parts, *[""] * 4)[:5]
+    if not name or len(parts) > 5:
+        raise BadParameters(
+            f"“{text}” is not a run. Write NAME : SETTING : FEATURES : WORDING : FRAMING."
+        )
     if setting and setting not in run_settings():
         settings = ", ".join(run_settings())
         raise BadParameters(f"“{setting}” is not a setting. Use one of: {settings}.")
-    return {"judge": name, "setting": setting or "certainty", "features": features or "all"}
+    if framing and framing not in framings():
+        raise BadParameters(f"“{framing}” is not a framing. Use one of: {', '.join(framings())}.")
+    run = {"judge": name, "setting": setting or "certainty", "features": features or "all"}
+    if wording:
+        run["wording"] = wording
+    if framing and framing != USUAL_FRAMING:
+        run["framing"] = framing
+    return run
+
+
+def _sealed(study: Study, judge: Mapping[str, str]) -> dict[str, str]:
+    """A planned run with the version and hash of its wording. Raises `BadParameters`."""
+    if "wording" not in judge:
+        return dict(judge)
+    found = wording_of(study, judge["wording"])
+    if found is None:
+        raise BadParameters(f"The study has no wording “{judge['wording']}”. Write NAME@VERSION.")
+    reference, sha256 = found
+    return {**judge, "wording": reference, "wording_sha256": sha256}
 
 
 def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]:

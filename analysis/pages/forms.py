@@ -76,8 +76,9 @@ class PlanForm(forms.Form):
         label="Judge runs",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One per line: NAME or NAME : SETTING : FEATURES. SETTING is standard, certainty "
-        "(default) or tie. FEATURES is all (default), none or the name of a feature set.",
+        help_text="One per line: NAME or NAME : SETTING : FEATURES : WORDING : FRAMING. SETTING is "
+        "standard, certainty (default) or another setting. FEATURES is all (default), none or the "
+        "name of a feature set. WORDING is a wording of the study, as name@version.",
     )
     threshold = forms.IntegerField(label="High-certainty threshold", min_value=1, max_value=100)
     margin = forms.FloatField(

@@ -17,5 +17,6 @@ ANALYSES = {
     "replacement": "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
     "groups": "Topics, groups of personas, and who judges whom",
     "ablations": "What judges lose with less of the persona",
+    "wording": "How much depends on the wording, the framing and the order",
     "position": "Whether the side of the screen matters",
 }

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.report.encode import Json, put
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def registration(study: Study, analyses: Sequence[Analysis]) -> Json:
         for a in analyses
     ]
     out["runs"] = [
-        {"run": run.run, "judge": run.judge, "mark": _run_mark(plan, run)} for run in data.runs
+        {"run": run.run, "judge": run.judge, "mark": run_mark(plan, run)} for run in data.runs
     ]
     out["rule"] = (
         "A number has the mark of the analysis with the longest path that begins its own; without "
@@ -152,10 +153,12 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
                 "affects": [a.code for a in analyses],
             }
         )
-    asked = {(run.judge, run.setting, run.features) for run in data.runs}
+    asked = [planned_as(run) for run in data.runs]
     for wanted in plan.content["judges"]:
-        if (wanted["judge"], wanted["setting"], wanted["features"]) not in asked:
-            name = f"{wanted['judge']} ({wanted['setting']}, {wanted['features']})"
+        if wanted not in asked:
+            parts = [wanted["setting"], wanted["features"]]
+            parts += [wanted[key] for key in ("wording", "framing") if key in wanted]
+            name = f"{wanted['judge']} ({', '.join(parts)})"
             found.append({"what": "judge", "planned": name, "done": "not run", "affects": []})
     return found
 
@@ -176,13 +179,21 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
     return {"mark": "registered", "because": "In the plan that was frozen before the data."}
 
 
-def _run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
-    if plan is None:
-        return "explored"
-    own = {"judge": run.judge, "setting": run.setting, "features": run.features}
-    if own not in plan.content["judges"]:
+def run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
+    """The mark of a run; a plan names a wording by its hash, too."""
+    if plan is None or planned_as(run) not in plan.content["judges"]:
         return "explored"
     return "registered" if plan.is_before_data else "late"
+
+
+def planned_as(run: Run) -> Json:
+    """The entry of a plan that names this run; wording and framing only if they are unusual."""
+    entry = {"judge": run.judge, "setting": run.setting, "features": run.features}
+    if run.wording:
+        entry |= {"wording": run.wording, "wording_sha256": run.wording_sha256}
+    if run.framing != USUAL_FRAMING:
+        entry["framing"] = run.framing
+    return entry
 
 
 def _run_at(report: Mapping[str, Any], path: Path) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import MISSING, TIE, Dataset, Run
+from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
 from analysis.report.clusters import Shared, shared_by
 from analysis.report.encode import Json
@@ -100,8 +101,16 @@ class Study:
 
 
 def identity(run: Run) -> Json:
-    """The fields that distinguish a run from others, for every place that names it."""
-    return {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
+    """The fields that distinguish a run from others, for every place that names it.
+
+    Wording and framing are there if they are not the usual ones.
+    """
+    found = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
+    if run.wording:
+        found["wording"] = run.wording
+    if run.framing != USUAL_FRAMING:
+        found["framing"] = run.framing
+    return found
 
 
 def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer]) -> Ints:

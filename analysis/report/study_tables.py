@@ -13,6 +13,7 @@ from analysis.report.sections.accuracy.high_and_low import table_b
 from analysis.report.sections.accuracy.paired_difference import comparison
 from analysis.report.sections.glance.accuracies import at_a_glance
 from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.text.names import asked_name
 
 Report = Mapping[str, Any]
 Cell = Mapping[str, Any]
@@ -132,7 +133,7 @@ def _sides(report: Report, setting: str) -> dict[str, Cell]:
     names = ("tie",) if setting == WITH_TIE else ("standard", "certainty")
     for name in reversed(names):
         sides |= {
-            judge["judge"]: judge
+            asked_name(judge): judge
             for judge in report["judges"]
             if judge["features"] == "all" and judge["setting"] == name and judge["n"]
         }
@@ -142,7 +143,7 @@ def _sides(report: Report, setting: str) -> dict[str, Cell]:
 def _certain(report: Report) -> dict[str, Report]:
     sides = {"People": report["human"]["majority"]}
     sides |= {
-        judge["judge"]: judge
+        asked_name(judge): judge
         for judge in report["judges"]
         if judge["features"] == "all" and judge["setting"] == "certainty"
     }

@@ -35,8 +35,8 @@ class Command(BaseCommand):
             "--judge",
             action="append",
             default=[],
-            metavar="NAME[:SETTING[:FEATURES]]",
-            help="a planned run (default: certainty, all); repeatable",
+            metavar="NAME[:SETTING[:FEATURES[:WORDING[:FRAMING]]]]",
+            help="a planned run (default: certainty, all, the protocol's words); repeatable",
         )
         parser.add_argument(
             "--exclusions", default="", help="whose answers will be left out (default: none)"

@@ -14,6 +14,7 @@ from analysis.report.sections.limits import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
+from analysis.report.sections.wording import Wording
 
 SECTIONS: list[Section] = [
     Glance(),
@@ -22,6 +23,7 @@ SECTIONS: list[Section] = [
     Agreement(),
     Groups(),
     Ablations(),
+    Wording(),
     Position(),
     Bias(),
     Record(),

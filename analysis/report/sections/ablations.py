@@ -11,7 +11,7 @@ from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.study import Study, identity
 from analysis.report.tables import CONDITIONAL, Column, Table, table_of_entries
-from analysis.report.text.names import features_words
+from analysis.report.text.names import asked_name, features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
 from analysis.stats.comparison.paired import count_pairs, mcnemar
@@ -23,21 +23,21 @@ def ablations(study: Study) -> list[Json]:
     """One entry per run with less than the whole persona; p values are adjusted within a judge."""
     data, verdicts = study.data, study.judges
     whole = {
-        (run.judge, run.setting): index
+        (run.judge, run.setting, *run.way): index
         for index, run in reversed(list(enumerate(data.runs)))
         if run.features == "all"
     }
     entries = []
     for index, run in enumerate(data.runs):
-        base = whole.get((run.judge, run.setting))
+        base = whole.get((run.judge, run.setting, *run.way))
         if base is None or run.features == "all":
             continue
         entry = identity(run) | {"compared_with": data.runs[base].run}
         entry |= _pair(verdicts[base], verdicts[index])
         entry["beyond_noise"] = _beyond_noise(study, data.runs[base], run)
         entries.append(entry)
-    for family in {(entry["judge"], entry["setting"]) for entry in entries}:
-        members = [entry for entry in entries if (entry["judge"], entry["setting"]) == family]
+    for family in {(asked_name(entry), entry["setting"]) for entry in entries}:
+        members = [entry for entry in entries if (asked_name(entry), entry["setting"]) == family]
         adjusted = holm([entry["p"] for entry in members])
         for entry, p in zip(members, adjusted, strict=True):
             put(entry, "p_holm", number(p), entry.get("p_reason"))
@@ -84,7 +84,7 @@ def ablation_cells(report: Report) -> Table:
     """Figure 3 of the source article as a table: judges down; all, fewer and no features across."""
     runs: dict[tuple[str, str], dict[str, tuple[Report, Report | None]]] = {}
     for judge in report["judges"]:
-        own = runs.setdefault((judge["judge"], judge["setting"]), {})
+        own = runs.setdefault((asked_name(judge), judge["setting"]), {})
         change = next((e for e in report["ablations"] if e["run"] == judge["run"]), None)
         if judge["features"] == "all" or change is not None:
             own.setdefault(judge["features"], (judge, change))
@@ -145,7 +145,7 @@ def ablations_table(report: Report) -> Table:
         "ablations",
         "What is lost when the judge sees less of the person",
         [
-            (entry["judge"], {**entry, "features": features_words(entry["features"])})
+            (asked_name(entry), {**entry, "features": features_words(entry["features"])})
             for entry in report["ablations"]
         ],
         [

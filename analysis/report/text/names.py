@@ -22,16 +22,33 @@ def features_words(features: str) -> str:
 
 
 def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The shortest name that is unique among the runs: judge, then setting, features, hash."""
+    """The shortest name that is unique among the runs: judge, then what differs, then hash."""
     same = [other for other in among if other["judge"] == entry["judge"]]
     parts = []
     if len({other["setting"] for other in same}) > 1:
         parts.append(entry["setting"])
     if len({other["features"] for other in same}) > 1:
         parts.append(features_words(entry["features"]))
-    alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
+    for key, usual in (("wording", "protocol’s words"), ("framing", "observer")):
+        if len({other.get(key) for other in same}) > 1:
+            parts.append(entry.get(key, usual))
+    alike = [
+        other
+        for other in same
+        if all(other.get(k) == entry.get(k) for k in ("setting", "features", "wording", "framing"))
+    ]
     if len(alike) > 1:
         parts.append(entry["run"][:6])
+    return f"{entry['judge']} ({', '.join(parts)})" if parts else str(entry["judge"])
+
+
+def asked_name(entry: Mapping[str, Any]) -> str:
+    """A judge's name with its wording and framing, if they are not the usual ones.
+
+    >>> asked_name({"judge": "j"}), asked_name({"judge": "j", "wording": "short@1"})
+    ('j', 'j (short@1)')
+    """
+    parts = [entry[key] for key in ("wording", "framing") if key in entry]
     return f"{entry['judge']} ({', '.join(parts)})" if parts else str(entry["judge"])
 
 

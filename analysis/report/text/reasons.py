@@ -29,6 +29,7 @@ REASONS = {
     "too_large": "the study is too large for it",
     "nothing_compared": "the headline compares nothing",
     "too_few": "too few items",
+    "incomplete_grid": "not every framing was asked with every wording",
     "no_plan": "no analysis plan was frozen",
     "no_threshold": "this way of labelling has no threshold",
 }
