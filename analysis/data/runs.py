@@ -61,7 +61,7 @@ def runs_of(
     runs = dict[str, Run]()
     # A run that was only probed and never started is not a judge of the study.
     started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
-    found = list(started.select_related("judge", "wording"))
+    found = list(started.select_related("judge", "study", "wording"))
     conditions = conditions_of(found)
     for run in found:
         run.study = study  # saves a query per run

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from judging.pages import campaign_views, judge_views, views
+from judging.pages import campaign_views, judge_views, views, wording_views
 
 app_name = "judging"
 urlpatterns = [
@@ -36,6 +36,10 @@ urlpatterns = [
         judge_views.change_offer,
         name="change-offer",
     ),
+    path("wordings/", wording_views.wordings_page, name="wordings"),
+    path("wordings/write/", wording_views.write_wording, name="write-wording"),
+    path("wordings/<str:wording_id>/", wording_views.wording_page, name="wording"),
+    path("wordings/<str:wording_id>/delete/", wording_views.remove_wording, name="delete-wording"),
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     path("<str:run_id>/extend/", views.extend_run, name="extend"),

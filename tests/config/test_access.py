@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 
 from analysis.models import Export, Report, ShareLink
-from judging.models import Campaign, Judge, JudgeRun
+from judging.models import Campaign, Judge, JudgeRun, PromptTemplate
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_study
@@ -43,6 +43,8 @@ FOR_VIEWERS = {
     "judges/campaign/<campaign_id>/panel/",
     "judges/list/panel/",
     "judges/panel/",
+    "judges/wordings/",
+    "judges/wordings/<wording_id>/",
     "launch/",
     "monitor/",
     "people/",
@@ -128,6 +130,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
     )
     run = JudgeRun.objects.create(study=study, judge=judge, key="k", seed=1)
     campaign = Campaign.objects.create(study=study, name="c", plan={"juries": []})
+    wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
     of = {"exports/": export, "import/columns/": upload, "import/": job}
 
@@ -141,6 +144,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "run_id": run.public_id,
             "campaign_id": campaign.public_id,
             "judge_id": str(judge.pk),
+            "wording_id": wording.public_id,
             "link_id": link.public_id,
             "number": "1",
             "position": "1",

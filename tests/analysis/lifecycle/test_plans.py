@@ -100,7 +100,7 @@ def test_a_planned_run_is_written_with_colons():
     with pytest.raises(BadParameters, match="not a setting"):
         parse_judge("steady:loud")
     with pytest.raises(BadParameters, match="NAME : SETTING"):
-        parse_judge("a:tie:all:more")
+        parse_judge("a:tie:all:w:persona:more")
 
 
 def test_a_report_takes_threshold_seed_and_resamples_from_the_plan(monkeypatch):
