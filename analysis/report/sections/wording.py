@@ -265,6 +265,9 @@ class Wording(Section):
         ),
     )
 
+    def is_needed(self, report: Report) -> bool:
+        return bool(report["wording"])
+
     def compute(self, study: Study, earlier: Report) -> Json:
         return {"wording": wordings(study)}
 
