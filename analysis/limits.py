@@ -1,6 +1,8 @@
 """Limits of every study of this kind, in the same words in its report and on its dataset card."""
 
-from studies.prompts.language import is_prompt_language, language_name
+from collections.abc import Collection
+
+from studies.prompts.language import base_of, language_name
 
 STEREOTYPES = (
     "A profile is not the person: anyone who judges from one, human or model, may answer with "
@@ -13,10 +15,14 @@ INDIVIDUALS = (
 )
 
 
-def language_limit(language: str) -> str:
-    if not is_prompt_language(language):
+def language_limit(language: str, asked_in: Collection[str] = ()) -> str:
+    """The sentence on languages; `asked_in` are those of the judges' prompts, if there are any."""
+    others = sorted({each for each in asked_in if each != base_of(language)})
+    if others:
+        names = " and ".join(language_name(each) for each in others)
+        whose = "The prompts of judges" if len(set(asked_in)) == 1 else "The prompts of some judges"
         return (
-            f"People were asked in {language_name(language)}. The prompts of judges are in English "
+            f"People were asked in {language_name(language)}. {whose} are in {names} "
             "around the items' own words, so that part of what sets judges and people apart may "
             "be the language; others may come out differently."
         )

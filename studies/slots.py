@@ -1,8 +1,11 @@
 """What a prompt is filled with: the texts of an item, as a judge is shown them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+# Between the messages of a prompt that is asked in several steps.
+_STEP = "\n\n{{ then }}\n\n"
 _SLOT = re.compile(r"\{\{ (\w+) \}\}")
 
 
@@ -30,7 +33,17 @@ class Slots:
 
 def names_in(template: str) -> list[str]:
     """The slots of a template, each once, in the order in which they come."""
-    return list(dict.fromkeys(_SLOT.findall(template)))
+    return list(dict.fromkeys(name for each in steps_of(template) for name in _SLOT.findall(each)))
+
+
+def steps_of(template: str) -> list[str]:
+    """The templates of the messages of a prompt, one for each step."""
+    return template.split(_STEP)
+
+
+def as_steps(templates: Sequence[str]) -> str:
+    """One template of several messages."""
+    return _STEP.join(templates)
 
 
 def fill(template: str, slots: Slots) -> str:

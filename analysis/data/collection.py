@@ -30,6 +30,7 @@ class RunFacts:
     samples: int
     temperature: float | None
     top_p: float | None
+    prompt_language: str
     days: str
     judgments: int
     replies: int
@@ -169,6 +170,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             samples=run.samples,
             temperature=run.parameters.get("temperature"),
             top_p=run.parameters.get("top_p"),
+            prompt_language="" if run.is_imported else run.prompt_language,
             days=_between(found["first"], found["last"]),
             judgments=found["judgments"],
             replies=found["replies"] or 0,

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 
 from judging.backends.error_messages import (
     ErrorBody,
@@ -15,14 +16,14 @@ from judging.engine.interface import (
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    Options,
     RateLimited,
     Rejected,
     Reply,
     ServerError,
-    Side,
     Usage,
 )
-from judging.protocols.parsing import verdict_position
+from judging.engine.replies import without_thoughts
 
 _CERTAIN = 1e-3  # the logarithm of a probability is at most 0, apart from rounding
 _MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table can hold it
@@ -91,8 +92,8 @@ def read_completion(
         probabilities=option_probabilities(
             text or "",
             choice.get("logprobs"),
-            offers_tie=question.protocol.offers_tie,
-            is_structured=is_structured,
+            options=question.options,
+            position=question.option_position(text or "", is_structured=is_structured),
         ),
     )
 
@@ -105,14 +106,17 @@ def _words(content: object) -> object:
 
 
 def option_probabilities(
-    text: str, logprobs: object, *, offers_tie: bool, is_structured: bool = False
-) -> dict[Side, float] | None:
-    """Probabilities of the options at the token with the verdict's letter, over the options.
+    text: str, logprobs: object, *, options: Options, position: int | None
+) -> dict[str, float] | None:
+    """Probabilities of the options at the token where one is named, over the options.
 
-    An option that is missing among the reported alternatives gets 0. None if the server reports
-    none, or reports them for another text.
+    Where a reply names none, for example because it refuses, its first token is read: a prompt ends
+    where the option is expected. An option that is missing among the reported alternatives gets 0.
+    None if the server reports none, reports them for another text, or the reply begins with a
+    thought.
     """
-    position = verdict_position(text, is_structured=is_structured)
+    if position is None:
+        position = 0 if without_thoughts(text) == text else None
     try:
         tokens = logprobs["content"]  # type: ignore[index]
         if position is None or "".join(token["token"] for token in tokens) != text:
@@ -127,13 +131,18 @@ def option_probabilities(
         return None
     if not all(p <= _CERTAIN for _, p in reported):  # also true for values that are not numbers
         return None
-    sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
     shares = {
-        side: sum(math.exp(p) for word, p in reported if word.strip(" []*\"'\n").upper() == side)
-        for side in sides
+        name: sum(math.exp(p) for token, p in reported if _begins(token, words))
+        for name, words in options.items()
     }
     total = sum(shares.values())
-    return {side: share / total for side, share in shares.items()} if total > 0 else None
+    return {name: share / total for name, share in shares.items()} if total > 0 else None
+
+
+def _begins(token: str, words: Sequence[str]) -> bool:
+    """Whether a token is an option, or the beginning of one that takes several tokens."""
+    bare = token.strip(" []*\"'\n").upper()
+    return bool(bare) and any(word.upper().startswith(bare) for word in words)
 
 
 def _usage(usage: object) -> Usage | None:

@@ -114,8 +114,8 @@ def _read(
         probabilities=option_probabilities(
             text,
             _as_of_completions(candidate),
-            offers_tie=question.protocol.offers_tie,
-            is_structured=is_structured,
+            options=question.options,
+            position=question.option_position(text, is_structured=is_structured),
         ),
     )
 

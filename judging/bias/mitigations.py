@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judging.bias.texts import text
-from judging.engine.interface import Verdict
+from judging.engine.interface import Options, Verdict
 from judging.engine.messages import Message, Messages
 from judging.protocols.protocol import JudgingProtocol
 
@@ -49,6 +49,23 @@ class Reflecting:
         asked = self.protocol.conversation(messages, tuple(before))
         again = Message("user", text(REFLECTION, "user"))
         return (*asked, Message("assistant", answer), again)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return self.protocol.options(self._own(earlier))
+
+    def option_position(
+        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
+    ) -> int | None:
+        return self.protocol.option_position(
+            text, earlier=self._own(earlier), is_structured=is_structured
+        )
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        return self.protocol.weigh(verdict, probabilities)
+
+    def _own(self, earlier: tuple[str, ...]) -> tuple[str, ...]:
+        """The replies before the protocol's own step, which the reflection repeats."""
+        return earlier if len(earlier) < self.protocol.steps else earlier[:-1]
 
     def read(
         self,

@@ -18,6 +18,7 @@ from judging.engine.interface import (
     Ledger,
     Misconfigured,
     Outage,
+    Outcome,
     Parameters,
     Rejected,
     Reply,
@@ -48,22 +49,22 @@ def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
-def read_answer(
-    question: JudgeQuestion, reply: Reply, *, is_last: bool
-) -> Answer | JudgeQuestion | None:
+def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outcome:
     """The final answer in `reply`, or the question at its next step; None if it is asked again."""
     verdict = question.read(reply.text, is_structured=reply.is_structured)
+    verdict = question.protocol.weigh(verdict, reply.probabilities)
     answer = partial(
         Answer,
         text=reply.text,
         model=reply.model,
         fingerprint=reply.fingerprint,
         details=verdict.details,
+        probabilities=question.sides_in(reply),
     )
     if verdict.continues and not reply.refused:
-        return question.following(reply.text)
+        return question.following(reply)
     if verdict.side is not None and not reply.refused:
-        return answer("done", verdict.side, verdict.certainty, probabilities=reply.probabilities)
+        return answer("done", verdict.side, verdict.certainty)
     if reply.refused:
         return answer("refused", error="The server reports that the model declined.")
     if not is_last:
@@ -117,19 +118,15 @@ class Asker:
             finally:
                 limiter.release(leave.permit)
 
-            answer: Answer | None = None
+            outcome: Outcome = None
             if reply is not None:
                 replies += 1
-                read = _read(question, reply, replies)
-                if isinstance(read, JudgeQuestion):
-                    question, replies = read, 0
-                else:
-                    answer = read
+                outcome = _read(question, reply, replies)
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
-                answer = Answer("error", error=str(fault))
+                outcome = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
                 if failed := faults.count(limiter):
-                    answer = Answer(
+                    outcome = Answer(
                         "error", error=f"{failed} requests failed while others succeeded: {fault}"
                     )
             if outage is not None:  # the endpoint's fault, not the question's: it stays open
@@ -138,9 +135,11 @@ class Asker:
                     raise outage
                 had_outage = True
                 continue
-            await self._ledger.close(question, number, end, replies, answer)
-            if answer is not None:
+            await self._ledger.close(question, number, end, replies, outcome)
+            if isinstance(outcome, Answer):
                 return
+            if outcome is not None:
+                question, replies = outcome, 0
 
     async def _leave(self, question: JudgeQuestion, number: int, *, had_outage: bool) -> "_Leave":
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
@@ -240,7 +239,7 @@ def _end_of(fault: Fault, started: float) -> AttemptEnd:
     )
 
 
-def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Answer | JudgeQuestion | None:
+def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
     """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))

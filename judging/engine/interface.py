@@ -10,6 +10,9 @@ from judging.engine.budget_queue import BudgetQueue
 from judging.engine.messages import Messages
 
 Side = Literal["A", "B", "C"]
+SIDES: tuple[Side, ...] = ("A", "B", "C")
+# The words of a reply whose probability is read, by the names that the probabilities get.
+Options = Mapping[str, tuple[str, ...]]
 State = Literal["done", "unparseable", "refused", "error"]
 
 
@@ -33,6 +36,17 @@ class ReplyFormat(Protocol):
     @property
     def offers_tie(self) -> bool: ...
 
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        """The options of the step that follows `earlier`; empty if it has no probabilities."""
+
+    def option_position(
+        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
+    ) -> int | None:
+        """Where in a reply to that step the chosen option begins; None if it names none."""
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        """A verdict with what the probabilities of the last step's options say."""
+
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         """The messages of the step that follows the replies `earlier` to a prompt."""
 
@@ -54,7 +68,8 @@ class ReplyFormat(Protocol):
 class JudgeQuestion:
     """One prompt to one model; `id` identifies it in the ledger.
 
-    `earlier` are the replies to its earlier steps, if its protocol has several.
+    `earlier` are the replies to its earlier steps, if its protocol has several, and `probabilities`
+    those of the sides at the step that chose one.
     """
 
     id: int
@@ -65,6 +80,7 @@ class JudgeQuestion:
     attempts: int = 0  # number of the last attempt that the ledger holds
     earlier: tuple[str, ...] = ()
     is_lenient: bool = False
+    probabilities: Mapping[Side, float] | None = None
 
     @property
     def asking(self) -> Messages:
@@ -80,9 +96,31 @@ class JudgeQuestion:
             is_lenient=self.is_lenient,
         )
 
-    def following(self, text: str) -> Self:
-        """The question after `text` has answered its present step."""
-        return replace(self, earlier=(*self.earlier, text), replies=0)
+    @property
+    def options(self) -> Options:
+        """The options of its present step."""
+        return self.protocol.options(self.earlier)
+
+    def option_position(self, text: str, *, is_structured: bool = False) -> int | None:
+        """Where in a reply to its present step the chosen option begins."""
+        return self.protocol.option_position(
+            text, earlier=self.earlier, is_structured=is_structured
+        )
+
+    def sides_in(self, reply: "Reply") -> Mapping[Side, float] | None:
+        """The probabilities of the sides, from this step's reply or from an earlier one."""
+        if reply.probabilities is None or not set(reply.probabilities) <= {"A", "B", "C"}:
+            return self.probabilities
+        return {side: reply.probabilities[side] for side in SIDES if side in reply.probabilities}
+
+    def following(self, reply: "Reply") -> Self:
+        """The question after `reply` has answered its present step."""
+        return replace(
+            self,
+            earlier=(*self.earlier, reply.text),
+            replies=0,
+            probabilities=self.sides_in(reply),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +160,8 @@ class Usage:
 class Reply:
     """The answer of a model, with the facts that the server reports about it.
 
-    `probabilities` are those of the options at the verdict; they add up to 1. None if they were not
-    requested or did not arrive.
+    `probabilities` are those of the step's options where the reply names one, or at its beginning
+    if it names none; they add up to 1. None if they were not requested or did not arrive.
     """
 
     text: str
@@ -134,7 +172,7 @@ class Reply:
     model: str = ""
     fingerprint: str = ""
     request_id: str = ""
-    probabilities: Mapping[Side, float] | None = None
+    probabilities: Mapping[str, float] | None = None
     status: int = 200  # some servers report a refusal as an error
 
 
@@ -263,6 +301,10 @@ class Answer:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+# What comes of a request: the final answer, the question at its next step, or nothing yet.
+Outcome = Answer | JudgeQuestion | None
+
+
 class Backend(Protocol):
     def parameters(self) -> Parameters:
         """The parameters of the next request; empty if none are sent."""
@@ -309,9 +351,9 @@ class Ledger(Protocol):
         number: int,
         end: AttemptEnd,
         replies: int,
-        answer: Answer | None,
+        outcome: Outcome,
     ) -> None:
-        """Return when the end of attempt `number` is stored, with the final answer if it has one.
+        """Return when the end of attempt `number` is stored, and what came of it.
 
         `replies` is how many replies the present step of the question now has.
         """

@@ -25,6 +25,25 @@ def from_user(text: str) -> Messages:
     return (Message("user", text),)
 
 
+def with_replies(messages: Messages, replies: Sequence[str]) -> Messages:
+    """A conversation up to the step after `replies`, each of which follows a message of the user.
+
+    What comes before the first message of the user opens every step.
+    """
+    asked = [place for place, message in enumerate(messages) if message.role == "user"]
+    spoken = list(messages[: asked[0] + 1])
+    for reply, place in zip(replies, asked[1:], strict=False):
+        spoken += [Message("assistant", reply), messages[place]]
+    return tuple(spoken)
+
+
+def only_step(messages: Messages, step: int) -> Messages:
+    """A conversation of one message of the user, with what comes before the first one."""
+    asked = [message for message in messages if message.role == "user"]
+    before = messages[: messages.index(asked[0])]
+    return (*before, asked[step])
+
+
 def prompt_sha256(messages: Sequence[Message]) -> str:
     """Identifies a prompt. That of one user message is the hash of its text."""
     if len(messages) == 1 and messages[0].role == "user":

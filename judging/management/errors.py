@@ -4,7 +4,12 @@ from django.core.management.base import CommandError
 
 from judging.errors import FieldError, InvalidValue
 
-_OPTIONS = {"by_batch": "--batch", "model_options": "--option", "own_sources": "--own-source"}
+_OPTIONS = {
+    "by_batch": "--batch",
+    "prompt_language": "--language",
+    "model_options": "--option",
+    "own_sources": "--own-source",
+}
 
 
 def option_name(field: str) -> str:

@@ -71,6 +71,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "estimate": estimate,
         "like": like,
+        "asked_in": form["language"].value() or "",
         "has_changed": "start" in request.POST,
     }
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)
@@ -96,6 +97,7 @@ def campaign_page(
     context = {
         "study": study,
         "campaign": campaign,
+        "asked_in": campaigns.plan_of(campaign).language,
         "progress": sum((row.progress for row in rows), start=RunProgress()),
         "use": campaign_use(campaign),
         "rows": rows,

@@ -1,6 +1,7 @@
 """Forms for researchers: filters of lists, the plan of a campaign, the extension of a run."""
 
 import hashlib
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
@@ -12,11 +13,17 @@ from judging.backends.replay import IMPORTED
 from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
-from judging.protocols import registry
-from judging.runs.campaigns import SWEEPS, CampaignPlan
+from judging.protocols import framings, registry
+from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
 from judging.runs.spec import RunSpec
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys
+from studies.prompts.language import (
+    base_of,
+    is_prompt_language,
+    language_name,
+    prompt_languages,
+)
 
 STATES = [
     ("", "all"),
@@ -75,11 +82,12 @@ _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "samples": (1, "1"),
     "limit": (None, ""),
     "token_budget": (None, ""),
+    "framings": ([framings.OBSERVER],),
+    "language": ("",),
     "batch": (False, None),
     "extend": (False, None),
     "reuse": (False, None),
 }
-_FIELDS = {"by_batch": "batch"}  # fields of a run that have another name in a form
 
 
 class CostedForm(forms.Form):
@@ -100,11 +108,11 @@ class CostedForm(forms.Form):
         if not isinstance(error, FieldError):
             self.add_error(None, str(error))
             return
-        field = _FIELDS.get(error.field, error.field)
+        field = PLAN_KEYS.get(error.field, error.field)
         self.add_error(field if field in self.fields else None, error.worded(self._label))
 
     def _label(self, field: str) -> str:
-        shown = self.fields.get(_FIELDS.get(field, field))
+        shown = self.fields.get(PLAN_KEYS.get(field, field))
         return f"“{shown.label}”" if shown else field.replace("_", " ")
 
 
@@ -118,11 +126,7 @@ class CampaignForm(CostedForm):
         max_length=120, label="Name", help_text="Shown as the title of the campaign."
     )
     judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
-    settings = forms.MultipleChoiceField(
-        choices=lambda: [(each.name, each.description) for each in registry.PROTOCOLS],
-        widget=forms.CheckboxSelectMultiple,
-        label="Settings",
-    )
+    settings = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Settings")
     features = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, label="Features of the persona", initial=["all"]
     )
@@ -158,6 +162,19 @@ class CampaignForm(CostedForm):
         label="Budget, tokens",
         help_text="For judges without a price. Leave empty for no limit.",
     )
+    framings = forms.MultipleChoiceField(
+        choices=framings.choices,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[framings.OBSERVER],
+        required=False,
+        label="Framing",
+        help_text="Whose judgment the judge is asked for. Each framing is a run of its own.",
+    )
+    language = forms.ChoiceField(
+        required=False,
+        label="Language of the prompts",
+        help_text="Of the words around the items. The items’ own words are sent as they are.",
+    )
     batch = forms.BooleanField(
         required=False, label="Use the provider’s batch service: cheaper, with replies within a day"
     )
@@ -177,7 +194,7 @@ class CampaignForm(CostedForm):
         like: Campaign | None = None,
         judge: str = "",
     ) -> None:
-        self._like: dict[str, Any] = like.plan if like else {}
+        self._like: dict[str, Any] = asdict(plan_of(like)) if like else {}
         orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
         initial = {"name": name, "settings": _settings_of(study), "judges": [judge]}
         initial |= self._like | {"orders": orders[0], "extend": bool(like)}
@@ -185,6 +202,11 @@ class CampaignForm(CostedForm):
         known = self._like.get("judges", [])
         may_be_asked = Q(is_retired=False) | Q(name__in=known)
         askable = Judge.objects.filter(may_be_asked).exclude(model=IMPORTED)
+        self._choices("settings", _settings_for(study))
+        language = self.fields["language"]
+        assert isinstance(language, forms.ChoiceField)  # noqa: S101
+        language.choices = _languages_for(study)
+        language.required = not is_prompt_language(study.language)
         self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
         keys = known_keys(study)
         own = list(study.feature_sets.values_list("name", flat=True))
@@ -226,6 +248,7 @@ class CampaignForm(CostedForm):
         chosen |= {
             "orders": [chosen["orders"]],
             "budget": None if chosen["budget"] is None else str(chosen["budget"]),
+            "framings": chosen["framings"] or [framings.OBSERVER],
             "juries": juries,
         }
         return CampaignPlan(**self._like | chosen)
@@ -281,6 +304,23 @@ def _settings_of(study: Study) -> list[str]:
     """The protocols that ask what annotators of the study are asked."""
     chosen = ["certainty"] if study.ask_certainty else ["standard"]
     return chosen + ["tie"] * study.allow_tie
+
+
+def _settings_for(study: Study) -> list[tuple[str, str]]:
+    """The protocols with which a study can be judged."""
+    return [
+        (each.name, each.description)
+        for each in registry.PROTOCOLS
+        if study.criteria or not each.needs_criteria
+    ]
+
+
+def _languages_for(study: Study) -> list[tuple[str, str]]:
+    """The languages of prompts, that of the study first; none is chosen if it has no prompts."""
+    own, named = language_name(study.language), prompt_languages()
+    first = f"{own}, as in the study" if is_prompt_language(study.language) else "Choose a language"
+    others = [each for each in named if each != base_of(study.language)]
+    return [("", first), *((each, language_name(each)) for each in others)]
 
 
 def _words_of(judge: Judge) -> str:

@@ -8,7 +8,7 @@ from typing import Self
 from django.db.models import QuerySet
 
 from judging.bias.mitigations import Reflecting, warned
-from judging.engine.messages import Message, Messages, from_user
+from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
 from judging.prompts.exact_texts import with_exact_texts
@@ -17,10 +17,11 @@ from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol
 from studies.models import Item, Study
-from studies.prompts import BANDS, Wording, slots_of, wording
-from studies.slots import Slots, fill, names_in
+from studies.prompts import Wording, bands_in, criteria_text, slots_of, wording, words_in
+from studies.prompts.language import PROMPT_LANGUAGE
+from studies.slots import Slots, as_steps, fill, names_in, steps_of
 
-_NO_TEXT = "The wording {wording} has no text for judges {whom} a profile."
+_NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Asking:
         """How a run asks; it need not be stored."""
         return cls(
             study=run.study,
-            protocol=protocol(run.setting),
+            protocol=protocol(run.setting).of_study(run.study.criteria),
             features=run.feature_keys,
             framing=framing(run.framing),
             language=run.prompt_language,
@@ -68,28 +69,29 @@ class Asking:
         if slots.examples and "examples" not in names_in(words.template):
             shown = "\n\n".join(filter(None, (slots.persona, slots.examples)))
             slots = replace(slots, persona=shown)
-        prompt = from_user(fill(words.template, replace(slots, ask=words.question)))
-        if self.framing.system:
-            prompt = (Message("system", self.framing.system), *prompt)
+        slots = replace(slots, ask=words.question)
+        prompt = tuple(Message("user", fill(each, slots)) for each in steps_of(words.template))
+        if system := self._system:
+            prompt = (Message("system", system), *prompt)
         if self.probing and self.probing.choice.warns:
             return warned(prompt)
         return prompt
 
     def slots(self, item: Item, *, shown_first: str) -> Slots:
         """The texts of `item` that the prompt is filled with."""
-        features = self._shown_features
-        slots = slots_of(item, shown_first=shown_first, features=features)
+        shown, language = self._shown_features, self.language
+        slots = slots_of(item, shown_first=shown_first, features=shown, language=language)
         if self.template is not None and self.template.exact_texts:
             slots = with_exact_texts(
                 slots,
                 self.template.exact_texts,
                 item,
                 shown_first=shown_first,
-                whole_persona=features is None,
+                whole_persona=shown is None,
             )
         if self.probing is None:
             return slots
-        return self.probing.change(slots, item, shown_first, features=features)
+        return self.probing.change(slots, item, shown_first, features=shown, language=language)
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The reason why the run does not ask about an item, by the id of each such item."""
@@ -99,23 +101,44 @@ class Asking:
     def _shown_features(self) -> Sequence[str] | None:
         return self.features if self.framing.shows_profile else []
 
+    @property
+    def _system(self) -> str:
+        """The words of the framing that are sent before the prompt."""
+        return self.framing.system.get(self.language, "")
+
     def words_of(self, task: str, *, persona: bool = True) -> Wording:
         """The wording of `task`: the study's own, the protocol's, or that of `studies.prompts`.
 
         Raises `BadRun` if the study's own has no text for judges with, or without, a profile.
         """
-        own = self.template or self.protocol
-        template = own.template if persona else own.template_without_persona
-        if not template and self.template is not None:
-            raise BadRun(
-                _NO_TEXT.format(wording=self.template, whom="with" if persona else "without")
-            )
-        if not template:
+        own = self._own(persona=persona)
+        texts = self.protocol.texts(self.language)
+        if not own and not texts.follow_up:
             return wording(task, self.protocol.name, persona=persona, language=self.language)
-        question = wording(task, "standard", persona=persona, language=self.language).question
-        bands = repr(BANDS) if "{{ bands }}" in template else ""
-        digest = hashlib.sha256("\n".join([question, template, bands]).encode()).hexdigest()
+        standard = wording(task, self.protocol.begins_with, persona=persona, language=self.language)
+        question = texts.questions.get(task, standard.question)
+        template = own or as_steps([standard.template, texts.follow_up])
+        parts = [question, template, self._shown_with(template)]
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return Wording(question, template, digest)
+
+    def _own(self, *, persona: bool) -> str:
+        """The template of the study or of the protocol; empty if it is that of the task."""
+        if self.template is not None:
+            chosen = self.template
+            template = chosen.template if persona else chosen.template_without_persona
+            if not template:
+                which = "with" if persona else "without"
+                raise BadRun(_NO_TEXT.format(wording=self.template, which=which))
+            return template
+        texts = self.protocol.texts(self.language)
+        return texts.prompt if persona else texts.prompt_without_persona
+
+    def _shown_with(self, template: str) -> str:
+        """Texts that are the same for all items and that the template shows."""
+        names = names_in(template)
+        bands = repr(bands_in(self.language)) if "bands" in names else ""
+        return bands + (criteria_text(self.study.criteria) if "criteria" in names else "")
 
     def sha256(self, tasks: Sequence[str] | None = None) -> str:
         """Hash of the wording of every task of the study; `tasks` are those of `tasks_of`."""
@@ -131,9 +154,11 @@ class Asking:
 
     def _around(self) -> list[str]:
         """Words that are sent next to the template, and rules that change its slots."""
-        words = [self.framing.system] if self.framing.system else []
+        words = [self._system] if self._system else []
         if self.template is not None and self.template.exact_texts:
             words.append(self.template.sha256)
+        if self.language != PROMPT_LANGUAGE:
+            words.append(repr(words_in(self.language)))
         return words + ([self.probing.fingerprint] if self.probing else [])
 
 

@@ -14,7 +14,8 @@ from judging.bias.probe import Asked, BiasProbe, Example
 from judging.bias.registry import ProbeChoice, probe_choice
 from judging.models import JudgeRun
 from studies.models import Item, Persona, Side, Study
-from studies.personas.profile_text import profile_for, profile_text
+from studies.personas.profile_text import profile_for
+from studies.prompts import persona_text
 from studies.slots import Slots
 
 # A feature that has more values, such as a free text, is flipped to one of so many of them.
@@ -68,7 +69,13 @@ class Probing:
         return hashlib.sha256(words.encode()).hexdigest()
 
     def change(
-        self, slots: Slots, item: Item, shown_first: str, *, features: Sequence[str] | None
+        self,
+        slots: Slots,
+        item: Item,
+        shown_first: str,
+        *,
+        features: Sequence[str] | None,
+        language: str,
     ) -> Slots:
         """The texts of the prompt instead of `slots`, which show the given `features`."""
         probe = self.choice.probe
@@ -77,7 +84,7 @@ class Probing:
         asked = self._asked(probe, item, shown_first)
         if not probe.has_target and slots.persona:
             shown = probe.show(profile_for(item, features=features), asked)
-            slots = replace(slots, persona=profile_text(shown, style=self.study.persona_style))
+            slots = replace(slots, persona=persona_text(item, shown, language))
         return probe.change(slots, asked)
 
     def why_not(self, items: QuerySet[Item], features: Sequence[str] | None) -> dict[int, str]:

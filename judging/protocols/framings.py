@@ -1,7 +1,8 @@
 """Framings: whose judgment the model is asked for. Their texts are in `framings.toml`."""
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -12,12 +13,17 @@ OBSERVER = "observer"
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """How a model is addressed. `system` is sent before the prompt, unless it is empty."""
+    """How a model is addressed. `system` is what is sent before the prompt, by language."""
 
     name: str
     description: str
-    system: str
     shows_profile: bool
+    system: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """The languages in which it can be used; None if it adds no words."""
+        return tuple(self.system) or None
 
 
 @cache

@@ -1,11 +1,12 @@
 """The base class of judging protocols: the question to a judge and the reading of its reply."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from judging.engine.interface import Verdict
-from judging.engine.messages import Messages
-from judging.protocols.parsing import parse_reply, read_form
+from judging.engine.interface import SIDES, Options, Verdict
+from judging.engine.messages import Messages, with_replies
+from judging.protocols.parsing import parse_reply, read_form, verdict_position
+from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
 
 
 class JudgingProtocol:
@@ -16,9 +17,17 @@ class JudgingProtocol:
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
-    `template`: the prompt, with the slots of `studies/slots.py`; where it is empty, the file of the
-    item's task in `studies/prompts` with this protocol's name. `template_without_persona` is used
-    when a judge sees nothing of the persona.
+    `needs_probabilities`: it can only be used with judges that report option probabilities.
+    `reads_words`: it reads more of a reply than the option that a model with only option
+    probabilities would have written.
+    `takes_framing`: a framing can be added to its words.
+    `has_form`: its reply can be requested in the form that `form` describes.
+    `template`: the prompt in English, with the slots of `studies/slots.py`.
+    `template_without_persona` is used when a judge sees nothing of the persona.
+
+    A protocol without a `template` has its words in several languages: those of its `name` in
+    `texts/`, and where these have no prompt, the file of the item's task in `studies/prompts` with
+    the name `begins_with`.
     """
 
     name: ClassVar[str]  # stored with every run; `--setting` of the commands
@@ -28,12 +37,50 @@ class JudgingProtocol:
     reply_tokens: ClassVar[int] = 8
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
+    needs_probabilities: ClassVar[bool] = False
+    reads_words: ClassVar[bool] = False
+    takes_framing: ClassVar[bool] = True
+    has_form: ClassVar[bool] = True
+    begins_with: ClassVar[str] = "standard"
     template: ClassVar[str] = ""
     template_without_persona: ClassVar[str] = ""
 
+    def texts(self, language: str) -> Texts:
+        """Its words in a language; empty where those of `studies/prompts` are used."""
+        if self.template and language == ENGLISH:
+            return Texts(self.template, self.template_without_persona)
+        return texts(self.name, language)
+
+    @property
+    def languages(self) -> tuple[str, ...] | None:
+        """The languages of its words; None if it has none of its own."""
+        return (ENGLISH,) if self.template else languages_of(self.name)
+
+    def of_study(self, criteria: Sequence[Mapping[str, str]]) -> "JudgingProtocol":
+        """The protocol as it reads the replies of a study with these criteria."""
+        return self
+
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
-        """The messages of the step that follows the replies `earlier` to the prompt `messages`."""
-        return messages
+        """The messages of the step that follows the replies `earlier` to the prompt `messages`.
+
+        A prompt of several steps holds a message of the user for each; here each follows the reply
+        to the one before.
+        """
+        return messages if self.steps == 1 else with_replies(messages, earlier)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        """The options of a step whose probabilities can be read; those of the sides, by default."""
+        return {side: (side,) for side in (SIDES if self.offers_tie else SIDES[:2])}
+
+    def option_position(
+        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
+    ) -> int | None:
+        """Where in a reply to that step the chosen option begins; None if it names none."""
+        return verdict_position(text, is_structured=is_structured)
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        """A verdict with what the probabilities of the last step's options say."""
+        return verdict
 
     def read(
         self,

@@ -1,8 +1,14 @@
 """The judging protocols of this program. Another one takes one module and one line here."""
 
 from judging.errors import BadRun
+from judging.protocols.certainties.levels import Levels
+from judging.protocols.certainties.p_true import PTrue
+from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
+from judging.protocols.criteria import Criteria
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
+from judging.protocols.scores import Score10, Score100
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
 
@@ -10,6 +16,15 @@ PROTOCOLS: list[JudgingProtocol] = [
     Standard(),
     Certainty(),
     Tie(),
+    ReasonBefore(),
+    ReasonLine(),
+    ReasonAfter(),
+    Criteria(),
+    Score10(),
+    Score100(),
+    Levels(),
+    SecondTurn(),
+    PTrue(),
 ]
 DEFAULT = Standard.name
 

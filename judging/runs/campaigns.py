@@ -22,7 +22,6 @@ from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
-from studies.prompts.language import PROMPT_LANGUAGE
 from studies.services.studies import lock_study
 
 SWEEPS = ("leave-one-out", "one-only")
@@ -42,6 +41,7 @@ class CampaignPlan:
 
     `wordings` are the study's own, as "name" or "name@version"; "" is that of the setting. To each
     of the bias `probes` the run without it is added; `flip:*`, `hide:*`: one a feature.
+    `language` is that of the words around the items; empty for that of the study.
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
     `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
     exactly the same prompts are copied; with `extend` a run with fewer samples, or one order, is
@@ -57,7 +57,7 @@ class CampaignPlan:
     framings: list[str] = field(default_factory=lambda: [framings.OBSERVER])
     probes: list[str] = field(default_factory=lambda: [""])
     reading: str = JudgeRun.Reading.LENIENT.value
-    language: str = PROMPT_LANGUAGE
+    language: str = ""
     anchors: int = 0
     samples: int = 1
     seed: int | None = None
@@ -70,8 +70,19 @@ class CampaignPlan:
     juries: dict[str, list[str]] = field(default_factory=dict)
 
 
+# The keys of a plan for fields of its runs, where they have other names.
+PLAN_KEYS = {
+    "by_batch": "batch",
+    "prompt_language": "language",
+    "setting": "settings",
+    "framing": "framings",
+    "bias_probe": "probes",
+    "wording": "wordings",
+}
 _WORDS = ("judges", "settings", "features", "orders", "wordings", "framings", "probes")
+_BEFORE_LANGUAGES = {"language": "en"}  # of plans that were stored without a language
 _YES_OR_NO = ("batch", "reuse", "extend")
+_TEXTS = ("language", "reading")
 _NUMBERS = ("samples", "seed", "limit", "token_budget", "anchors")
 
 
@@ -93,6 +104,9 @@ def read_plan(text: str) -> CampaignPlan:
     for key in _NUMBERS:
         if key in raw and type(raw[key]) is not int:
             raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
+    for key in _TEXTS:
+        if not isinstance(raw.get(key, ""), str):
+            raise BadPlan(f"{key}: write a word in quotes, not {raw[key]!r}.")
     for key in _YES_OR_NO:
         if not isinstance(raw.get(key, False), bool):
             raise BadPlan(f"{key}: write true or false, not {raw[key]!r}.")
@@ -272,7 +286,7 @@ def ready_after_probe(campaign: Campaign) -> list[Cell]:
 
 
 def plan_of(campaign: Campaign) -> CampaignPlan:
-    return CampaignPlan(**campaign.plan)
+    return CampaignPlan(**_BEFORE_LANGUAGES | campaign.plan)
 
 
 def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:

@@ -14,6 +14,7 @@ from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols import framings
+from judging.runs.combinations import check_combination, language_for
 from judging.runs.spec import RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.worker.endpoints import kind_of
@@ -65,7 +66,7 @@ def run_for(
         wording=facts.wording(spec.wording_id),
         framing=spec.framing,
         bias_probe=_probe_named(spec.bias_probe, facts),
-        prompt_language=spec.prompt_language,
+        prompt_language=language_for(study, spec.prompt_language),
         reading=spec.reading,
         anchors=spec.anchors,
         orders=orders,
@@ -77,6 +78,7 @@ def run_for(
         raise ConflictingValue(
             "wording", _OTHER_SETTING, value=run.wording, setting=run.wording.setting
         )
+    check_combination(run)
     asking = Asking.of(run)
     run.prompt_hash = words = asking.sha256(facts.tasks)
     asked: dict[str, Any] = {

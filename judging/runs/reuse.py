@@ -13,6 +13,8 @@ _COPIED = (
     "choice",
     "certainty",
     "probabilities",
+    "details",
+    "earlier_replies",
     "raw_text",
     "model_snapshot",
     "fingerprint",

@@ -5,11 +5,9 @@ from decimal import Decimal
 from typing import Any, Self
 
 from judging.bias.registry import probe_choice
-from judging.bias.texts import LANGUAGE
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
-from studies.prompts.language import PROMPT_LANGUAGE
 
 MOST_SAMPLES = 100
 MOST_ANCHORS = 1000
@@ -37,9 +35,6 @@ _REFLECTS_IN_BATCH = Reason(
     "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
-_PROBE_LANGUAGE = Reason(
-    "probe_language", "{field}: the texts of probes are in English. Ask in English, or without."
-)
 _NO_PROFILE = Reason(
     "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
 )
@@ -56,6 +51,7 @@ class RunSpec:
     `by_batch`: ask by files at a lower price, from this start.
     `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
     `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
+    `prompt_language`: that of the words around the items; empty for that of the study.
     `reading`: how replies are read, in a new run.
     `anchors`: the number of items that are asked again at the start and the end.
     """
@@ -76,7 +72,7 @@ class RunSpec:
     wording_id: int | None = None
     framing: str = framings.OBSERVER
     bias_probe: str = ""
-    prompt_language: str = PROMPT_LANGUAGE
+    prompt_language: str = ""
     reading: str = JudgeRun.Reading.LENIENT
     anchors: int = 0
 
@@ -130,8 +126,6 @@ class RunSpec:
 
     def _check_probe(self) -> None:
         choice = probe_choice(self.bias_probe)
-        if choice.name and self.prompt_language != LANGUAGE:
-            raise ConflictingValue("bias_probe", _PROBE_LANGUAGE)
         if choice.reflects and self.by_batch:
             raise ConflictingValue("by_batch", _REFLECTS_IN_BATCH)
         if choice.probe is not None and not choice.probe.has_target:

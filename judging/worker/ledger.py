@@ -21,6 +21,7 @@ from judging.engine.interface import (
     Halted,
     JudgeQuestion,
     LedgerFailed,
+    Outcome,
     Parameters,
     Stopped,
     Usage,
@@ -81,7 +82,7 @@ class Closing:
     choice: str
     probabilities: str | None  # as JSON
     details: str | None  # as JSON
-    earlier: str | None  # the replies to the steps before, as JSON
+    earlier: str | None  # the replies to the steps that are over, as JSON
     freezes: bool
 
 
@@ -136,13 +137,20 @@ class LedgerRows:
         number: int,
         end: AttemptEnd,
         replies: int,
-        answer: Answer | None,
+        outcome: Outcome,
     ) -> Closing:
         usage, is_estimate = end.usage, False
         if usage is None and end.maybe_billed:
             is_estimate = True
             usage = self._guess(question, end.text) if end.text else self.most(question)
-        contents = _contents(self._sides[question.id])
+        contents = contents_of(self._sides[question.id])
+        answer = outcome if isinstance(outcome, Answer) else None
+        following = outcome if isinstance(outcome, JudgeQuestion) else None
+        earlier = (following or question).earlier
+        details = _by_response(answer.details, contents) if answer else None
+        sides = (following or question).probabilities
+        if answer and answer.probabilities is not None:
+            sides = answer.probabilities
         return Closing(
             run_id=self._run_id,
             study_id=self._study_id,
@@ -153,12 +161,12 @@ class LedgerRows:
             usage=usage,
             usage_is_estimate=is_estimate,
             cost_nano=price(self._prices, usage),
-            replies=replies,
+            replies=0 if following else replies,
             answer=answer,
             choice=contents[answer.side] if answer and answer.side else "",
-            probabilities=_probabilities(answer, contents),
-            details=json.dumps(dict(answer.details)) if answer and answer.details else None,
-            earlier=json.dumps(question.earlier) if question.earlier else None,
+            probabilities=_probabilities(sides, contents),
+            details=json.dumps(details) if details else None,
+            earlier=json.dumps(earlier) if earlier else None,
             freezes=self._freezes,
         )
 
@@ -217,23 +225,32 @@ class RunLedger:
         number: int,
         end: AttemptEnd,
         replies: int,
-        answer: Answer | None,
+        outcome: Outcome,
     ) -> None:
-        await self._writer.write(self._rows.closing(question, number, end, replies, answer))
+        await self._writer.write(self._rows.closing(question, number, end, replies, outcome))
         self._under_way.pop(question.id, None)
         self.budget_queue.notify()
 
 
-def _contents(shown_first: str) -> dict[str, str]:
+def contents_of(shown_first: str) -> dict[str, str]:
     """The responses behind the prompt's letters."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     return {"A": str(shown_first), "B": str(second), "C": str(Choice.TIE)}
 
 
-def _probabilities(answer: Answer | None, contents: Mapping[str, str]) -> str | None:
-    if answer is None or answer.probabilities is None:
+def _probabilities(
+    probabilities: Mapping[Any, float] | None, contents: Mapping[str, str]
+) -> str | None:
+    if probabilities is None:
         return None
-    return json.dumps({contents[side]: share for side, share in answer.probabilities.items()})
+    return json.dumps({contents[side]: share for side, share in probabilities.items()})
+
+
+def _by_response(details: Any, contents: Mapping[str, str]) -> Any:
+    """Details of an answer, with responses in place of the prompt's letters, as keys and values."""
+    if isinstance(details, Mapping):
+        return {contents.get(key, key): _by_response(of, contents) for key, of in details.items()}
+    return contents.get(details, details) if isinstance(details, str) else details
 
 
 def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
@@ -366,9 +383,9 @@ def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
     """Store replies only while the lease is ours: another worker may have leased slow judgments."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     statements.add(
-        "UPDATE judging_judgment SET replies = %s, earlier_replies = %s"
+        "UPDATE judging_judgment SET replies = %s, earlier_replies = %s, probabilities = %s"
         " WHERE id = %s AND lease = %s AND state = 'leased'",
-        [(r.replies, r.earlier, r.judgment_id, r.lease) for r in unanswered],
+        [(r.replies, r.earlier, r.probabilities, r.judgment_id, r.lease) for r in unanswered],
     )
     now = _moment(timezone.now())
     statements.add(

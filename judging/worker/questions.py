@@ -6,11 +6,11 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from judging.engine.interface import JudgeQuestion
+from judging.engine.interface import SIDES, JudgeQuestion, Side
 from judging.engine.messages import prompt_sha256
 from judging.models import Attempt, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
-from judging.worker.ledger import Statements
+from judging.worker.ledger import Statements, contents_of
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
@@ -37,6 +37,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
                 attempts=attempts.get(judgment.pk, 0),
                 earlier=tuple(judgment.earlier_replies or ()),
                 is_lenient=is_lenient,
+                probabilities=_sides(judgment),
             )
         )
     _note_prompts(judgments)
@@ -60,6 +61,15 @@ def _note_prompts(judgments: list[Judgment]) -> None:
             [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
         )
         statements.execute()
+
+
+def _sides(judgment: Judgment) -> dict[Side, float] | None:
+    """The probabilities that an earlier step stored, by the prompt's letters."""
+    if judgment.probabilities is None:
+        return None
+    contents = contents_of(judgment.shown_first)
+    stored: dict[str, float] = judgment.probabilities
+    return {side: stored[contents[side]] for side in SIDES if contents[side] in stored}
 
 
 def _seed_of(seed: int, judgment: Judgment) -> int:

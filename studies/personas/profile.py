@@ -25,3 +25,11 @@ class Profile:
     facts: tuple[Fact, ...]
     text: str
     history: tuple[HistoryEntry, ...]
+
+
+@dataclass(frozen=True)
+class HistoryWords:
+    """How an earlier choice is told; `{prompt}` and so on stand for its texts."""
+
+    earlier: str = "Earlier, to “{prompt}”, the person preferred: {chosen}"
+    over: str = "over: {rejected}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from studies.models import Item, Persona, Study
-from studies.personas.profile import Fact, HistoryEntry, Profile
+from studies.personas.profile import Fact, HistoryEntry, HistoryWords, Profile
 
 
 def build_profile(
@@ -32,7 +32,10 @@ def profile_for(item: Item, *, features: Sequence[str] | None = None) -> Profile
     return build_profile(item.persona, features=features, show_history=item.study.show_history)
 
 
-def profile_text(profile: Profile, *, style: str) -> str:
+_ENGLISH = HistoryWords()
+
+
+def profile_text(profile: Profile, *, style: str, words: HistoryWords = _ENGLISH) -> str:
     """The profile as in the judge's prompt: whole sentences, or one labelled fact per line."""
     if style == Study.PersonaStyle.SENTENCES:
         lines = [" ".join(fact.text for fact in profile.facts)]
@@ -40,7 +43,7 @@ def profile_text(profile: Profile, *, style: str) -> str:
         lines = [f"{fact.label}: {fact.value}" for fact in profile.facts]
     lines.append(profile.text)
     for entry in profile.history:
-        lines.append(f"Earlier, to “{entry.prompt}”, the person preferred: {entry.chosen}")
+        lines.append(words.earlier.format(prompt=entry.prompt, chosen=entry.chosen))
         if entry.rejected:
-            lines.append(f"over: {entry.rejected}")
+            lines.append(words.over.format(rejected=entry.rejected))
     return "\n".join(line for line in lines if line)

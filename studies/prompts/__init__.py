@@ -1,22 +1,24 @@
 """The wording of every task, one file per task × setting; page and prompt read the same file.
 
-A file has a line `question: …`, a line `---`, and the prompt. The prompt ends in an open `[[`,
-which a reply can continue (`A]]`) or not (`[[A]]`).
+The files of this folder are English; `de/` has the same files in German, and another language takes
+another folder. A file has a line `question: …`, a line `---`, and the prompt. The prompt ends in an
+open `[[`, which a reply can continue (`A]]`) or not (`[[A]]`).
 """
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 from studies.models import Item, Side
+from studies.personas.profile import HistoryWords, Profile
 from studies.personas.profile_text import profile_for, profile_text
-from studies.prompts.language import PROMPT_LANGUAGE
+from studies.prompts.language import PROMPT_LANGUAGE, folder_of
 from studies.slots import Slots, fill
 
 SETTINGS = ("standard", "certainty", "tie")
-_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,17 @@ class Band:
     definition: str
 
 
-def _read_bands() -> tuple[Band, ...]:
-    rows = (line.split(" | ") for line in (_FOLDER / "bands.txt").read_text("utf-8").splitlines())
+@cache
+def bands_in(language: str) -> tuple[Band, ...]:
+    """The bands with their names and definitions in a language."""
+    lines = (folder_of(language) / "bands.txt").read_text("utf-8").splitlines()
     return tuple(
-        Band(slug, int(low), int(high), name, text) for slug, low, high, name, text in rows
+        Band(slug, int(low), int(high), name, text)
+        for slug, low, high, name, text in (line.split(" | ") for line in lines)
     )
 
 
-BANDS = _read_bands()
+BANDS = bands_in(PROMPT_LANGUAGE)
 
 
 def band_of(certainty: float) -> Band:
@@ -64,11 +69,11 @@ def wording(
     """Read the wording of `task` in `setting`, with or without a persona."""
     if setting not in SETTINGS:
         raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
-    folder = _FOLDER if language == PROMPT_LANGUAGE else _FOLDER / language
+    folder = folder_of(language)
     name = f"{task}.{setting}{'' if persona else '.no_persona'}.txt"
     text = (folder / name).read_text("utf-8")
     head, _, template = text.partition("\n---\n")
-    bands = (_FOLDER / "bands.txt").read_text("utf-8") if "{{ bands }}" in template else ""
+    bands = (folder / "bands.txt").read_text("utf-8") if "{{ bands }}" in template else ""
     digest = hashlib.sha256((text + bands).encode()).hexdigest()
     return Wording(head.removeprefix("question: "), template.removesuffix("\n"), digest)
 
@@ -86,20 +91,41 @@ def build_prompt(
     return fill(chosen.template, replace(slots, ask=chosen.question))
 
 
-def slots_of(item: Item, *, shown_first: str, features: Sequence[str] | None = None) -> Slots:
+def slots_of(
+    item: Item,
+    *,
+    shown_first: str,
+    features: Sequence[str] | None = None,
+    language: str = PROMPT_LANGUAGE,
+) -> Slots:
     """The texts of `item` for a prompt; `ask`, the question of its task, is left empty."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
+    words = words_in(language)
     return Slots(
-        persona="" if features is not None and not features else _persona_text(item, features),
-        context=_block(item.context_title or "Context", item.context),
-        question=_block("Question", item.question),
-        response_a=_response(item, shown_first),
-        response_b=_response(item, second),
-        bands=bands_text(),
+        persona=""
+        if features is not None and not features
+        else persona_text(item, profile_for(item, features=features), language),
+        context=_block(item.context_title or words["context"], item.context),
+        question=_block(words["question"], item.question),
+        response_a=_response(item, shown_first, words),
+        response_b=_response(item, second, words),
+        bands=bands_text(language),
         criteria=criteria_text(item.study.criteria),
         context_text=item.context,
         question_text=item.question,
     )
+
+
+def persona_text(item: Item, profile: Profile, language: str) -> str:
+    """A profile as the study of `item` shows it to judges that are asked in a language."""
+    words = HistoryWords(**words_in(language).get("history", {}))
+    return profile_text(profile, style=item.study.persona_style, words=words)
+
+
+@cache
+def words_in(language: str) -> dict[str, Any]:
+    """The words of a language around the parts of an item."""
+    return tomllib.loads((folder_of(language) / "words.toml").read_text("utf-8"))
 
 
 def criteria_text(criteria: Sequence[Mapping[str, str]]) -> str:
@@ -112,21 +138,17 @@ def criteria_text(criteria: Sequence[Mapping[str, str]]) -> str:
     )
 
 
-def bands_text() -> str:
+def bands_text(language: str = PROMPT_LANGUAGE) -> str:
     """The bands of certainty, a line each."""
-    return "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in BANDS)
-
-
-def _persona_text(item: Item, features: Sequence[str] | None) -> str:
-    return profile_text(profile_for(item, features=features), style=item.study.persona_style)
+    return "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in bands_in(language))
 
 
 def _block(title: str, text: str) -> str:
     return f"[{title}]\n{text}\n\n" if text else ""
 
 
-def _response(item: Item, side: str) -> str:
+def _response(item: Item, side: str, words: Mapping[str, str]) -> str:
     response = item.response(side)
     if prompt := response.get("prompt"):
-        return f"Question: {prompt}\nAnswer: {response['text']}"
+        return f"{words['question']}: {prompt}\n{words['answer']}: {response['text']}"
     return str(response["text"])

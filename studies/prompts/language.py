@@ -1,12 +1,34 @@
-"""The language of prompts, and a note for studies in which annotators have another one."""
+"""The languages of prompts, and a note for studies in which judges are asked in another one."""
+
+from functools import cache
+from pathlib import Path
 
 from django.utils.translation import get_language_info
 
-PROMPT_LANGUAGE = "en"  # of every file in this folder
+PROMPT_LANGUAGE = "en"  # of the files in this folder; each other language has a folder here
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def prompt_languages() -> tuple[str, ...]:
+    """The languages in which judges can be asked, English first."""
+    others = sorted(path.parent.name for path in _FOLDER.glob("*/bands.txt"))
+    return (PROMPT_LANGUAGE, *others)
+
+
+def folder_of(language: str) -> Path:
+    """The folder with the prompts of a language."""
+    return _FOLDER if language == PROMPT_LANGUAGE else _FOLDER / language
+
+
+def base_of(language: str) -> str:
+    """A language without its region: `de` for `de-at`."""
+    return language.casefold().replace("_", "-").split("-")[0]
 
 
 def is_prompt_language(language: str) -> bool:
-    return language.casefold().replace("_", "-").split("-")[0] == PROMPT_LANGUAGE
+    """Whether judges can be asked in a study's language."""
+    return base_of(language) in prompt_languages()
 
 
 def language_name(language: str) -> str:
@@ -17,12 +39,24 @@ def language_name(language: str) -> str:
         return f"the language “{language}”"
 
 
-def language_note(language: str) -> str:
-    """A note before judges are asked in a study in `language`; empty for English."""
-    if is_prompt_language(language):
+def language_note(language: str, asked_in: str = "") -> str:
+    """A note on judges that are asked in another language than the annotators; empty otherwise.
+
+    `asked_in` is the language of the prompts; without one, that of a study's judges as long as
+    nobody chooses another.
+    """
+    if not asked_in and not is_prompt_language(language):
+        return (
+            f"People are asked in {language_name(language)}. There are no prompts in this "
+            "language, so judges can be asked only if you choose English. The question, the scale "
+            "and all other words around the items are then English in a prompt. The items’ own "
+            "words are sent as they are."
+        )
+    if not asked_in or base_of(language) == asked_in:
         return ""
+    name = language_name(asked_in)
     return (
-        f"People are asked in {language_name(language)}, judges in English: the question, the "
-        "scale and all other words around the items are English in a prompt. The items’ own words "
+        f"People are asked in {language_name(language)}, judges in {name}: the question, the "
+        f"scale and all other words around the items are {name} in a prompt. The items’ own words "
         "are sent as they are."
     )

@@ -329,7 +329,7 @@ def test_after_a_reflection_both_replies_are_stored(study, judge, llm):
     assert len(llm.requests) == 8
     assert set(run.judgments.values_list("choice", flat=True)) == {"r2"}
     assert set(map(str, run.judgments.values_list("earlier_replies", flat=True))) == {"['[[A]]']"}
-    assert run.judgments.first().details == {"before_reflection": "A"}
+    assert run.judgments.first().details == {"before_reflection": "r1"}
 
 
 def test_what_a_probe_cannot_do_is_refused_before_anything_is_stored(study, judge):

@@ -6,6 +6,10 @@ import math
 import pytest
 
 from judging.backends.completions import option_probabilities
+from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import from_user
+from judging.protocols.standard import Standard
+from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
@@ -26,6 +30,13 @@ def told(*tokens):
             for token, shares in tokens
         ]
     }
+
+
+def read(text, logprobs, *, offers_tie=False):
+    question = JudgeQuestion(1, from_user("?"), Tie() if offers_tie else Standard(), seed=0)
+    return option_probabilities(
+        text, logprobs, options=question.options, position=question.option_position(text)
+    )
 
 
 VERDICT = ("A", {"A": 0.6, "B": 0.2, "C": 0.1, " A": 0.1})
@@ -56,7 +67,7 @@ VERDICT = ("A", {"A": 0.6, "B": 0.2, "C": 0.1, " A": 0.1})
 def test_the_token_of_the_verdict_tells_the_probabilities(tokens, offers_tie, expected):
     text = "".join(token for token, _ in tokens)
 
-    found = option_probabilities(text, told(*tokens), offers_tie=offers_tie)
+    found = read(text, told(*tokens), offers_tie=offers_tie)
 
     assert found == pytest.approx(expected)
 
@@ -76,7 +87,7 @@ def test_the_token_of_the_verdict_tells_the_probabilities(tokens, offers_tie, ex
     ],
 )
 def test_what_was_not_told_is_missing(text, logprobs):
-    assert option_probabilities(text, logprobs, offers_tie=False) is None
+    assert read(text, logprobs) is None
 
 
 def with_logprobs(text, logprobs):

@@ -100,7 +100,10 @@ def limits(described: Description) -> list[str]:
     found = [
         STEREOTYPES,
         OPT_IN,
-        language_limit(study.language),
+        language_limit(
+            study.language,
+            {run.prompt_language for run in described.collection.runs if run.prompt_language},
+        ),
         INDIVIDUALS,
     ]
     if study.ask_certainty:

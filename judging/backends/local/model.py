@@ -17,7 +17,7 @@ from judging.backends.completions import storable
 from judging.backends.local.kind import TransformersSettings
 from judging.backends.local.loading import load
 from judging.backends.local.prefixes import share
-from judging.engine.interface import JudgeQuestion, Reply, Side, Usage
+from judging.engine.interface import JudgeQuestion, Options, Reply, Usage
 
 Moved = Callable[[], None]
 
@@ -70,7 +70,7 @@ class LocalModel:
             rows = [self._chat.tokens(question.asking) for question in questions]
             cache, logits, mask = self._read(rows, moved)
             settings = self._settings
-            scored: list[dict[Side, float]] = [{} for _ in questions]
+            scored: list[dict[str, float]] = [{} for _ in questions]
             if settings.scores or settings.only_scores:
                 spare = cache if settings.only_scores else copy.deepcopy(cache)
                 scored = self._score(questions, logits, spare, mask)
@@ -145,15 +145,21 @@ class LocalModel:
 
     def _score(
         self, questions: Sequence[JudgeQuestion], logits: Any, cache: Any, mask: Any
-    ) -> list[dict[Side, float]]:
-        """The probability of each option as the reply, over all options, for every question."""
+    ) -> list[dict[str, float]]:
+        """The probability of each option as the reply, over a question's options, for every one.
+
+        Empty for a question whose present step has no options.
+        """
         torch = self._torch
-        sides: list[Side] = ["A", "B", "C"]
+        every = [word for q in questions for of in q.options.values() for word in of]
+        words = list(dict.fromkeys(every))
+        if not words:
+            return [{} for _ in questions]
         # A chat model writes the whole verdict; a plain model continues the prompt's open brackets.
         opening = "[[" if self._chat.has_template else ""
         options = [
-            self._tokenizer(f"{opening}{side}]]", add_special_tokens=False)["input_ids"]
-            for side in sides
+            self._tokenizer(f"{opening}{word}]]", add_special_tokens=False)["input_ids"]
+            for word in words
         ]
         width, count = max(map(len, options)), len(options)
         ids = torch.tensor([o + [0] * (width - len(o)) for o in options], device=self._device)
@@ -177,12 +183,7 @@ class LocalModel:
         steps = torch.cat([first, later], 1).log_softmax(-1)
         gathered = steps.gather(2, ids[:, :, None])[:, :, 0]
         sums = torch.where(real.bool(), gathered, 0.0).sum(1).view(len(questions), count)
-        scored = []
-        for question, row in zip(questions, sums, strict=True):
-            offered = sides if question.protocol.offers_tie else sides[:2]
-            shares = row[: len(offered)].softmax(0).tolist()
-            scored.append(dict(zip(offered, shares, strict=True)))
-        return scored
+        return [_shares(q.options, words, row) for q, row in zip(questions, sums, strict=True)]
 
     def _write(
         self, logits: Any, cache: Any, mask: Any, seeds: Sequence[int], moved: Moved
@@ -235,3 +236,14 @@ class LocalModel:
             [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
         )
         return (shares / noise).argmax(-1)
+
+
+def _shares(options: Options, words: Sequence[str], sums: Any) -> dict[str, float]:
+    """The probability of each option over all; `sums` are the logarithms of those of `words`."""
+    offered = [(name, words.index(word)) for name, of in options.items() for word in of]
+    shares = dict.fromkeys(options, 0.0)
+    if offered:
+        weights = sums[[place for _, place in offered]].softmax(0).tolist()
+        for (name, _), weight in zip(offered, weights, strict=True):
+            shares[name] += weight
+    return shares

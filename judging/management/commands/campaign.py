@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
-from judging.runs.campaigns import CampaignPlan, read_plan, start_campaign
+from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
 from judging.runs.estimates import Estimate, estimate_plan
 from judging.selectors import campaign_progress, run_progress
 from judging.worker import runtime
@@ -40,10 +40,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         path: Path = options["plan"]
-        if note := language_note(study.language):
-            self.stdout.write(note)
         try:
             plan = read_plan(path.read_text(encoding="utf-8"))
+            if note := language_note(study.language, plan.language):
+                self.stdout.write(note)
             if options["dry_run"]:
                 self.stdout.write(_words(plan, estimate_plan(study, plan)))
                 return
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         except UnicodeDecodeError as error:
             raise CommandError(f"{path} is not UTF-8.") from error
         except FieldError as error:  # the fields of a plan are the keys of its file
-            raise CommandError(f"{path}: {error.worded(str)}") from error
+            raise CommandError(f"{path}: {error.worded(_key_of)}") from error
         except (JudgingError, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
         try:
@@ -100,6 +100,11 @@ class Command(BaseCommand):
                     )
         finally:
             runtime.shut_down()
+
+
+def _key_of(field: str) -> str:
+    """The key of a plan that holds a field of its runs."""
+    return PLAN_KEYS.get(field, field)
 
 
 def _words(plan: CampaignPlan, estimate: Estimate) -> str:

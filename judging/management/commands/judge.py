@@ -24,7 +24,7 @@ from studies.errors import StudyError
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.models import Study
-from studies.prompts.language import PROMPT_LANGUAGE, language_note
+from studies.prompts.language import language_note
 
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -60,9 +60,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--language",
-            default=PROMPT_LANGUAGE,
+            default="",
             metavar="CODE",
-            help="language of the words around the items",
+            help="language of the words around the items (default: the study's)",
         )
         parser.add_argument(
             "--anchors",
@@ -152,7 +152,7 @@ class Command(BaseCommand):
             reuse=options["reuse"],
             by_batch=options["batch"],
         )
-        if note := language_note(study.language):
+        if note := language_note(study.language, options["language"]):
             self.stdout.write(note)
         try:
             if options["pack"]:

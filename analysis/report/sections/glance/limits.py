@@ -1,6 +1,7 @@
 """Limits of the study as a whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, language_limit
 from analysis.report.section import Report
@@ -14,7 +15,8 @@ def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
     yield "individuals", INDIVIDUALS
     if human["answers"]:
         yield "opt_in", OPT_IN
-    yield "language", language_limit(study["language"])
+    asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
+    yield "language", language_limit(study["language"], asked_in)
     if inputs["truth"]["unknown"]:
         unknown = inputs["truth"]["unknown"]
         which = "any" if unknown == inputs["items"] else f"{unknown:,}"
@@ -33,6 +35,12 @@ def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
             "table says so, an interval is about these annotators only. None is about people of "
             "another kind than those who took part.",
         )
+
+
+def _asked_in(parameters: Mapping[str, Any]) -> str:
+    """The language of a run's prompts; empty for juries and imported judgments."""
+    asked = "prompts" in parameters
+    return str(parameters.get("prompt_language", "en")) if asked else ""
 
 
 def _items(report: Report) -> Iterator[tuple[str, str]]:

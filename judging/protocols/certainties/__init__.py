@@ -1,0 +1,1 @@
+"""Protocols that ask for certainty in other ways than with the choice, as a number."""

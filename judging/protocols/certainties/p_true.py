@@ -1,0 +1,66 @@
+"""The protocol that asks for a choice, and whether it is right: the probability of a yes counts."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from judging.engine.interface import Options, Verdict
+from judging.engine.replies import without_thoughts
+from judging.protocols.parsing import parse_reply, verdict_position
+from judging.protocols.protocol import JudgingProtocol
+
+# In every language of texts/.
+_WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
+_REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
+
+
+class PTrue(JudgingProtocol):
+    """The certainty is the probability that the model gives yes, over yes and no.
+
+    It is read from log-probabilities at the word, so a model that writes no can still give yes a
+    probability. Without log-probabilities the certainty is missing.
+    """
+
+    name = "p-true"
+    description = "P(True): choice of a response, then the probability that it says it is right"
+    asks_certainty = True
+    needs_probabilities = True
+    has_form = False
+    steps = 2
+    reply_tokens = 12
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return _WORDS if earlier else super().options(earlier)
+
+    def option_position(
+        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
+    ) -> int | None:
+        if not earlier:
+            return verdict_position(text)
+        word = _REPLY.search(without_thoughts(text))
+        return word.start(1) if word else None
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
+        if not earlier:
+            chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
+            return Verdict(None, None, continues=chosen.side is not None)
+        word = _REPLY.search(without_thoughts(text))
+        if word is None:
+            return Verdict(None, None)
+        side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
+        says = next(name for name, words in _WORDS.items() if word[1].title() in words)
+        return Verdict(side, None, {"says": says})
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        if verdict.side is None or probabilities is None or "yes" not in probabilities:
+            return verdict
+        share = probabilities["yes"]
+        details = {**verdict.details, "p_true": round(share, 6)}
+        return replace(verdict, certainty=max(1, round(100 * share)), details=details)

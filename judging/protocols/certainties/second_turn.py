@@ -1,0 +1,41 @@
+"""The protocol that asks for a choice, and then how certain the judge is of it."""
+
+from judging.engine.interface import Options, Verdict
+from judging.protocols.parsing import parse_reply
+from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.scores import Score100
+
+
+class SecondTurn(JudgingProtocol):
+    """The second question follows the first reply, in one conversation."""
+
+    name = "second-turn"
+    description = "Second turn: choice of a response, then a second question: how certain?"
+    asks_certainty = True
+    has_form = False
+    reads_words = True
+    steps = 2
+    reply_tokens = 16
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return {} if earlier else super().options(earlier)
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
+        if not earlier:
+            chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
+            return Verdict(None, None, continues=chosen.side is not None)
+        certainty = _NUMBER.score(text)
+        if certainty is None:
+            return Verdict(None, None)
+        side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
+        return Verdict(side, certainty)
+
+
+_NUMBER = Score100()

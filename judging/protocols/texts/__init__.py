@@ -1,0 +1,67 @@
+"""The words of protocols, one file for each language; prompts per task are in `studies/prompts`.
+
+`<name>` in a prompt stands for a part of `[parts]`, `{{ name }}` for a text of the item (see
+`studies/slots.py`).
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ENGLISH = "en"
+_FOLDER = Path(__file__).parent
+_PART = re.compile(r"<(\w+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The words of a protocol in one language; each is empty or missing if it has none.
+
+    `prompt` and `prompt_without_persona` are templates, `follow_up` that of the second step,
+    `questions` what is asked by task, and `levels` names of certainty from the lowest on.
+    """
+
+    prompt: str = ""
+    prompt_without_persona: str = ""
+    follow_up: str = ""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    levels: tuple[str, ...] = ()
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that have a file, English first."""
+    found = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return (ENGLISH, *(language for language in found if language != ENGLISH))
+
+
+def languages_of(name: str) -> tuple[str, ...] | None:
+    """The languages in which the protocol `name` has words; None if it has words in none."""
+    return tuple(each for each in languages() if name in _read(each)) or None
+
+
+@cache
+def texts(name: str, language: str) -> Texts:
+    """The words of the protocol `name`; empty if it has none in this language."""
+    if language not in languages():
+        return Texts()
+    file = _read(language)
+    own = dict(file.get(name, {}))
+    prompt = own.pop("prompt", "")
+    parts = file["parts"]
+    nobody = parts | {"about": parts["about_nobody"]}
+    own["levels"] = tuple(own.get("levels", ()))
+    return Texts(_composed(prompt, parts), _composed(prompt, nobody), **own)
+
+
+def _composed(prompt: str, parts: Mapping[str, str]) -> str:
+    return _PART.sub(lambda match: parts[match[1]], prompt)
+
+
+@cache
+def _read(language: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
