@@ -11,18 +11,45 @@ import re
 
 from judging.engine.interface import Side, Verdict
 from judging.engine.replies import without_thoughts
-from judging.protocols.verdicts import decide
+from judging.protocols.reading.lenient import added_certainty, read_leniently
+from judging.protocols.verdicts import decide, names_one_option
+
+CERTAINTY = "certainty"  # only the certainty was read leniently
 
 _STRUCTURED = re.compile(r'"answer"\s*:\s*"([ABC])"')
 
 
 def parse_reply(
-    text: str, *, offers_tie: bool, asks_certainty: bool, is_structured: bool = False
+    text: str,
+    *,
+    offers_tie: bool,
+    asks_certainty: bool,
+    is_structured: bool = False,
+    is_lenient: bool = False,
 ) -> Verdict:
     """Read side and certainty; C counts if a tie was offered, certainty if it was requested.
 
     If a structured reply was requested and has the right form, the form is read; else the text.
+    Lenient reading adds what strict reading leaves out, and says in `details` how it was read.
     """
+    strict = _strictly(text, offers_tie, asks_certainty, is_structured)
+    if not is_lenient:
+        return strict
+    text = without_thoughts(text)
+    if strict.side is None:
+        read = read_leniently(text)
+        if read is None or (read.side == "C" and not offers_tie):
+            return strict
+        certainty = read.certainty if asks_certainty and read.side != "C" else None
+        return Verdict(read.side, certainty, {"read": read.code})
+    if asks_certainty and strict.side != "C" and strict.certainty is None:
+        certainty = added_certainty(text) if names_one_option(text) else None
+        if certainty is not None:
+            return Verdict(strict.side, certainty, {"read": CERTAINTY})
+    return strict
+
+
+def _strictly(text: str, offers_tie: bool, asks_certainty: bool, is_structured: bool) -> Verdict:
     text = without_thoughts(text)
     if is_structured and (form := read_form(text)) is not None:
         side, certainty = form

@@ -96,6 +96,7 @@ class JudgingProtocol:
             offers_tie=self.offers_tie,
             asks_certainty=self.asks_certainty,
             is_structured=is_structured,
+            is_lenient=is_lenient,
         )
 
     def form(self) -> dict[str, Mapping[str, Any]]:

@@ -25,6 +25,12 @@ _BARE = re.compile(
     r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?"
     r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
 )
+# Another letter alone on a line: the first one was a heading, or is contradicted.
+_BARE_LINE = re.compile(
+    r"^[^\w\n\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?[^\w\n\[]*$",
+    re.MULTILINE,
+)
+_LETTER = re.compile(r"(?<![\w'’])[ABC](?![\w'’])")
 # A number or a range in brackets.
 _NUMBER = re.compile(
     rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*"
@@ -49,11 +55,16 @@ _NEXT_TO = re.compile(
 # Without brackets a number counts only if it is unambiguous: directly after the verdict, or next
 # to a word for certainty in the same sentence.
 _NUMBER_BEHIND = re.compile(r"[\s\-–—:,]{0,4}[(\[]?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
-_NO_RANGE = r"(?!\d|\s*(?:%\s*)?(?:-|–|—|to\b|bis\b|and\b|or\b)\s*\d)"
+# Not the beginning of a range, of a decimal or of a number on another scale.
+_NO_RANGE = (
+    r"(?![.,]?\d|\s*(?:%\s*)?(?:-|–|—|to\b|bis\b|and\b|or\b)\s*\d"
+    r"|\s*(?:/|out\s+of\b|von\b|of\b)\s*(?!100\b)\d)"
+)
 _NUMBER_NAMED = re.compile(
     rf"\b(?:confiden|certain|sure|sicher)\w*(?:(?!between|from|zwischen)[^.\n\d]){{0,40}}?"
     rf"(\d{{1,3}})\b{_NO_RANGE}"
-    r"|(?<![\d–—-])(?<!\bto )(?<!\band )(?<!\bor )\b(\d{1,3})\s*%?\s*(?:confident|certain|sure)\b",
+    r"|(?<![\d/–—-])(?<!\d[.,])(?<!\bto )(?<!\band )(?<!\bor )(?<!\bof )(?<!\bnot )(?<!n['’]t )"
+    r"(?<!\bbe )\b(\d{1,3})\s*%?\s*(?:confident|certain|sure)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
@@ -66,6 +77,12 @@ _DENIED = re.compile(
 _DENIED_BEHIND = re.compile(
     r"[*_`\"'”)]*[ \t]+(?:is|are|was|would|does|do|seems|will|ist|wäre|würde)"
     r"(?:n['’]t\b|[ \t]+(?:not|never|nicht|worse|wrong|less|weaker|schlechter|falsch|weniger)\b)",
+    re.IGNORECASE,
+)
+# A rule of the prompt, repeated: “[[A]] if you choose response A”.
+_CONDITION_BEHIND = re.compile(
+    r"[*_`\"'”)]*[ \t]*,?[ \t]*(?:if\s+you|wenn\s+(?:du|sie))\s+(?:choose|prefer|pick|think"
+    r"|see|would|antwort|die|response)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
@@ -84,10 +101,10 @@ _TURNED = re.compile(
 _RUN_ON = re.compile(
     r"^[ \t]*(?:\[(?:user profile|user question|question|context|response [ab]|article|profile)\]"
     r"[ \t]*$"
-    r"|[#*\s]*(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
-    r"|[#*\s]*(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
+    r"|[#* \t]*(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
+    r"|[#* \t]*(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
     r"|frage|aufgabe)\b"
-    r"|[#*\s]*(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
+    r"|[#* \t]*(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
     r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -133,16 +150,38 @@ def decide(text: str) -> tuple[Found | None, int | None]:
     return chosen, _certainty(text, chosen, meant)
 
 
+def without_next_turn(text: str) -> str:
+    """The text up to the next turn or task that the model makes up."""
+    cut = _RUN_ON.search(text)
+    return text[: cut.start()] if cut and text[: cut.start()].strip() else text
+
+
+def names_one_option(text: str) -> bool:
+    """Whether all verdicts of a reply are the same, and no number is in the form of a certainty."""
+    text = without_next_turn(text)
+    return len({each.word for each in _found(text)}) == 1 and not _NUMBER.search(text)
+
+
 def _found(text: str) -> list[Found]:
     opening = _CONTINUED.match(text)
     matches = [*([opening] if opening else []), *_VERDICT.finditer(text)]
     if not matches:
         bare = _BARE.match(text)
-        matches = [bare] if bare else []
+        matches = [bare] if bare and not _is_taken_back(text, bare) else []
     return [
         Found(m[1].upper(), m.start(1), m.start(), m.end(), _number_next_to(text, m.end()))
         for m in matches
     ]
+
+
+def _is_taken_back(text: str, bare: "re.Match[str]") -> bool:
+    """Whether a lone letter on the first line is followed by another, or by a change of mind."""
+    if any(other[1] != bare[1] for other in _BARE_LINE.finditer(text, bare.end())):
+        return True
+    changed = _CHANGED.search(text, bare.end())
+    return changed is not None and any(
+        other[0] != bare[1] for other in _LETTER.finditer(text, changed.end())
+    )
 
 
 def _number_next_to(text: str, end: int) -> int | None:
@@ -192,7 +231,11 @@ def _side_by_side(text: str, found: Sequence[Found]) -> list[Found]:
 def _is_denied(text: str, found: Found) -> bool:
     before = text[max(0, found.start - 60) : found.start]
     line = before.rpartition("\n")[2]
-    return bool(_DENIED.search(line) or _DENIED_BEHIND.match(text, found.end))
+    return bool(
+        _DENIED.search(line)
+        or _DENIED_BEHIND.match(text, found.end)
+        or _CONDITION_BEHIND.match(text, found.end)
+    )
 
 
 def _chosen(text: str, meant: Sequence[Found]) -> Found | None:

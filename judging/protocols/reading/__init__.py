@@ -1,0 +1,1 @@
+"""Lenient reading: the verdict in a reply that does not keep to the form, in five languages."""

@@ -1,0 +1,137 @@
+"""Decide which statement of a reply counts, where strict reading finds no verdict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from judging.engine.interface import Side
+from judging.protocols.reading import words
+from judging.protocols.reading.certainties import certainty_in, of_json, with_digits
+from judging.protocols.reading.claims import (
+    EXPLICIT,
+    IN_WORDS,
+    Claim,
+    in_forms,
+    in_json,
+    in_words,
+)
+from judging.protocols.reading.mentions import (
+    MENTION,
+    plain,
+    side_of,
+    with_mentions,
+    without_quotations,
+)
+from judging.protocols.verdicts import without_next_turn
+
+LONGEST = 20_000  # characters that are read; a verdict comes at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A verdict and how it was read."""
+
+    side: Side
+    certainty: int | None
+    code: str
+
+
+def read_leniently(text: str) -> Reading | None:
+    """The verdict of a reply without thoughts; None if it states none or contradicts itself."""
+    letters, objects = in_json(_own_text(text))
+    letters = with_digits(without_quotations(letters))
+    text = with_mentions(letters)
+    claims = [
+        *objects(text),
+        *in_forms(text, letters),
+        *in_words(text),
+    ]
+    chosen = _chosen(text, sorted(claims, key=lambda claim: claim.start))
+    if chosen is None or chosen.side is None or _is_left_open(text, chosen):
+        return None
+    return Reading(chosen.side, _certainty(text, chosen, claims), chosen.code)
+
+
+def added_certainty(text: str) -> int | None:
+    """The certainty of a reply whose side is read strictly, in a form that only this reads."""
+    text = with_mentions(with_digits(without_quotations(_own_text(text))))
+    return certainty_in(text, None)
+
+
+def _own_text(text: str) -> str:
+    """What the reply says itself, without markup; the end of a very long one."""
+    return plain(without_next_turn(text)[-LONGEST:])
+
+
+def _chosen(text: str, claims: Sequence[Claim]) -> Claim | None:
+    explicit = [each for each in claims if each.weight == EXPLICIT]
+    worded = [each for each in claims if each.weight == IN_WORDS]
+    ties = [each for each in claims if each.weight < IN_WORDS]
+    if explicit:
+        return _explicit(text, explicit, [*worded, *ties])
+    if worded:
+        chosen = _last(text, worded)
+        if chosen and any(tie.start > chosen.end for tie in ties):
+            return None
+        return chosen
+    return ties[-1] if ties else None
+
+
+def _explicit(text: str, explicit: Sequence[Claim], others: Sequence[Claim]) -> Claim | None:
+    """The explicit claim that counts, unless what follows contradicts it."""
+    final = [each for each in explicit if each.is_final]
+    chosen = _last(text, final or explicit)
+    if chosen is None:
+        return None
+    if any(each.start > chosen.end and each.side != chosen.side for each in explicit):
+        return None
+    later = [each for each in others if each.start > chosen.end and each.side != chosen.side]
+    if not later:
+        return chosen
+    return later[-1] if _is_changed(text, chosen, later[-1], later) else None
+
+
+def _is_changed(text: str, before: Claim, after: Claim, later: Sequence[Claim]) -> bool:
+    """Whether the reply says that it changes its mind, and does so only once."""
+    is_single = len({each.side for each in later}) == 1
+    return is_single and words.CHANGED.search(text, before.end, after.start) is not None
+
+
+def _is_left_open(text: str, chosen: Claim) -> bool:
+    """Whether the reply turns after the claim, and names another response or breaks off."""
+    if chosen.weight == IN_WORDS and words.BROKEN_OFF.search(text, chosen.end):
+        return True
+    changed = words.RECONSIDERED.search(text, chosen.end)
+    return changed is not None and any(
+        side_of(mention) != chosen.side for mention in MENTION.findall(text, changed.end())
+    )
+
+
+def _last(text: str, claims: Sequence[Claim]) -> Claim | None:
+    """The last claim, if the others agree or the text leads from them to it."""
+    last = claims[-1]
+    differing = [each for each in claims if each.side != last.side]
+    if not differing:
+        return last
+    behind = differing[-1].end
+    if words.CHANGED.search(text, behind, last.start):
+        return last
+    if last.weight == IN_WORDS and words.CONCLUDED.search(_lead(text, behind, last.start)):
+        return last
+    return None
+
+
+def _lead(text: str, start: int, end: int) -> str:
+    """The sentence before a claim, from `start` at the earliest."""
+    return text[max(start, *(text.rfind(sign, start, end) for sign in ".!?;\n。！？；")) : end]
+
+
+def _certainty(text: str, chosen: Claim, claims: Sequence[Claim]) -> int | None:
+    """The certainty of the claim that counts: its own, or the only one of the text."""
+    if chosen.certainty is not None:
+        return of_json(chosen.certainty)
+    opposed = [
+        each for each in claims if each.side not in (chosen.side, None) and each.weight >= IN_WORDS
+    ]
+    start = max((each.end for each in opposed if each.start < chosen.start), default=0)
+    end = min((each.start for each in opposed if each.start > chosen.end), default=len(text))
+    return certainty_in(text[start:end], chosen.place - start)
