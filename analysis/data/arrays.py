@@ -189,6 +189,48 @@ class Run:
 
 
 @dataclass(frozen=True, eq=False)
+class Before:
+    """Answers before an advice, one for each row of the answers after it.
+
+    `choice` is -1 and `certainty` NaN where there was none.
+    """
+
+    choice: Codes
+    certainty: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What items advise, and the answers before it.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each item's advice: advice, debate, consultancy; empty without one.
+    favors : ndarray of int8, shape (items,)
+        The response that it argues for, 0 or 1; -1 if neither.
+    people : Before
+        One entry for each row of the study's answers.
+    runs : mapping of str to Before
+        For each run that showed the advice, one entry for each of its judgments.
+    """
+
+    kinds: tuple[str, ...]
+    favors: Codes
+    people: Before
+    runs: Mapping[str, Before]
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        found = hashlib.sha256("|".join([*self.kinds, *self.runs]).encode())
+        found.update(self.favors.tobytes())
+        for before in (self.people, *self.runs.values()):
+            found.update(before.choice.tobytes() + before.certainty.astype("<f8").tobytes())
+        return found.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """All data that a report of one study uses.
 
@@ -217,6 +259,7 @@ class Dataset:
     # are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
+    advice: Advice | None = None  # only where items have some
 
     @cached_property
     def truth(self) -> Codes:
@@ -246,6 +289,8 @@ class Dataset:
         if self.set_aside is not None:
             feed(digest, "set aside", self.set_aside_raters)
             _feed_arrays(digest, self.set_aside)
+        if self.advice is not None:
+            feed(digest, "advice", self.advice.digest)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])

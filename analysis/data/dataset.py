@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
+from analysis.data.advice import advice_of
 from analysis.data.annotators import (
     answers_of,
     attention_of,
@@ -77,6 +78,7 @@ def load_dataset(slug: str) -> Dataset:
         late_changes=late_changes(study, plan),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
+        advice=advice_of(study, position, raters, answers, runs),
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries

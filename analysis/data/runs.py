@@ -112,6 +112,7 @@ def _in_order(run: Run) -> tuple[Any, ...]:
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:
+    run.study = study  # saves a query for each run
     asking = Asking.of(run)
     words = asking.words_of(study.task, persona=run.feature_keys != [])
     return Prompt(words.template, words.sha256, run.prompt_hash)

@@ -19,4 +19,5 @@ ANALYSES = {
     "ablations": "What judges lose with less of the persona",
     "wording": "How much depends on the wording, the framing and the order",
     "position": "Whether the side of the screen matters",
+    "advice": "How far people and judges follow an advice after their first answer",
 }

@@ -3,6 +3,7 @@
 from analysis.report.section import Section
 from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
+from analysis.report.sections.advice import AdviceSection
 from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias import Bias
 from analysis.report.sections.certainty.section import Certainty
@@ -26,6 +27,7 @@ SECTIONS: list[Section] = [
     Wording(),
     Position(),
     Bias(),
+    AdviceSection(),
     Record(),
     Methods(),
     Choices(),
