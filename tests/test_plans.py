@@ -17,6 +17,9 @@ from django.utils import timezone
 from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
+from judging.models import JudgeRun, Judgment
+from judging.runs import reuse
+from judging.runs.spec import Reuse
 from judging.worker import chunks, recovery
 from studies.models import Item
 from studies.pages import long_lists
@@ -125,6 +128,18 @@ def claim(grown: GrownStudy) -> None:
     assert len(chunks.claim(grown.run, secrets.token_hex(16), most=50, until=until)) == 50
 
 
+def find_answers(grown: GrownStudy) -> None:
+    """Twenty questions of another run, whose answers are looked for in all runs."""
+    judge = grown.run.judge
+    run = JudgeRun(study=grown.study, judge=judge, setting=grown.run.setting, seed=1)
+    run.reading = grown.run.reading
+    items = grown.study.items.order_by("key")[:20]
+    waiting = [Judgment(run=run, item=item, shown_first="r1") for item in items]
+    with CaptureQueriesContext(connection) as queries:
+        reuse.take_over(run, waiting, Reuse.SAME_PROMPT)
+    assert any("prompt_sha256" in query["sql"] for query in queries)
+
+
 PARTS: dict[str, Callable[[GrownStudy], object]] = {
     "an annotator's part": take_part,
     "the item page": open_items,
@@ -132,6 +147,7 @@ PARTS: dict[str, Callable[[GrownStudy], object]] = {
     "a worker's claim": claim,
     "the end of a chunk": lambda grown: chunks.settle(run_id=grown.run.pk),
     "the recovery of leases": recover,
+    "answers to the same prompts": find_answers,
     "the tokens of a run": lambda grown: chunks.call_workers(grown.run, lambda run_id: None),
 }
 

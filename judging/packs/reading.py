@@ -44,6 +44,8 @@ class RawImport:
     def __str__(self) -> str:
         new = self.decided + self.again
         parts = [f"Read {new:,} new {_replies(new)}: {self.decided:,} decided a judgment."]
+        if not new:
+            parts = ["There are no new replies."]
         if self.again:
             parts.append(f"{self.again:,} did not, so their questions are open again.")
         if self.known:

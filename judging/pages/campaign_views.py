@@ -55,7 +55,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             plan = form.plan()
-            estimate = estimate_plan(study, plan)
+            estimate = estimate_plan(study, plan, user=cast(User, request.user))
             if form.may_start:
                 campaign = campaigns.start_campaign(
                     study_id=study.pk,

@@ -15,7 +15,7 @@ from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
 from judging.protocols import framings, registry
 from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
-from judging.runs.spec import RunSpec
+from judging.runs.spec import Reuse, RunSpec
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys
 from studies.prompts.language import (
@@ -75,6 +75,11 @@ _ORDER_WORDS = {
 _REUSE_WORDS = (
     "Reuse judgments that other runs of the same model gave to exactly the same prompt, at no cost"
 )
+_REUSE_CHOICES = {
+    Reuse.IDENTICAL.value: "Reuse those to exactly the same request, with the same seed",
+    Reuse.SAME_PROMPT.value: "Reuse also those to the same prompt with another seed",
+    Reuse.FRESH.value: "Reuse none: send every question again",
+}
 
 
 # Fields that most campaigns leave as they are, with the values that mean so.
@@ -265,7 +270,13 @@ class ExtendForm(CostedForm):
     )
     samples = forms.IntegerField(max_value=100, label="Samples")
     orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
-    reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
+    reuse = forms.ChoiceField(
+        choices=list(_REUSE_CHOICES.items()),
+        widget=forms.RadioSelect,
+        required=False,
+        initial=Reuse.IDENTICAL,
+        label="Judgments that other runs have paid for",
+    )
     budget = forms.DecimalField(
         min_value=Decimal("0.01"),
         decimal_places=2,
@@ -297,7 +308,9 @@ class ExtendForm(CostedForm):
         orders.choices = [(name, _ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
 
     def spec(self) -> RunSpec:
-        return RunSpec.of(self._run, **self.cleaned_data, extend=True)
+        chosen = dict(self.cleaned_data)
+        chosen["reuse"] = Reuse(chosen["reuse"] or Reuse.IDENTICAL)
+        return RunSpec.of(self._run, **chosen, extend=True)
 
 
 def _settings_of(study: Study) -> list[str]:

@@ -1,5 +1,6 @@
 """A study's judges: the progress and cost of their runs, and every reply with its reading."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.replay import IMPORTED
@@ -28,6 +30,7 @@ from judging.runs import lifecycle
 from judging.runs.estimates import estimate_extension
 from judging.runs.probes import probe_of
 from judging.runs.request_conditions import Conditions, conditions_of
+from judging.runs.reuse import Saving, saving_of
 from judging.selectors import (
     get_run,
     judgments_page,
@@ -42,7 +45,7 @@ from judging.selectors import (
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.long_lists import LongList
-from studies.selectors import get_study
+from studies.selectors import get_study, studies_for
 from studies.statements.kept_figures import kept
 
 PER_PAGE = 20
@@ -54,13 +57,14 @@ _ACTIONS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class ShownJudgment:
     """A judgment with the prompt that was sent for it, built again."""
 
     judgment: Judgment
     prompt: str
     prompt_differs: bool
+    source: str = ""  # the address of the run whose answer it took over, if the user may see it
 
 
 @login_required
@@ -137,7 +141,7 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     context = _run_context(request, study, run) | {
         "form": form,
         "page": page,
-        "shown": [_shown(study, run, judgment) for judgment in page],
+        "shown": _all_shown(request, study, run, page),
     }
     return render(request, "judging/run.html", context)
 
@@ -159,6 +163,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "progress": progress,
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": recent_cost(run),
+        "saving": _saving_of(run, progress.ended),
         "conditions": _conditions_of(run, progress.ended),
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
@@ -174,6 +179,13 @@ def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
         run.pk,
         count=lambda: conditions_of([run])[run.pk],
         rows=lambda found: judgments,
+    )
+
+
+def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
+    """What a run saved by reuse; that of a large run may be some seconds old."""
+    return kept(
+        "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
     )
 
 
@@ -201,7 +213,7 @@ def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     if form.is_valid():
         try:
             spec = form.spec()
-            estimate = estimate_extension(run, spec)
+            estimate = estimate_extension(run, spec, user=cast(User, request.user))
             if form.may_start:
                 lifecycle.extend_run(run, spec, user=cast(User, request.user))
                 return redirect("judging:run", slug, run_id)
@@ -215,6 +227,23 @@ def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
         "has_changed": "start" in request.POST,
     }
     return render(request, "judging/extend.html", context, status=422 if form.errors else 200)
+
+
+def _all_shown(
+    request: HttpRequest, study: Study, run: JudgeRun, page: Iterable[Judgment]
+) -> list[ShownJudgment]:
+    """Judgments with prompts, and the address of their source if the user may see it."""
+    shown = [_shown(study, run, judgment) for judgment in page]
+    sources = [each.judgment.reused_from for each in shown if each.judgment.reused_from]
+    if not sources:
+        return shown
+    studies = {study.pk: study.slug}
+    others = {source.run.study_id for source in sources} - studies.keys()
+    studies |= dict(studies_for(request.user).filter(pk__in=others).values_list("pk", "slug"))
+    for each in shown:
+        if (source := each.judgment.reused_from) and (slug := studies.get(source.run.study_id)):
+            each.source = reverse("judging:run", args=[slug, source.run.public_id])
+    return shown
 
 
 def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:

@@ -17,7 +17,7 @@ from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
 from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
-from judging.runs.spec import NO_PRICE, RunSpec
+from judging.runs.spec import NO_PRICE, Reuse, RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
 from studies.models import Study
@@ -203,7 +203,7 @@ def cells_of(study: Study, plan: CampaignPlan, *, facts: StudyFacts | None = Non
             samples=plan.samples,
             seed=plan.seed,
             limit=plan.limit,
-            reuse=plan.reuse,
+            reuse=Reuse.SAME_PROMPT if plan.reuse else Reuse.FRESH,
             by_batch=plan.batch,
         )
         run = run_for(study, judges[point.judge], spec, facts=facts)

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.contrib.auth.models import User
+
 from judging.drift.anchors import count_new
 from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
@@ -15,7 +17,7 @@ from judging.runs.extension import extended
 from judging.runs.probes import Probe
 from judging.runs.reuse import never_asked, take_over
 from judging.runs.row_creation import chosen_items, count_missing, count_sides, missing_judgments
-from judging.runs.spec import RunSpec
+from judging.runs.spec import Reuse, RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
 from studies.errors import StudyError
@@ -143,18 +145,18 @@ class Estimate:
         return sum(bool(row.questions) and not row.is_tried for row in rows)
 
 
-def estimate_plan(study: Study, plan: CampaignPlan) -> Estimate:
+def estimate_plan(study: Study, plan: CampaignPlan, *, user: User | None = None) -> Estimate:
     """Count what a campaign would ask now, and estimate tokens, cost and time. Stores nothing.
 
     If a run has replies, the estimate includes repeated requests and thinking.
     Raises `BadPlan` or `StudyError`.
     """
-    return estimate_cells(cells_of(study, plan))
+    return estimate_cells(cells_of(study, plan), user=user)
 
 
-def estimate_cells(cells: list[Cell]) -> Estimate:
+def estimate_cells(cells: list[Cell], *, user: User | None = None) -> Estimate:
     """Estimate some runs of a plan."""
-    common = _Common()
+    common = _Common(user)
     return gather(estimate_run(cell.run, cell.spec, common) for cell in cells)
 
 
@@ -190,7 +192,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
     items = common.items(run.study, spec.limit) if run.anchors else 0
     anchors = count_new(run, items=items, questions=new)
     questions = new + there.left + there.error + anchors
-    reused = len(_taken_over(run, spec.limit)) if spec.reuse else 0
+    reused = len(_taken_over(run, spec, common.user))
     questions -= reused
     usage = None if run.pk is None else usage_of(run)
     expected = usage or _guess(run, common)
@@ -206,21 +208,24 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
     )
 
 
-def estimate_extension(run: JudgeRun, spec: RunSpec) -> RunEstimate:
+def estimate_extension(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> RunEstimate:
     """Estimate an extension of a run by items, samples, or the other order."""
-    return estimate_run(extended(run, spec), spec)
+    return estimate_run(extended(run, spec), spec, _Common(user))
 
 
-def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:
-    missing = missing_judgments(run, limit)
+def _taken_over(run: JudgeRun, spec: RunSpec, user: User | None) -> list[Judgment]:
+    if spec.reuse == Reuse.FRESH:
+        return []
+    missing = missing_judgments(run, spec.limit)
     waiting = [judgment for judgment in missing if judgment.state == Judgment.State.PENDING]
-    return take_over(run, [*never_asked(run), *waiting])
+    return take_over(run, [*never_asked(run), *waiting], spec.reuse, user=user)
 
 
 class _Common:
-    """What the estimates of several runs share, read once."""
+    """What the estimates of several runs share, read once; `user` may see some other studies."""
 
-    def __init__(self) -> None:
+    def __init__(self, user: User | None = None) -> None:
+        self.user = user
         self._samples: dict[int, list[Item]] = {}
         self._latencies: dict[int, float] = {}
         self._sides: dict[tuple[int, int | None, str], int] = {}

@@ -63,7 +63,7 @@ def start_run(
         facts.run_keys.add(run.key)
         questions = facts.questions(spec.limit)
         created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
-        reused = reuse_answers(run) if spec.reuse else 0
+        reused = reuse_answers(run, spec.reuse, user=user)
         retried = 0 if is_new else _retry(run)
         create_anchors(run, asks_more=bool(created))
         is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first

@@ -1,18 +1,25 @@
-"""Copying answers that another run has paid for, if the researcher asks for it."""
+"""Copying answers that another run, also of another study, has paid for."""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Q, Sum
 
 from judging.engine.messages import prompt_sha256
-from judging.models import Judge, JudgeRun, Judgment
+from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
-from studies.models import Item
+from judging.runs.spec import Reuse
+from studies.models import Choice, Item, Side
+from studies.selectors import studies_for
 
 _COPIED = (
     "state",
-    "choice",
     "certainty",
-    "probabilities",
     "details",
     "earlier_replies",
     "raw_text",
@@ -21,13 +28,28 @@ _COPIED = (
     "sent_with",
     "answered_at",
 )
+_TURNED = ("choice", "probabilities")  # named by the responses, which can have changed places
+_PORTION = 500
+# Fields of a judge on which its answers depend.
+_ALIKE = (
+    "backend",
+    "model",
+    "model_options",
+    "base_url",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "thinking_tokens",
+    "structured",
+    "probabilities",
+)
 
 
-def reuse_answers(run: JudgeRun) -> int:
-    """Answer open questions of `run` from other runs of its study; return how many."""
-    taken = take_over(run, never_asked(run))
-    fields = [*_COPIED, "prompt_sha256", "reused_from"]
-    Judgment.objects.bulk_update(taken, fields, batch_size=500)
+def reuse_answers(run: JudgeRun, reuse: Reuse, *, user: User | None = None) -> int:
+    """Answer open questions of `run` from other runs; return how many."""
+    taken = take_over(run, never_asked(run), reuse, user=user)
+    fields = [*_COPIED, *_TURNED, "prompt_sha256", "reused_from"]
+    Judgment.objects.bulk_update(taken, fields, batch_size=_PORTION)
     return len(taken)
 
 
@@ -35,66 +57,138 @@ def never_asked(run: JudgeRun) -> Iterable[Judgment]:
     return Judgment.objects.filter(run=run.pk, state=Judgment.State.PENDING, attempts=None)
 
 
-def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
+def take_over(
+    run: JudgeRun, waiting: Iterable[Judgment], reuse: Reuse, *, user: User | None = None
+) -> list[Judgment]:
     """Fill in answers of other runs, and return the changed judgments; nothing is stored here.
 
-    Only an answer to the same prompt, by the same model with the same parameters at the same
-    address is used. An answer is used once in a run: two samples never share one.
+    Only an answer to the same prompt, read in the same way, by the same model with the same
+    parameters at the same address is used; with `Reuse.IDENTICAL` also only one that had the same
+    seed, unless the temperature is 0. An answer is used once in a run: two samples never share
+    one. `user` takes answers only of studies that they may see.
     """
-    answers = _answers_of_others(run)
-    if not answers:
+    sources = _sources_of(run, user)
+    if reuse == Reuse.FRESH or not sources:
         return []
-    items = {
-        item.pk: item for item in Item.objects.filter(study=run.study_id).select_related("persona")
-    }
-    asking, taken = Asking.of(run), []
-    for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
-        messages = asking.messages(items[judgment.item_id], shown_first=judgment.shown_first)
-        digest = prompt_sha256(messages)
-        if found := answers[judgment.item_id, judgment.shown_first, digest]:
-            source = found.popleft()
-            for field in _COPIED:
-                setattr(judgment, field, getattr(source, field))
-            judgment.prompt_sha256, judgment.reused_from = digest, source
-            taken.append(judgment)
+    found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
+    used = set(found.values_list("reused_from", flat=True)) if run.pk else set()
+    same_seed = reuse == Reuse.IDENTICAL and run.judge.temperature > 0
+    taken = []
+    questions = _questions(run, waiting)
+    while some := list(islice(questions, _PORTION)):
+        answers = _answers_to({question.prompt for question in some}, sources, used)
+        for question in some:
+            source = question.answer_among(answers[question.prompt], same_seed=same_seed)
+            if source is not None:
+                used.add(source.pk)
+                taken.append(question.answered_by(source))
     return taken
 
 
-def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgment]]:
-    """Requested answers by item, order and prompt; none that `run` already has."""
-    judge = run.judge
-    same = Judge.objects.filter(
-        backend=judge.backend,
-        model=judge.model,
-        base_url=judge.base_url,
-        temperature=judge.temperature,
-        top_p=judge.top_p,
-        max_tokens=judge.max_tokens,
-        thinking_tokens=judge.thinking_tokens,
-        structured=judge.structured,
-        probabilities=judge.probabilities,
-        model_options=judge.model_options,
+@dataclass(frozen=True, slots=True)
+class _Unanswered:
+    """A judgment that waits, with the hash of its prompt and what its seed is made of."""
+
+    judgment: Judgment
+    prompt: str
+    seed: tuple[Any, ...]
+
+    def answer_among(self, answers: deque[Judgment], *, same_seed: bool) -> Judgment | None:
+        """The first answer that can be used; it is removed from `answers`."""
+        for answer in answers:
+            if not same_seed or _seed_of(answer.run, answer.item, answer) == self.seed:
+                answers.remove(answer)
+                return answer
+        return None
+
+    def answered_by(self, source: Judgment) -> Judgment:
+        """The judgment with the answer of `source`, where the sides may show other responses."""
+        judgment = self.judgment
+        for field in _COPIED:
+            setattr(judgment, field, getattr(source, field))
+        turns = source.shown_first != judgment.shown_first
+        judgment.choice = _turned(source.choice) if turns else source.choice
+        judgment.probabilities = source.probabilities
+        if turns and source.probabilities is not None:
+            given: Mapping[str, float] = source.probabilities
+            judgment.probabilities = {_turned(name): share for name, share in given.items()}
+        judgment.prompt_sha256, judgment.reused_from = self.prompt, source
+        return judgment
+
+
+def _turned(choice: str) -> str:
+    """The response on the same side when both have changed places."""
+    return {Choice.R1: Choice.R2, Choice.R2: Choice.R1}.get(Choice(choice), Choice(choice)).value
+
+
+def _seed_of(run: JudgeRun, item: Item, judgment: Judgment) -> tuple[Any, ...]:
+    """What the seed of a question is made of."""
+    return run.seed, item.key, judgment.shown_first, judgment.sample
+
+
+def _questions(run: JudgeRun, waiting: Iterable[Judgment]) -> Iterator[_Unanswered]:
+    items = {
+        item.pk: item for item in Item.objects.filter(study=run.study_id).select_related("persona")
+    }
+    asking = Asking.of(run)
+    for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
+        item = items[judgment.item_id]
+        digest = prompt_sha256(asking.messages(item, shown_first=judgment.shown_first))
+        yield _Unanswered(judgment, digest, _seed_of(run, item, judgment))
+
+
+def _sources_of(run: JudgeRun, user: User | None) -> list[int]:
+    """The runs whose answers can be used, by id."""
+    alike = Judge.objects.filter(**{name: getattr(run.judge, name) for name in _ALIKE})
+    runs = JudgeRun.objects.filter(
+        judge__in=alike, setting=run.setting, reading=run.reading, is_imported=False
     )
+    if user is not None:
+        runs = runs.filter(Q(study=run.study_id) | Q(study__in=studies_for(user)))
+    return list(runs.exclude(pk=run.pk).values_list("pk", flat=True))
+
+
+def _answers_to(
+    prompts: set[str], sources: Sequence[int], used: set[Any]
+) -> dict[str, deque[Judgment]]:
+    """Requested answers by prompt, the oldest first."""
     answered = (
         Judgment.objects.filter(
-            run__study=run.study_id,
-            run__judge__in=same,
-            run__setting=run.setting,
-            run__is_imported=False,
+            prompt_sha256__in=prompts,
             state=Judgment.State.DONE,
             reused_from=None,
+            run__in=sources,
+            shown_first__in=Side.values,
         )
-        .exclude(run=run.pk)
-        .exclude(
-            pk__in=Judgment.objects.filter(run=run.pk)
-            .exclude(reused_from=None)
-            .values("reused_from")
-        )
-        .select_related("sent_with")
+        .select_related("run", "item")
         .order_by("pk")
     )
-    answers: dict[tuple[int, str, str], deque[Judgment]] = defaultdict(deque)
+    answers: dict[str, deque[Judgment]] = defaultdict(deque)
     for judgment in answered:
-        key = judgment.item_id, judgment.shown_first, judgment.prompt_sha256
-        answers[key].append(judgment)
+        if judgment.pk not in used:
+            answers[judgment.prompt_sha256].append(judgment)
     return answers
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Answers of a run that were taken over, and what their requests cost where they were asked."""
+
+    judgments: int
+    tokens: int
+    dollars: Decimal | None  # None if a price is unknown
+
+
+def saving_of(run: JudgeRun) -> Saving | None:
+    """What a run saved by taking over answers; None if it took over none."""
+    taken = Judgment.objects.filter(run=run.pk, reused_from__isnull=False)
+    if not taken.exists():
+        return None
+    sums = Attempt.objects.filter(judgment__reused_by__run=run.pk).aggregate(
+        nano=Sum("cost_nano"),
+        sent=Sum("prompt_tokens"),
+        got=Sum("completion_tokens"),
+        unknown=Count("pk", filter=Q(cost_nano=None)),
+    )
+    dollars = None if sums["unknown"] else Decimal(sums["nano"] or 0) / NANO
+    return Saving(taken.count(), (sums["sent"] or 0) + (sums["got"] or 0), dollars)

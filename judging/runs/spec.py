@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any, Self
 
 from judging.bias.registry import probe_choice
@@ -40,6 +41,18 @@ _NO_PROFILE = Reason(
 )
 
 
+class Reuse(StrEnum):
+    """Which answers of other runs are used: none, those to the same request, those to its prompt.
+
+    A request is the same if everything is that is sent. The number of its seed does not matter at
+    a temperature of 0.
+    """
+
+    FRESH = "fresh"
+    IDENTICAL = "identical"
+    SAME_PROMPT = "same_prompt"
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
     """The judge, the questions, and the limits of a run.
@@ -47,7 +60,7 @@ class RunSpec:
     `limit`: the number of items, in the order of their keys.
     `budget`, `token_budget`: US dollars and tokens of the whole run.
     `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
-    `reuse`: copy the answers that other runs got to the same prompts.
+    `reuse`: which answers that other runs have paid for are copied instead of asking again.
     `by_batch`: ask by files at a lower price, from this start.
     `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
     `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
@@ -67,7 +80,7 @@ class RunSpec:
     budget: Decimal | None = None
     token_budget: int | None = None
     extend: bool = False
-    reuse: bool = False
+    reuse: Reuse = Reuse.FRESH
     by_batch: bool = False
     wording_id: int | None = None
     framing: str = framings.OBSERVER

@@ -109,7 +109,7 @@ def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judg
     assert len(llm.requests) == 4 + 8
 
     alone = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
-    told = {**SAME, "samples": "2", "reuse": "on"}
+    told = {**SAME, "samples": "2", "reuse": "same_prompt"}
     page = editor.post(url_of(run), {**told, "estimate": "yes"})
     press(editor, url_of(run), told)
     lifecycle.work_off(run_id=run.pk)

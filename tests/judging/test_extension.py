@@ -9,7 +9,7 @@ from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.extension import client_versions
-from judging.runs.spec import RunSpec
+from judging.runs.spec import Reuse, RunSpec
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
@@ -100,7 +100,7 @@ def test_reuse_takes_over_answers_to_the_same_words(study, judge, llm):
     judge_all(study, judge, orders="r1_first", setting="certainty")
     llm.answer = lambda body, n: completion("A]] [[90]]")
 
-    run = judge_all(study, judge, orders="both", setting="certainty", reuse=True)
+    run = judge_all(study, judge, orders="both", setting="certainty", reuse=Reuse.SAME_PROMPT)
 
     assert (run.state, len(llm.requests), run.tokens) == ("done", 8, 440)
     found = set(run.judgments.values_list("shown_first", "choice", "certainty", "raw_text"))
@@ -112,8 +112,8 @@ def test_reuse_takes_over_answers_to_the_same_words(study, judge, llm):
 def test_samples_never_share_an_answer(study, judge, llm):
     judge_all(study, judge, orders="r1_first")
 
-    run = judge_all(study, judge, orders="r1_first", samples=3, reuse=True)
-    third = judge_all(study, judge, orders="r1_first", samples=4, seed=5, reuse=True)
+    run = judge_all(study, judge, orders="r1_first", samples=3, reuse=Reuse.SAME_PROMPT)
+    third = judge_all(study, judge, orders="r1_first", samples=4, seed=5, reuse=Reuse.SAME_PROMPT)
 
     assert len(llm.requests) == 4 + 8 + 4
     for grown in (run, third):
@@ -128,7 +128,7 @@ def test_another_model_or_parameter_is_not_taken_over(study, judge, llm, other):
     judge_all(study, judge)
     second = make_judge(name="second", base_url=llm.url, **other)
 
-    judge_all(study, second, reuse=True)
+    judge_all(study, second, reuse=Reuse.SAME_PROMPT)
 
     assert len(llm.requests) == 8
 
@@ -137,7 +137,7 @@ def test_what_has_no_answer_is_not_taken_over(study, judge, llm):
     llm.answer = lambda body, n: completion("Hm.") if n <= 20 else completion("[[A]]")
     judge_all(study, judge, orders="r1_first")
 
-    run = judge_all(study, judge, orders="both", reuse=True)
+    run = judge_all(study, judge, orders="both", reuse=Reuse.SAME_PROMPT)
 
     assert run.sentence == "8 of 8 answered."
     assert not run.judgments.exclude(reused_from=None).exists()

@@ -34,7 +34,7 @@ PRICES = {"price_input": Decimal(10), "price_output": Decimal(30)}
 
 def answers(folder: Path, server: Any, *, change=lambda row: row) -> bytes:
     """What `vllm run-batch` writes when a server answers the requests of a pack."""
-    lines = []
+    lines: list[Any] = []
     for path in sorted(folder.glob("requests*.jsonl")):
         for line in path.read_text().splitlines():
             request = json.loads(line)
@@ -436,7 +436,7 @@ def test_a_discarded_pack_is_asked_here_and_its_replies_are_refused(
     run = JudgeRun.objects.get()
     assert (run.state, len(llm.requests)) == ("done", LIMIT)
     expired = Attempt.objects.filter(outcome="expired")
-    assert (expired.count(), sum(a.cost_nano for a in expired)) == (LIMIT, 0)
+    assert (expired.count(), sum(a.cost_nano or 0 for a in expired)) == (LIMIT, 0)
     with pytest.raises(Refused, match="its pack was discarded"):
         read(study, answers(tmp_path / "pack", server))
 

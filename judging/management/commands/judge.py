@@ -15,7 +15,8 @@ from judging.packs.packing import write_pack
 from judging.protocols import framings, registry
 from judging.runs import lifecycle, probes
 from judging.runs.extension import run_for
-from judging.runs.spec import RunSpec
+from judging.runs.reuse import saving_of
+from judging.runs.spec import Reuse, RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.selectors import RunCost, RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
@@ -83,10 +84,21 @@ class Command(BaseCommand):
             action="store_true",
             help="add samples or the other order to an existing run instead of starting a new one",
         )
-        parser.add_argument(
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
             "--reuse",
-            action="store_true",
-            help="reuse judgments that other runs of the same model gave to the same prompts",
+            action="store_const",
+            const=Reuse.SAME_PROMPT,
+            default=Reuse.IDENTICAL,
+            help="reuse judgments that other runs of the same model gave to the same prompts, also "
+            "with another seed (default: only those to the same request)",
+        )
+        which.add_argument(
+            "--fresh",
+            dest="reuse",
+            action="store_const",
+            const=Reuse.FRESH,
+            help="reuse no judgment of another run",
         )
         parser.add_argument(
             "--batch",
@@ -263,6 +275,12 @@ class Command(BaseCommand):
             f"Run {run.public_id}: {run.get_state_display()}. {run.sentence} "
             f"{cost.attempts:,} requests, {tokens:,} tokens, {money}.{_cached(cost)}"
         )
+        if saving := saving_of(run):
+            money = "" if saving.dollars is None else f", ${saving.dollars:.4f}"
+            summary += (
+                f" Reused from other runs: {saving.judgments:,}, which saved "
+                f"{saving.tokens:,} tokens{money}."
+            )
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)
