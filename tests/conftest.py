@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.servers.basehttp import WSGIRequestHandler
-from django.db import connection
+from django.db import connection, transaction
 from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker
 
 from tests.emptying import empty_tables
 from tests.migrated import TEMPLATE, copy_migrated
@@ -34,6 +35,11 @@ TransactionTestCase._fixture_teardown = empty_tables
 # Most of a process is the program, whose objects stay: looking at all of them at every few hundred
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting made out of every later collection of garbage: it stays to the end."""
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,3 +67,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 def django_db_keepdb() -> bool:
     """Whether the tables are there before the tests: on SQLite in the file that was copied."""
     return bool(connection.vendor == "sqlite")
+
+
+@pytest.fixture(scope="module")
+def module_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What fixtures of a module write stays until its end; what its tests write does not."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)

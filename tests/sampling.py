@@ -1,7 +1,9 @@
 """Which cases of a large matrix run by default: a few, others with every commit.
 
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
-parameters, `keep` counts the tests of the file. `pytest --all` and `make test-all` run every case.
+parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
+`@pytest.mark.sampled(keep=8, group="simulations")`. `pytest --all` and `make test-all` run every
+case.
 The header of a run names its seed: `pytest --sample SEED` runs the same cases again. Tests of
 generated inputs take `examples(few, every=many)` of them.
 """
@@ -49,8 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if marker := item.get_closest_marker("sampled"):
-            is_case = hasattr(item, "callspec")
-            group = item.nodeid.split("[")[0] if is_case else item.nodeid.split("::")[0]
+            of_what = "[" if hasattr(item, "callspec") else "::"
+            group = marker.kwargs.get("group") or item.nodeid.split(of_what)[0]
             groups[group, marker.kwargs["keep"]].append(item)
     seed = config.getoption("--sample")
     left_out = {

@@ -5,7 +5,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from django.db import transaction
 from django.test import override_settings
 
 from analysis import tasks
@@ -13,14 +12,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from studies.models import Study
 from tests.analysis.builders import random_study
-
-
-@pytest.fixture(scope="module")
-def module_db(django_db_setup, django_db_blocker):
-    """What fixtures of a module write stays until its end; what its tests write does not."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="module")

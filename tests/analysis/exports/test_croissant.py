@@ -2,7 +2,6 @@
 
 import json
 
-import mlcroissant
 import pytest
 
 from analysis.exports.tables.catalogue import BUNDLED
@@ -49,6 +48,8 @@ def loaded(study, tmp_path):
     def load(format):
         judged(study)
         out = export(study, "all", tmp_path / "out", format=format, licence="CC-BY-4.0")
+        import mlcroissant  # takes a second
+
         dataset = mlcroissant.Dataset(jsonld=out / "croissant.json")
         assert dataset.metadata.issues.errors == set()
         assert dataset.metadata.issues.warnings == set()

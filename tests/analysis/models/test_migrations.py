@@ -9,6 +9,7 @@ from tests.migrating import tables_of
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
+@pytest.mark.sampled(keep=1, group="migrations")
 def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age():
     studies = [make_study(), make_study()]
 

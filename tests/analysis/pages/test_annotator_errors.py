@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 WRONG = {"r1": "r2", "r2": "r1"}
 
 
-@pytest.fixture
-def study() -> Study:
-    """Sixty items, three people and a judge who guess, and somebody who copies the judge."""
+@pytest.fixture(scope="module")
+def stored(module_db) -> int:
+    """The id of a study: sixty items, three people and a judge who guess, and one who copies."""
     rng = random.Random(4)
     study = make_study()
     persona = make_persona(study=study)
@@ -35,7 +35,12 @@ def study() -> Study:
         for person in people:
             answer(person, item, rng.choice(["r1", "r2"]))
         answer(copier, item, said[0])
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored) -> Study:
+    return Study.objects.get(pk=stored)
 
 
 def test_who_copies_a_judge_stands_out_and_nobody_else_does(study):

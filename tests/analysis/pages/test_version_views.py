@@ -1,16 +1,18 @@
 """The pages of the analysis plan and of versions side by side."""
 
 import shutil
+from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import override_settings
 from django.urls import reverse
 
 from analysis import tasks
 from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.version_comparison import compare_reports
-from analysis.models import AnalysisPlan
+from analysis.models import AnalysisPlan, Report
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
@@ -112,18 +114,28 @@ def test_a_plan_that_was_tampered_with_is_told_and_breaks_no_other_page(client):
     assert client.get(page(study, "list")).status_code == 200
 
 
-@pytest.fixture
-def two_versions(settings, tmp_path, monkeypatch):
-    settings.VAR_DIR = tmp_path
-    monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
+@pytest.fixture(scope="module")
+def built_versions(module_db, tmp_path_factory):
+    """Ids of two reports, an answer being released in between, and the `VAR_DIR` of their files."""
+    folder = tmp_path_factory.mktemp("versions")
     study = random_study(61, n_items=12)
     reports = []
-    for _ in range(2):
-        reports.append(request_report(study_id=study.pk, bootstrap=100))
-        tasks.build_report(reports[-1].pk)
-        reports[-1].refresh_from_db()
-        Annotation.objects.filter(pk=Annotation.objects.first().pk).update(standing="released")
-    return study, reports
+    with override_settings(VAR_DIR=folder), patch.object(tasks.build_report, "delay_on_commit"):
+        for _ in range(2):
+            reports.append(request_report(study_id=study.pk, bootstrap=100).pk)
+            tasks.build_report(reports[-1])
+            first = Annotation.objects.earliest("pk")
+            Annotation.objects.filter(pk=first.pk).update(standing="released")
+    return reports, folder
+
+
+@pytest.fixture
+def two_versions(built_versions, settings, tmp_path):
+    ids, folder = built_versions
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    settings.VAR_DIR = tmp_path
+    reports = [Report.objects.get(pk=pk) for pk in ids]
+    return reports[0].study, reports
 
 
 def test_versions_stand_side_by_side_with_what_changed(client, two_versions):

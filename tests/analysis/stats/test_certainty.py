@@ -79,6 +79,7 @@ def test_distributions_may_have_different_lengths_and_need_three_of_each():
     assert compare_certainty_distributions([50, 60], [60] * 9).reason == "too_few_items"
 
 
+@pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("n", range(3, 16))
 def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
     rng = np.random.default_rng(n)

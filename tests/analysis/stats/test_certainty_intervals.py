@@ -137,6 +137,7 @@ ONE_LEVEL = ([0.95], [0.95])
 BOASTFUL = ([0.7, 0.8, 0.9, 0.95], [0.6, 0.65, 0.7, 0.7])
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.parametrize("levels", [PERFECT, ONE_LEVEL, BOASTFUL], ids=["perfect", "one", "over"])
 @pytest.mark.parametrize(("n", "alike"), [(60, 1), (300, 1), (300, 3)])
 def test_the_interval_of_the_squared_error_covers_also_perfect_certainties(levels, n, alike):
@@ -155,6 +156,7 @@ def test_the_interval_of_the_squared_error_covers_also_perfect_certainties(level
     assert 0.92 <= covered / repetitions <= 0.995
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_intervals_cover_and_perfect_certainties_have_no_error_left():
     rng = np.random.default_rng(3)

@@ -124,6 +124,7 @@ def test_blocks_that_do_not_differ_give_no_interval():
     assert block_difference([1, 0] * 8, np.repeat(range(8), 2)).interval_reason == "no_variation"
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_blocks_keep_the_level_where_mcnemar_does_not():
     """Trios share 30 items; the people of a trio are better or worse than the model together."""
@@ -188,6 +189,7 @@ def test_differences_of_other_items_are_refused():
         general_difference([1.0, 0.0], sharing, margin=0)
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_shared_annotators_keep_the_level_where_mcnemar_does_not():
     rng, runs = np.random.default_rng(9), 400

@@ -88,6 +88,7 @@ def test_the_block_interval_of_the_majority_covers_in_the_papers_design():
     assert 0.80 <= share_covered(naive, truth) <= 0.88
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.parametrize("sd_annotator", [0.6, 1.2])
 def test_the_interval_by_shared_annotators_covers_where_there_are_no_blocks(sd_annotator):
     design = spread_design()
@@ -104,6 +105,7 @@ def test_the_interval_by_shared_annotators_covers_where_there_are_no_blocks(sd_a
     assert share_covered(naive, truth) <= 0.89
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 def test_the_pigeonhole_bootstrap_is_conservative():
     item, annotator = block_design()
     truth, _ = true_accuracy(sd_item=1, sd_annotator=0.6)
@@ -120,6 +122,7 @@ def test_the_pigeonhole_bootstrap_is_conservative():
     assert share_covered(intervals, truth) >= 0.95
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.parametrize(("n_items", "k"), [(300, 3), (300, 5), (100, 3)])
 def test_the_item_bootstrap_of_alpha_covers_and_is_as_wide_as_alpha_varies(n_items, k):
     rng = np.random.default_rng(7)

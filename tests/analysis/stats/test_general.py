@@ -210,6 +210,7 @@ def test_the_lower_end_of_the_best_of_several_allows_for_the_choice():
 
 
 # The full simulation is `python -m benchmarks verdicts`; docs/methods.md has its results.
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "design", [Design(people="blocks", sd=0.0), Design(people="seats", personas=0, sd=0.5)]
@@ -230,6 +231,7 @@ def test_verdicts_and_intervals_hold_where_those_for_these_annotators_do_not(des
     assert found["covers: majority, Wilson"].share < 0.9
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_equivalence_at_the_margin_is_claimed_as_rarely_as_promised():
     design = Design(people="blocks", personas=60, n_items=900, n_people=90, target=-MARGIN)

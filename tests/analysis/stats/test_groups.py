@@ -102,6 +102,7 @@ def test_bad_input_is_refused():
         newcombe_interval(3, 2, 0, 1)
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_a_difference_of_groups_of_clustered_answers_keeps_its_level():
     """No group differs; 30 people answer 30 items each, and answers of one person are alike."""

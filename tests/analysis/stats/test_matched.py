@@ -87,7 +87,7 @@ def test_one_item_has_a_value_and_no_interval():
     assert (result.value, result.interval_reason) == (1.0, "too_few_items")
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 @pytest.mark.parametrize("side", ["human_single", "model_single", "model_majority"])
 def test_the_interval_of_the_panel_covers_the_accuracy_at_peoples_coverage(side):

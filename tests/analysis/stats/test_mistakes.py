@@ -118,6 +118,7 @@ def test_bad_input_is_refused():
         error_consistency([1], [1, 0])
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_the_intervals_of_the_models_part_cover():
     covered = np.zeros(2)

@@ -131,6 +131,7 @@ def test_bad_input_is_refused():
         change_beyond_noise(runs_of([0.5], 2), runs_of([0.5] * 2, 2))
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_the_interval_of_the_excess_covers_no_change():
     p = np.random.default_rng(8).beta(2, 2, 200)

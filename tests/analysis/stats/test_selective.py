@@ -147,6 +147,7 @@ def test_clusters_of_another_length_are_refused():
         one_per_cluster(["a"], [[1, 2]])
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("max_error", "error_at"),

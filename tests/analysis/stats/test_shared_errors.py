@@ -154,7 +154,7 @@ def probabilities(wrong, judges):
     ]
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_careful_people_stand_out_no_more_often_than_the_pages_say():
     rng = np.random.default_rng(11)
@@ -174,7 +174,7 @@ def test_careful_people_stand_out_no_more_often_than_the_pages_say():
     assert per_1000[1] >= FALSE_FLAGS_PER_1000_WHEN_HURRIED / 4
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_most_of_those_who_copy_a_judge_are_found():
     rng = np.random.default_rng(12)

@@ -98,6 +98,7 @@ def test_a_judge_that_always_takes_the_longer_one_has_no_finite_pull():
     assert result.per_doubling.reason == "not_identified"
 
 
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_the_interval_of_the_pull_covers_where_items_share_personas():
     covered = {"persona": 0, "item": 0}

@@ -198,7 +198,7 @@ def test_without_usable_items_there_is_nothing_to_mix_and_prices_are_not_negativ
         price_mixes(votes, [0], [50, 60], [0], **kwargs)
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_the_interval_of_the_worth_covers():
     covered = 0
@@ -249,7 +249,7 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
     assert {(mix.interval, mix.often_best) for mix in alone} == {(None, None)}
 
 
-@pytest.mark.sampled(keep=1)
+@pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_the_interval_of_a_mix_covers():
     def mixed(n, seed):

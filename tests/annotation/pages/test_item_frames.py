@@ -53,6 +53,7 @@ def compared(monkeypatch):
     return pairs
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_filled_frame_is_the_page(look, compared):
     study = make_study(items_per_annotator=6, **LOOKS[look] | {"entry": "prolific", "slug": "s"})

@@ -249,7 +249,7 @@ def check_done(person: Person, action: str) -> None:
     assert wanted[action]()
 
 
-@pytest.mark.sampled(keep=6)
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(
     ("action", "method", "path"),
     [(action, *call) for action, calls in CALLS.items() for call in calls],

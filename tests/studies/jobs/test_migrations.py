@@ -12,6 +12,7 @@ from tests.migrating import tables_of
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
+@pytest.mark.sampled(keep=1, group="migrations")
 def test_jobs_of_before_keep_who_asked_for_them_when_they_moved_and_how_they_ended():
     study = make_study()
     ImportJob.objects.create(study=study, public_id="back", state="failed", message="No.")
