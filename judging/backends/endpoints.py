@@ -35,6 +35,9 @@ _METADATA = frozenset(
     {"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}
 )
 
+# Endings of names that no public server has.
+_OWN_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+
 _NO_ADDRESS = Reason(
     "no_address", "{field} must be an address like http://localhost:8000/v1, not “{value}”."
 )
@@ -140,3 +143,12 @@ def api_key(judge: JudgeSettings) -> str:
             "Set it for the worker, or in .env, and start again."
         )
     return key
+
+
+def is_own_network(base_url: str) -> bool:
+    """Whether an address leads to this machine or network: by its form, without a look-up."""
+    host = (urlsplit(base_url).hostname or "").rstrip(".").lower()
+    numeric = _numeric_addresses(host)
+    if numeric:
+        return all(ipaddress.ip_address(a.partition("%")[0]).is_private for a in numeric)
+    return "." not in host or host.endswith(_OWN_NAMES)

@@ -38,6 +38,7 @@ from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.usage import Usage
 from judging.worker.endpoints import kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
+from studies.services.provider_permission import forbids_providers
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     """
     setting = setting_of(study)
     item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
+    if judge.providers and forbids_providers(study):
+        item = None
     asked = item or _sample(study)
     run = JudgeRun(study=study, judge=judge, setting=setting)
     messages = messages_of(run, asked, shown_first=Side.R1)

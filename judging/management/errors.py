@@ -6,8 +6,10 @@ from judging.errors import FieldError, InvalidValue
 
 _OPTIONS = {
     "by_batch": "--batch",
-    "prompt_language": "--language",
+    "is_own_server": "--own-server",
     "model_options": "--option",
+    "more_base_urls": "--also-at",
+    "prompt_language": "--language",
     "own_sources": "--own-source",
 }
 

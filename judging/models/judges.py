@@ -1,6 +1,7 @@
 """Models that judge, how to reach them, and what their workers share."""
 
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -15,6 +16,7 @@ from judging.backends.backend import (
     WITH_REPLY,
     Capabilities,
 )
+from judging.backends.endpoints import is_own_network
 from judging.errors import ConflictingValue, FieldError, Reason
 
 _NO_FORM = Reason(
@@ -118,6 +120,10 @@ class Judge(models.Model):
         blank=True,
         help_text="Names, families or providers whose responses it must not judge.",
     )
+    is_own_server = models.BooleanField(
+        default=False,
+        help_text="Its server is ours: nobody else receives what is sent there.",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -194,6 +200,14 @@ class Judge(models.Model):
     def base_urls(self) -> list[str]:
         """All addresses of the model."""
         return [self.base_url, *self.more_base_urls]
+
+    @property
+    def providers(self) -> list[str]:
+        """Hosts of others that receive what this judge is asked."""
+        if self.is_own_server or not self.capabilities.needs_endpoint:
+            return []
+        away = [address for address in self.base_urls if not is_own_network(address)]
+        return [urlsplit(address).hostname or address for address in away]
 
     @property
     def most_at_once(self) -> int:

@@ -28,6 +28,7 @@ from judging.selectors import (
 from studies.errors import StudyError
 from studies.models import Membership
 from studies.selectors import get_study
+from studies.services.provider_permission import forbids_providers
 
 _UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has started the run
 _CHANGES = {
@@ -73,6 +74,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "like": like,
         "asked_in": form["language"].value() or "",
         "has_changed": "start" in request.POST,
+        "forbids_providers": forbids_providers(study),
     }
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)
 

@@ -18,7 +18,15 @@ from judging.runs.judges import IDENTITY, new_addresses
 from judging.runs.presets import PRESETS
 
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
-_SERVER = ("backend", "base_url", "more_base_urls", "key_from", "api_key_env", "key")
+_SERVER = (
+    "backend",
+    "base_url",
+    "more_base_urls",
+    "is_own_server",
+    "key_from",
+    "api_key_env",
+    "key",
+)
 GROUPS = (
     ("Model", ("name", "model")),
     ("Server and key", _SERVER),
@@ -50,6 +58,7 @@ _LABELS = {
     "model": "Model",
     "backend": "Kind of server",
     "base_url": "Address",
+    "is_own_server": "The server is ours: nobody else receives what is sent there",
     "price_input": "Input price",
     "price_output": "Output price",
     "price_cached_input": "Cached input price",
@@ -71,6 +80,7 @@ _HINTS = {
     "model": "As the server names it, for example gpt-4o-2024-05-13.",
     "backend": "",
     "base_url": "Of an OpenAI-compatible server, including /v1, for example http://gpu1:8000/v1.",
+    "is_own_server": "",
     "price_input": "",
     "price_output": "",
     "price_cached_input": "For input that the server has in its cache. Empty: the input price.",
@@ -185,6 +195,7 @@ class JudgeForm(forms.ModelForm):
         backend.required = False
         field.widget.attrs |= {"list": "servers", "inputmode": "url", "spellcheck": "false"}
         if not may_add_addresses(user):
+            self.fields["is_own_server"].disabled = True
             hosts = [f"any address at {host}" for host in settings.JUDGE_HOSTS]
             field.help_text = f"One of: {', '.join([*self.servers, *hosts])}."
         field.required = True

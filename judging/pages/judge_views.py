@@ -25,6 +25,7 @@ from judging.runs.presets import PRESETS
 from judging.worker.endpoints import settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
+from studies.services.provider_permission import forbids_providers
 from studies.services.studies import record
 
 PER_PAGE = 20
@@ -172,6 +173,7 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
         "has_runs": judge.runs.exists() or judge.juries.exists(),
         "may_change": may_change(request.user, judge),
         "may_test": not judge.capabilities.is_local,
+        "forbids_providers": bool(judge.providers) and forbids_providers(study),
     }
 
 

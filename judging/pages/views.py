@@ -46,6 +46,7 @@ from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.long_lists import LongList
 from studies.selectors import get_study, studies_for
+from studies.services.provider_permission import forbids_providers
 from studies.statements.kept_figures import kept
 
 PER_PAGE = 20
@@ -169,6 +170,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
         "may_edit": may_edit(request.user, study.slug),
+        "forbids_providers": bool(run.judge.providers) and forbids_providers(study),
     }
 
 

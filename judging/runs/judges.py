@@ -8,7 +8,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
 from judging.backends.backend import JudgeSettings
-from judging.backends.endpoints import check_endpoint, is_openai
+from judging.backends.endpoints import check_endpoint, is_openai, provider_key
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
@@ -46,6 +46,9 @@ _NO_ADDRESSES = Reason(
     "no_addresses", "{field}: the backend {backend} has no server, so it has no addresses."
 )
 _SAME_ADDRESS = Reason("same_address", "{field} names {value} twice. Name every address once.")
+_NOT_OWN = Reason(
+    "not_own", "{field}: {value} is the address of a provider. Its server is not your own."
+)
 _NEEDS_MODEL = Reason(
     "needs_model",
     "{names[preset]} {preset} needs {field}: the name of one of the provider's models.",
@@ -223,6 +226,7 @@ def _check(judge: Judge) -> None:
     if kind.capabilities.needs_endpoint:
         check_endpoint(settings)
     _check_cached_price(judge)
+    _check_own_server(judge)
     judge.check_capabilities()
     try:
         judge.full_clean(validate_unique=False)
@@ -253,3 +257,9 @@ def _check_cached_price(judge: Judge) -> None:
         raise InvalidValue("price_cached_input", _CACHED_ALONE)
     if judge.price_cached_input > judge.price_input:
         raise InvalidValue("price_cached_input", _CACHED_COSTS_MORE)
+
+
+def _check_own_server(judge: Judge) -> None:
+    for address in judge.base_urls if judge.is_own_server else ():
+        if provider_key(address):
+            raise InvalidValue("is_own_server", _NOT_OWN, value=address)

@@ -23,6 +23,7 @@ from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime
 from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import backend_maker
+from judging.worker.provider_permission import check_sharing
 from studies.services.studies import lock_study, record
 
 
@@ -37,11 +38,12 @@ def start_run(
 ) -> JudgeRun:
     """Start a run, or continue the one that has the same parameters.
 
-    Judgments are created once per item, order and sample, in the order of the items' keys, for
-    all main items or the first `limit`. Answered ones stay, failed ones are asked again, and a
-    larger limit or new items add new ones. With `probe` a run that is not under way asks one
-    question and then waits, or only waits if it has replies. `enqueue` passes the work to the
-    workers; a run `by_pack` is asked elsewhere, so its judge need not be reachable from here.
+    Judgments are created once per item, order and sample, in the order of the items' keys with
+    those of one persona together, for all main items or the first `limit`. Answered ones stay,
+    failed ones are asked again, and a larger limit or new items add new ones. With `probe` a run
+    that is not under way asks one question and then waits, or only waits if it has replies.
+    `enqueue` passes the work to the workers; a run `by_pack` is asked elsewhere, so its judge need
+    not be reachable from here.
     `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
     `StudyError`.
     """
@@ -53,6 +55,8 @@ def start_run(
     with transaction.atomic():
         facts = facts or StudyFacts(lock_study(spec.study_id))
         study = facts.study
+        if not by_pack:
+            check_sharing(study, judge)
         run = run_for(study, judge, spec, facts=facts)
         if not by_pack:
             used = client_versions(judge, by_batch=spec.by_batch)

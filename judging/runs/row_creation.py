@@ -24,6 +24,7 @@ class QuestionItem(NamedTuple):
     key: str
     first_person: str
     fixed_first: str
+    persona: int
     skipped: str  # the reason why it is not asked
 
 
@@ -99,7 +100,7 @@ def _missing(
     *,
     is_new: bool = False,
 ) -> Iterator[_JudgmentRow]:
-    """The rows that a run, stored or not, lacks; in the order of the items' keys."""
+    """The rows that a run, stored or not, lacks; items of one persona follow one another."""
     own = {source.casefold() for source in run.judge.own_sources}
     if questions is None or own or run.bias_probe:
         items = chosen_items(run.study, limit)
@@ -112,7 +113,7 @@ def _missing(
     new = [question for question in questions if not (is_drawn and question.pk in there)]
     drawn = _drawn(run, there) if is_drawn and new else []
     orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
-    for question in questions:
+    for question in _by_persona(questions):
         had = there.get(question.pk, frozenset())
         sides = orders.get(question.pk) or sorted({side for side, _ in had})
         state = Judgment.State.SKIPPED if question.skipped else Judgment.State.PENDING
@@ -122,16 +123,29 @@ def _missing(
                     yield _JudgmentRow(question.pk, first, sample, state.value, question.skipped)
 
 
+def _by_persona(questions: Sequence[QuestionItem]) -> list[QuestionItem]:
+    """Items in the order of their keys, those of one persona together.
+
+    Prompts begin with the persona, so a server that keeps beginnings of prompts reads it once.
+    """
+    first: dict[int, int] = {}
+    for question in questions:
+        first.setdefault(question.persona, len(first))
+    return sorted(questions, key=lambda question: first[question.persona])
+
+
 def _questions(
     items: QuerySet[Item], own: Collection[str], not_asked: Mapping[int, str] = MappingProxyType({})
 ) -> list[QuestionItem]:
     """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id."""
-    read = ["pk", "key", "first_person", "fixed_first"]
+    read = ["pk", "key", "first_person", "fixed_first", "persona_id"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
     return [
-        QuestionItem(pk, key, person, fixed, _own_response(sources, own) or not_asked.get(pk, ""))
-        for pk, key, person, fixed, *sources in items.values_list(*read).iterator()
+        QuestionItem(
+            pk, key, label, fixed, persona, _own_response(sources, own) or not_asked.get(pk, "")
+        )
+        for pk, key, label, fixed, persona, *sources in items.values_list(*read).iterator()
     ]
 
 

@@ -27,6 +27,7 @@ from judging.worker.batch_answers import AnswerReader
 from judging.worker.budgets import room_of
 from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ def advance_run(*, run_id: int) -> None:
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     try:
+        check_sharing(run.study, run.judge)
         client = kind_of(run.judge).batch_client(settings_of(run.judge))
     except BadJudge as error:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))

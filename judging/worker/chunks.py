@@ -28,6 +28,7 @@ from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
 from judging.worker.ledger import LedgerRows, RunLedger
+from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -221,6 +222,7 @@ def _ask(
         is_stopping=runtime.is_stopping,
     )
     try:
+        check_sharing(run.study, run.judge)
         asker = runtime.asker(run.judge, ledger)
     except BadJudge as error:
         stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))

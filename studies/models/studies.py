@@ -99,6 +99,12 @@ class Study(models.Model):
     debrief = models.TextField(blank=True, help_text="Markdown; empty uses the default text.")
     ai_policy = models.TextField(blank=True, help_text="What annotators are told about AI tools.")
     source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
+    sharing = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="What an owner decided about sending items to providers of models.",
+    )
 
     seed = models.BigIntegerField(default=study_seed, editable=False)
     # Key for annotators' names in exports, so that two exports of a study can be joined.

@@ -3,7 +3,7 @@ from django.urls import path
 from studies.pages import import_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
 from studies.pages.items import editing_views, mapping_views
-from studies.pages.team import activity_views, member_views, whole_study_views
+from studies.pages.team import activity_views, member_views, provider_views, whole_study_views
 
 app_name = "studies"
 urlpatterns = [
@@ -48,6 +48,8 @@ urlpatterns = [
     path("<slug:slug>/team/role/", member_views.change_role, name="team-role"),
     path("<slug:slug>/team/remove/", member_views.remove, name="team-remove"),
     path("<slug:slug>/team/hand-over/", member_views.hand_over, name="team-hand-over"),
+    path("<slug:slug>/providers/", provider_views.providers, name="providers"),
+    path("<slug:slug>/providers/decide/", provider_views.decide, name="providers-decide"),
     path("<slug:slug>/activity/", activity_views.activity, name="activity"),
     path("<slug:slug>/whole/", whole_study_views.whole_study, name="whole"),
     path("<slug:slug>/whole/copy/", whole_study_views.copy, name="copy"),

@@ -14,7 +14,8 @@ from studies.services.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 
 M = TypeVar("M", bound=Model)
-# A copy begins as a draft, with a seed and pseudonyms of its own.
+# A copy begins as a draft, with a seed and pseudonyms of its own, and without decisions that an
+# owner took about its items.
 _OWN = {
     "slug",
     "title",
@@ -25,6 +26,7 @@ _OWN = {
     "frozen_at",
     "archived_at",
     "content_hash",
+    "sharing",
     "created_at",
 }
 _copiers: list[Callable[[Study, Study], None]] = []

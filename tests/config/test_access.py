@@ -65,6 +65,7 @@ FOR_VIEWERS = {
     "reports/panel/",
     "reports/plan/",
     "settings/",
+    "providers/",
     "team/",
     "whole/",
 }
@@ -72,6 +73,7 @@ FOR_VIEWERS = {
 FOR_OWNERS = {
     "reports/<public_id>/share/",
     "reports/<public_id>/share/<link_id>/end/",
+    "providers/decide/",
     "team/hand-over/",
     "team/invite/",
     "team/remove/",

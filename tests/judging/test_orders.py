@@ -3,8 +3,12 @@ from collections import Counter
 
 import pytest
 
+from judging.models import JudgeRun
 from judging.runs.orders import shown_first
+from judging.runs.row_creation import create_judgments
 from studies.models import Item
+from tests.factories import make_item, make_persona, make_study
+from tests.judging.conftest import make_judge
 
 
 def items(count, *, truth=None, start=0):
@@ -81,3 +85,19 @@ def test_a_fixed_order_is_exempt_from_the_draw_and_its_balance():
 
     assert all(chosen[item.pk] == ["r1"] for item in fixed)
     assert sum(chosen[item.pk] == ["r1"] for item in which) == 10
+
+
+@pytest.mark.django_db
+def test_items_of_one_persona_are_asked_together_and_orders_stay_those_that_were_drawn():
+    study = make_study()
+    personas = [make_persona(study=study) for _ in range(3)]
+    made = [make_item(study=study, persona=personas[n % 3], key=f"k{n}") for n in range(9)]
+    run, _ = JudgeRun.objects.get_or_create(
+        study=study, judge=make_judge(base_url="http://a/v1"), seed=7, key="k"
+    )
+
+    create_judgments(run, None)
+
+    rows = list(run.judgments.order_by("pk").values_list("item__key", "shown_first"))
+    assert [key for key, _ in rows] == ["k0", "k3", "k6", "k1", "k4", "k7", "k2", "k5", "k8"]
+    assert dict(rows) == {item.key: draw(made, seed=7)[item.pk][0] for item in made}

@@ -35,6 +35,7 @@ _FIELDS = (
     "thinking_tokens",
     "structured",
     "batch_price",
+    "is_own_server",
 )
 
 
@@ -81,6 +82,12 @@ class Command(BaseCommand):
             action="append",
             metavar="URL",
             help="another address of the same model; repeatable, none with an empty text",
+        )
+        parser.add_argument(
+            "--own-server",
+            action=BooleanOptionalAction,
+            dest="is_own_server",
+            help="the server is yours: nobody else receives what is sent there",
         )
         parser.add_argument(
             "--api-key-env", metavar="VAR", help="environment variable with the API key"

@@ -26,6 +26,7 @@ from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.models import Study
 from studies.prompts.language import language_note
+from studies.services.provider_permission import confirm_providers
 
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -111,6 +112,11 @@ class Command(BaseCommand):
             help="send one test question, show prompt, reply and estimated cost, then pause",
         )
         parser.add_argument(
+            "--confirm-sharing",
+            metavar="REASON",
+            help="confirm that items whose source forbids it may be sent to the judge's provider",
+        )
+        parser.add_argument(
             "--yes",
             action="store_true",
             help="at a terminal: do not send a test question and do not ask for confirmation",
@@ -167,6 +173,8 @@ class Command(BaseCommand):
         if note := language_note(study.language, options["language"]):
             self.stdout.write(note)
         try:
+            if options["confirm_sharing"] is not None:
+                confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
             if options["pack"]:
                 self._pack(spec, options)
                 return

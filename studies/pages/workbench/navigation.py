@@ -97,6 +97,7 @@ def settings_pages(study: Study) -> list[SectionPage]:
     pages = {
         "studies:settings": "Settings",
         "studies:team": "Team",
+        "studies:providers": "Items and providers",
         "studies:activity": "Activity",
         "studies:whole": "Copy, archive, delete",
     }
@@ -129,6 +130,8 @@ def register() -> None:
     register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
     register_pages("items", "studies:items-delete")
     section_pages.register(settings_pages)
-    register_pages("settings", "studies:settings", "studies:activity", "studies:whole")
+    register_pages(
+        "settings", "studies:settings", "studies:providers", "studies:activity", "studies:whole"
+    )
     register_pages("settings", "studies:copy", "studies:delete", "studies:team")
     register_pages("settings", "studies:team-invite")
