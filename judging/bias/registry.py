@@ -6,11 +6,12 @@ A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `le
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from judging.bias.mitigations import MITIGATIONS, REFLECTION, WARNING
-from judging.bias.personas import Examples, Flip, Hide, HideHistory, HideText
+from judging.bias.personas import FEATURE, Examples, Flip, Hide, HideHistory, HideText
 from judging.bias.probe import DRAWN, RULES, BiasProbe
 from judging.bias.responses import (
     Authority,
@@ -137,6 +138,19 @@ def _wrong(problem: str) -> InvalidValue:
 
 def names() -> list[str]:
     return [probe.name for probe in PROBES]
+
+
+def choices_of_probes(features: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and descriptions of the probes for a form, where personas have these features."""
+    found = []
+    for probe in PROBES:
+        if probe.option_name == FEATURE:
+            words = ", once for each attribute" if len(features) > 1 else ""
+            if features:
+                found.append((f"{probe.name}:{EVERY}", f"{probe.name}: {probe.description}{words}"))
+        else:
+            found.append((probe.name, f"{probe.name}: {probe.description}"))
+    return found
 
 
 def with_baselines(probes: list[str]) -> list[str]:

@@ -10,6 +10,8 @@ from django.core.validators import MinValueValidator
 from django.db.models import Q
 
 from judging.backends.replay import IMPORTED
+from judging.bias.mitigations import MITIGATIONS
+from judging.bias.registry import choices_of_probes
 from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
@@ -84,6 +86,8 @@ _REUSE_CHOICES = {
 
 # Fields that most campaigns leave as they are, with the values that mean so.
 _UNUSUAL: dict[str, tuple[Any, ...]] = {
+    "probes": (None, [], [""]),
+    "mitigations": (None, []),
     "samples": (1, "1"),
     "limit": (None, ""),
     "token_budget": (None, ""),
@@ -140,6 +144,17 @@ class CampaignForm(CostedForm):
         widget=forms.RadioSelect,
         label="Order of the responses",
         initial=JudgeRun.Orders.BOTH,
+    )
+    probes = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Bias probes: each adds a run with changed prompts, and the run without the change",
+    )
+    mitigations = forms.MultipleChoiceField(
+        required=False,
+        choices=list(MITIGATIONS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        label="Mitigations: each probe again with",
     )
     samples = forms.IntegerField(
         min_value=1,
@@ -223,6 +238,11 @@ class CampaignForm(CostedForm):
         others = [name for name in self._like.get("features", ()) if name not in offered]
         self._choices("features", words + [(name, f"Only {name}") for name in others])
 
+        probes = choices_of_probes(sorted(keys))
+        known_probes = {name for name, _ in probes}
+        added = [name for name in self._like.get("probes", ()) if name not in {"", *known_probes}]
+        self._choices("probes", probes + [(name, name) for name in added])
+
     @property
     def usual(self) -> list[forms.BoundField]:
         return [field for field in self if field.name not in _UNUSUAL]
@@ -250,7 +270,10 @@ class CampaignForm(CostedForm):
             for name, members in self._like.get("juries", {}).items()
             if set(members) <= set(chosen["judges"])
         }
+        mitigations, probes = chosen.pop("mitigations"), chosen["probes"]
+        again = [f"{probe}+{name}" for name in mitigations for probe in probes]
         chosen |= {
+            "probes": list(dict.fromkeys([*probes, *again])) or [""],
             "orders": [chosen["orders"]],
             "budget": None if chosen["budget"] is None else str(chosen["budget"]),
             "framings": chosen["framings"] or [framings.OBSERVER],

@@ -58,6 +58,7 @@ _RUN_CSV: dict[str, Callable[[RunRow], Any]] = {
     "model": lambda row: row.run.judge.model,
     "setting": lambda row: row.run.setting,
     "features": lambda row: row.run.features,
+    "bias_probe": lambda row: row.run.bias_probe,
     "orders": lambda row: row.run.orders,
     "samples": lambda row: row.run.samples,
     "state": lambda row: row.run.state_words,

@@ -39,6 +39,7 @@ class PlantedJudge:
     strength: float = 0.0
     warned: float = 1.0
     seed: int = 0
+    is_noisy: bool = True
 
     def probability_of_a(self, messages: Sequence[Message]) -> float:
         prompt = next(message.text for message in messages if message.role == "user")
@@ -61,6 +62,6 @@ class PlantedJudge:
     def reply(self, messages: Sequence[Message]) -> str:
         text = "\0".join(message.text for message in messages)
         digest = hashlib.sha256(f"{self.seed}{text}".encode()).digest()
-        u = int.from_bytes(digest[:8]) / 2**64
+        u = int.from_bytes(digest[:8]) / 2**64 if self.is_noisy else 0.5
         # The prompt ends in open brackets.
         return "A]]" if u < self.probability_of_a(messages) else "B]]"

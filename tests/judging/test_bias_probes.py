@@ -4,7 +4,11 @@ import re
 from dataclasses import replace
 
 import pytest
+from django.urls import reverse
 
+from analysis.data.dataset import load_dataset
+from analysis.report.sections.bias import bias_probes
+from analysis.report.study import Study as ReportStudy
 from judging.bias.mitigations import Reflecting, warned
 from judging.bias.personas import not_the_same
 from judging.bias.probe import Asked, Example
@@ -14,14 +18,16 @@ from judging.errors import BadPlan, ConflictingValue, InvalidValue
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.campaigns import CampaignPlan, grid_of, read_plan
+from judging.runs.campaigns import CampaignPlan, grid_of, read_plan, start_campaign
 from judging.runs.extension import run_for
+from judging.runs.lifecycle import work_off
 from judging.runs.spec import RunSpec
 from studies.personas.profile import Fact, HistoryEntry, Profile
 from studies.slots import Slots
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
+from tests.judging.planted import PlantedJudge
 from tests.judging.run_helpers import judge_all, start, states
 
 SLOTS = Slots("A person.", "", "[Question]\nWhy?\n\n", "First. It is so.", "Second thing.", "", "?")
@@ -369,3 +375,86 @@ def test_a_campaign_adds_the_baseline_of_each_probe(study):
 def test_a_plan_with_a_wrong_probe_is_refused(probes, says):
     with pytest.raises(BadPlan, match=re.escape(says)):
         read_plan(f'name = "x"\njudges = ["one"]\nprobes = {probes}')
+
+
+def test_the_form_offers_probes_and_adds_each_with_each_mitigation(study):
+    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
+    editor, url = sign_in(study, "editor"), reverse("judging:new", args=["s"])
+    asked = {
+        "name": "Probes",
+        "judges": ["one"],
+        "settings": ["standard"],
+        "features": ["all"],
+        "orders": "r1_first",
+        "samples": "1",
+        "probes": ["length", "flip:*"],
+        "mitigations": ["warning"],
+    }
+
+    form = editor.get(url).context["form"]
+    shown = editor.post(url, {**asked, "estimate": "yes"})
+
+    assert not form.has_unusual
+    assert (
+        "hide:*",
+        "hide: One attribute left out; free text and history stay, once for each attribute",
+    ) in form.fields["probes"].choices
+    plan = shown.context["form"].plan()
+    assert plan.probes == ["length", "flip:*", "length+warning", "flip:*+warning"]
+    # No other persona has another value of “sex”, so its flips ask nothing.
+    assert "8 runs, 24 questions" in shown.content.decode()
+
+
+def test_a_stored_plan_keeps_probes_that_the_form_does_not_offer(study):
+    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
+    plan = CampaignPlan("Own", ["one"], probes=["source:Acme@r1", "length"])
+    campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+
+    url = reverse("judging:new", args=["s"]) + f"?like={campaign.public_id}"
+    form = sign_in(study, "editor").get(url).context["form"]
+
+    assert form.has_unusual
+    assert ("source:Acme@r1", "source:Acme@r1") in form.fields["probes"].choices
+    assert form["probes"].value() == ["source:Acme@r1", "length"]
+
+
+def test_a_bias_planted_in_a_server_is_in_the_report_of_a_campaign(transactional_db, llm, engine):
+    study = make_study(slug="planted", seed=11)
+    personas = [make_persona(study=study, features=FEATURES) for _ in range(8)]
+    for p, persona in enumerate(personas):
+        for q in range(6):
+            make_item(
+                study=study,
+                persona=persona,
+                key=f"i{p}{q}",
+                question=f"Question {q}?",
+                r1={"text": f"Of merit {(p + q) % 5 - 2:.2f}."},
+                r2={"text": "Of merit 0.00."},
+                first_person="",
+            )
+    make_judge(name="one", base_url=llm.url)
+    planted = PlantedJudge("source", 5.0, warned=0.0, is_noisy=False)
+    llm.answer = lambda body, n: completion(
+        planted.reply([Message(m["role"], m["content"]) for m in body["messages"]])
+    )
+    plan = CampaignPlan(
+        "Probes", ["one"], orders=["r1_first"], probes=["source", "length", "source+warning"]
+    )
+
+    campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+    for run in campaign.runs.all():
+        work_off(run_id=run.pk)
+
+    data = load_dataset("planted")
+    found = bias_probes(ReportStudy(data, 70, seed=1, draws=20))["bias"]["probes"]
+    source, length, warned = (
+        next(each for each in found if [each["probe"], *each["mitigations"]] == names)
+        for names in (["source"], ["length"], ["source", "warning"])
+    )
+    assert len(llm.requests) == 5 * 48
+    assert [run.judge for run in data.runs] == ["one"]
+    assert source["shift_ci"][0] > 0.1
+    assert source["p_holm"] < 0.01
+    assert length["p_holm"] > 0.05
+    assert warned["shift_ci"][0] < 0 < warned["shift_ci"][1]
+    assert warned["mitigated"]["ci"][0] > 0
