@@ -24,6 +24,7 @@ from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.unknown_columns import UnknownKeys
 from studies.models import Item, Side, Task
 from studies.text import canonical
+from studies.texts_to_judges import TextsToJudges
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 _RECENT = 500  # personas
@@ -55,6 +56,7 @@ class Validator:
         self.listed = personas or {}
         self.faults = Faults() if faults is None else faults
         self._unknown = UnknownKeys(file)
+        self._to_judges = TextsToJudges()
         self._lines: dict[str, int] = {}
         self._personas: dict[str, tuple[int, str]] = {}
         self._recent: dict[str, PersonaRecord] = {}
@@ -68,7 +70,10 @@ class Validator:
 
     @property
     def warnings(self) -> list[Warning]:
-        return self._unknown.warnings()
+        found = self._unknown.warnings()
+        if message := self._to_judges.message:
+            found.append(Warning(self._to_judges.lines[0], message, self.file))
+        return found
 
     def _read(self, row: ImportRow, raw: Any) -> ItemRecord | None:
         if not isinstance(raw, dict):
@@ -103,6 +108,10 @@ class Validator:
             check_responses_differ(row, responses)
         if persona is not None:
             check_history(row, persona, question)
+        # Checks and practice items say what to answer on purpose.
+        if split == Item.Split.MAIN:
+            texts = [response["text"] for response in responses]
+            self._to_judges.look(row.line, [question, context, *texts])
         values = {
             "key": key,
             "split": split,
