@@ -25,11 +25,15 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "this",
-        r"\b(?:choose|pick|select|prefer|vote\s+for)\s+(?:this|my)\s+(?:response|answer|option)\b",
+        r"\b(?:choose|pick|select|prefer|vote\s+for)\s+this\s+(?:response|answer)\b",
+    ),
+    (
+        "my",
+        r"\b(?:choose|pick|select|prefer|vote\s+for)\s+my\s+(?:response|answer)\b",
     ),
     (
         "this",
-        r"\b(?:rate|score|rank|mark)\s+this\s+(?:response|answer|option)\s+"
+        r"\b(?:rate|score|rank|mark)\s+this\s+(?:response|answer)\s+"
         r"(?:as\s+)?(?:the\s+)?(?:best|highest|higher|first|better|10|100)\b",
     ),
     (
@@ -123,7 +127,7 @@ def passage_to_judge(text: str) -> str:
     """The first passage of a text that speaks to a judge, shortened; empty if there is none."""
     plain = text.casefold()
     if not plain.isascii():
-        # “ß” and letters with marks keep their usual forms in the patterns; hidden ones are left out.
+        # “ß” and letters with marks keep their usual forms; hidden characters are left out.
         plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).lower()
     for stem, pattern in _COMPILED:
         if stem in plain and (found := pattern.search(_SPACES.sub(" ", plain))):

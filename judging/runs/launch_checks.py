@@ -7,10 +7,12 @@ from django.urls import reverse
 
 from judging.backends.endpoints import leads_to_link_local
 from judging.models import Judge
-from studies.models import Study
+from studies.models import Item, Study
 from studies.services.launch_checks import LaunchCheck
+from studies.texts_to_judges import passage_to_judge
 
 _SECONDS = 3.0
+_MOST_ITEMS = 5_000  # are read while the page waits; the import has read all
 
 
 def judges_of(study: Study) -> list[LaunchCheck]:
@@ -25,6 +27,28 @@ def judges_of(study: Study) -> list[LaunchCheck]:
         ]
     words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
     return [LaunchCheck(words, True, fix=reverse("judging:list", args=[study.slug]))]
+
+
+def texts_to_judges(study: Study) -> list[LaunchCheck]:
+    """Advice where items hold a text that speaks to a judge; nothing in a study without judges."""
+    if not study.judge_runs.exists():
+        return []
+    rows = Item.objects.filter(study=study).order_by("key")[:_MOST_ITEMS]
+    columns = rows.values_list("key", "question", "context", "r1__text", "r2__text")
+    found = {
+        key: passage
+        for key, *texts in columns.iterator(chunk_size=1_000)
+        if (passage := next(filter(None, map(passage_to_judge, filter(None, texts))), ""))
+    }
+    if not found:
+        return [LaunchCheck("No item has a text that speaks to a judge.", False)]
+    key, passage = next(iter(found.items()))
+    items = "1 item has" if len(found) == 1 else f"{len(found):,} items have"
+    words = (
+        f"{items} a text that may speak to a judge, first “{passage}” in {key}. A model may follow "
+        "it. Check these items, or measure its effect with the bias probe “injection”."
+    )
+    return [LaunchCheck(words, True, fix=reverse("studies:item", args=[study.slug, key]))]
 
 
 def _away(judge: Judge) -> list[str]:
