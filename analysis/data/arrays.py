@@ -172,6 +172,8 @@ class Run:
     sent: tuple[Mapping[str, Any], ...] = ()
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
+    # How many anchors changed between the start and the end; None for a run without anchors.
+    anchors: Mapping[str, Any] | None = None
     is_jury: bool = False
     # The study's own wording as name@version, empty for the protocol's; and its hash.
     wording: str = ""
@@ -295,6 +297,8 @@ class Dataset:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
             feed(digest, "conditions", [run.sent, run.reported])
+            if run.anchors is not None:
+                feed(digest, "anchors", dict(run.anchors))
             feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
         for probe in self.probes:

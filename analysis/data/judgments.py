@@ -36,7 +36,7 @@ def _closed(study: Study) -> Iterator[Judgment]:
         Judgment.objects.filter(run__study=study, item__split=Item.Split.MAIN)
         .exclude(state__in=Judgment.OPEN)
         .annotate(item_key=F("item__key"), persona=F("item__persona_id"))
-        .defer("error", "fingerprint", "lease")
+        .defer("error", "lease")
         .order_by("run__judge__name", "run__key", "item__key", "sample", "shown_first")
         .iterator(chunk_size=_CHUNK)
     )
@@ -71,6 +71,7 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "bias_probe": run.bias_probe or None,
         "sample": judgment.sample,
         "model_snapshot": judgment.model_snapshot or None,
+        "fingerprint": judgment.fingerprint or None,
         "prompt_sha256": judgment.prompt_sha256 or None,
         **_probabilities(judgment),
     }

@@ -56,6 +56,7 @@ def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
         sent=(),
         reported=(),
         conditions=(),
+        anchors=None,
     )
 
 

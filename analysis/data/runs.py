@@ -17,7 +17,9 @@ from analysis.data.arrays import (
     Run,
     without_own_port,
 )
+from analysis.data.drift import anchor_record, drift_sentences, version_records
 from analysis.data.probes import ProbedRun, probed
+from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framing
@@ -63,6 +65,7 @@ def runs_of(
     started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
     found = list(started.select_related("judge", "study", "wording"))
     conditions = conditions_of(found)
+    anchors = anchors_of(found)
     for run in found:
         run.study = study  # saves a query per run
         rows, snapshots = judgments[run.pk]
@@ -85,8 +88,9 @@ def runs_of(
             cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
             judgments=rows,
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
-            reported=tuple(asdict(each) for each in under.reported),
-            conditions=tuple(under.sentences),
+            reported=tuple(version_records(under.reported)),
+            conditions=(*under.sentences, *drift_sentences(anchors.get(run.pk))),
+            anchors=anchor_record(anchors.get(run.pk)),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
             framing=run.framing,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 _MOST = 4  # named in a sentence
@@ -18,11 +19,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reported:
-    """Answers of one model, by the name that the server reported."""
+    """Answers of one model, by the name that the server reported, and when they arrived."""
 
     judgments: int
     model: str
     fingerprint: str
+    first: datetime | None = None
+    last: datetime | None = None
 
 
 def sentences(sent: Sequence[Sent], reported: Sequence[Reported]) -> list[str]:

@@ -17,7 +17,7 @@ from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
 from judging.protocols import framings, registry
 from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.spec import MOST_ANCHORS, Reuse, RunSpec
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys
 from studies.prompts.language import (
@@ -89,6 +89,7 @@ _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "probes": (None, [], [""]),
     "mitigations": (None, []),
     "samples": (1, "1"),
+    "anchors": (0, "0", None, ""),
     "limit": (None, ""),
     "token_budget": (None, ""),
     "framings": ([framings.OBSERVER],),
@@ -162,6 +163,15 @@ class CampaignForm(CostedForm):
         initial=1,
         label="Samples",
         help_text="How many times to send each question, each time with a different seed.",
+    )
+    anchors = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_ANCHORS,
+        required=False,
+        initial=0,
+        label="Anchors",
+        help_text="Items that each run also asks at its start and again at its end, to see whether "
+        "the model changed meanwhile. 20 is a good number; 0 means none.",
     )
     limit = forms.IntegerField(
         min_value=1,
@@ -277,6 +287,7 @@ class CampaignForm(CostedForm):
             "orders": [chosen["orders"]],
             "budget": None if chosen["budget"] is None else str(chosen["budget"]),
             "framings": chosen["framings"] or [framings.OBSERVER],
+            "anchors": chosen["anchors"] or 0,
             "juries": juries,
         }
         return CampaignPlan(**self._like | chosen)

@@ -13,6 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.replay import IMPORTED
+from judging.drift.comparison import AnchorComparison
+from judging.drift.reading import anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
@@ -166,6 +168,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "cost": recent_cost(run),
         "saving": _saving_of(run, progress.ended),
         "conditions": _conditions_of(run, progress.ended),
+        "anchors": _anchors_of(run, progress.ended),
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
@@ -188,6 +191,15 @@ def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
     """What a run saved by reuse; that of a large run may be some seconds old."""
     return kept(
         "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
+    )
+
+
+def _anchors_of(run: JudgeRun, judgments: int) -> AnchorComparison | None:
+    """How a run's anchors were answered; that of a large run may be some seconds old."""
+    if not run.anchors:
+        return None
+    return kept(
+        "anchors", run.pk, count=lambda: anchors_of([run])[run.pk], rows=lambda found: judgments
     )
 
 

@@ -1,11 +1,12 @@
 """Reads the parameters with which answers of runs were requested, and the reported models."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max, Min
 
 from judging.backends.parameters import differences
 from judging.engine.conditions import Reported, Sent, sentences
@@ -32,21 +33,29 @@ def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
         .exclude(model_snapshot="", sent_with=None)
         .order_by()
         .values_list("run", "sent_with", "model_snapshot", "fingerprint")
-        .annotate(n=Count("pk"))
+        .annotate(n=Count("pk"), first=Min("answered_at"), last=Max("answered_at"))
     )
     sent: dict[int, Counter[int]] = {run.pk: Counter() for run in runs}
     reported: dict[int, Counter[tuple[str, str]]] = {run.pk: Counter() for run in runs}
-    for run_id, sent_with, model, fingerprint, n in rows:
+    times: dict[tuple[int, str, str], set[datetime]] = defaultdict(set)
+    for run_id, sent_with, model, fingerprint, n, first, last in rows:
         if sent_with is not None:
             sent[run_id][sent_with] += n
         if model or fingerprint:
             reported[run_id][model, fingerprint] += n
+            times[run_id, model, fingerprint] |= {first, last} - {None}
     known = SentParameters.objects.in_bulk({pk for counts in sent.values() for pk in counts})
     return {
         run.pk: Conditions(
             _sent(run.judge, {known[pk].sha256: n for pk, n in sent[run.pk].items()}, known),
             tuple(
-                Reported(n, model, fingerprint)
+                Reported(
+                    n,
+                    model,
+                    fingerprint,
+                    first=min(times[run.pk, model, fingerprint], default=None),
+                    last=max(times[run.pk, model, fingerprint], default=None),
+                )
                 for (model, fingerprint), n in _ranked(reported[run.pk])
             ),
         )

@@ -297,8 +297,10 @@ def test_only_workers_and_anchors_see_all_judgments():
             if "Judgment.everything" in path.read_text("utf-8"):
                 users.add(path.relative_to(root).as_posix())
     assert users == {
+        "analysis/data/drift.py",
         "judging/drift/anchors.py",
         "judging/drift/reading.py",
+        "judging/drift/versions.py",
         "judging/runs/lifecycle.py",
         "judging/runs/probes.py",
         "judging/runs/study_content.py",

@@ -14,6 +14,8 @@ WHAT_LABELS = {
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",
+    "versions": "Model versions: one row per run, version of the model and hour",
+    "anchors": "Anchors: one row per answer to an item that a run asked again",
     "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",

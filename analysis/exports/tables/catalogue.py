@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from analysis.data.aggregates import aggregate_rows
 from analysis.exports.errors import ExportError
 from analysis.exports.tables import columns
+from analysis.exports.tables.drift import anchor_table, version_table
 from analysis.exports.tables.item_notes import note_table
 from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
@@ -23,6 +24,8 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
     "annotators": _PLAIN,
     "aggregates": _PLAIN,
     "notes": _PLAIN,
+    "versions": _PLAIN,
+    "anchors": _PLAIN,
     "wide": ("csv",),
     "reliability": ("csv",),
     "mt-bench": ("jsonl",),
@@ -68,6 +71,10 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
         case "notes":
             return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
+        case "versions":
+            return Table(what, columns.VERSIONS, lambda: version_table(study))
+        case "anchors":
+            return Table(what, columns.ANCHORS, lambda: anchor_table(study))
         case "annotators":
             return _annotators(study, disclosure)
         case "wide":

@@ -94,12 +94,37 @@ JUDGMENTS = (
     bias_probe      text    How the prompt was changed to measure a bias; empty for most runs.
     sample          integer Which repetition of the question this is.
     model_snapshot  text    The model as the server named it.
+    fingerprint     text    The version of the model as the server named it.
     prompt_sha256   text    Hash of the prompt that was sent.
     probability_r1  number  Probability of response 1, where the model gave it.
     probability_r2  number  Probability of response 2, where the model gave it.
     probability_tie number  Probability of a tie, where the model gave it.
 """),
 )
+VERSIONS = _columns("""
+    judge          text    Name of the judge.
+    run            text    Hash of the run's parameters.
+    hour           time    The hour in which the judgments arrived, UTC.
+    model_snapshot text    The model as the server named it.
+    fingerprint    text    The version of the model as the server named it.
+    judgments      integer Judgments with this model and version in this hour.
+""")
+ANCHORS = _columns("""
+    judge          text    Name of the judge.
+    run            text    Hash of the run's parameters.
+    item_id        text    The item's id.
+    shown_first    text    The response on side A: r1 or r2.
+    anchor         text    start or end of the run.
+    round          integer Which start or end it is; an extended run has several ends.
+    parse_status   text    ok, unparseable, refused or error.
+    *choice        text    r1, r2 or tie: the answer in content terms.
+    *certainty     integer 1 to 100; empty on a tie or where not asked.
+    model_snapshot text    The model as the server named it.
+    fingerprint    text    The version of the model as the server named it.
+    prompt_sha256  text    Hash of the prompt that was sent.
+    raw_text       text    The model's reply that decided.
+    answered_at    time    When the answer came, UTC, to the minute.
+""")
 ANNOTATORS = _columns("""
     rater_id         text    The person's exported name.
     study            text    Short name of the study.

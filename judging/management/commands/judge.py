@@ -6,6 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from judging.drift.reading import anchors_of
+from judging.drift.versions import VersionWatch
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error, option_name
@@ -244,21 +246,28 @@ class Command(BaseCommand):
         total = run_progress(run).total
         try:
             with progress_bar(sys.stderr, total=total, label=run.judge.name) as bar:
-                lifecycle.work_off(
-                    run_id=run.pk, on_wait=lambda: bar.update(_look(run).ended - bar.n)
-                )
+                watch = VersionWatch(run.pk)
+                lifecycle.work_off(run_id=run.pk, on_wait=lambda: self._show(run, bar, watch))
+                self._show(run, bar, watch)
         finally:
             runtime.shut_down()
+
+    def _show(self, run: JudgeRun, bar: Any, watch: VersionWatch) -> None:
+        """Show progress, and warn of a model that changed."""
+        bar.update(_look(run).ended - bar.n)
+        for sentence in outlive_restart(watch.look):
+            self.stderr.write(f"▲ {sentence}")
 
     def _follow(self, run: JudgeRun) -> None:
         started = counted = time.monotonic()
         warned = False
+        watch = VersionWatch(run.pk)
         with progress_bar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
             while run.is_active:
                 time.sleep(_POLL_SECONDS)
                 outlive_restart(run.refresh_from_db)
                 if not run.is_active or time.monotonic() - counted > _COUNT_SECONDS:
-                    bar.update(_look(run).ended - bar.n)
+                    self._show(run, bar, watch)
                     counted = time.monotonic()
                 silent = run.state == JudgeRun.State.QUEUED and not warned
                 if silent and time.monotonic() - started > _NO_WORKER_SECONDS:
@@ -289,6 +298,8 @@ class Command(BaseCommand):
                 f" Reused from other runs: {saving.judgments:,}, which saved "
                 f"{saving.tokens:,} tokens{money}."
             )
+        if found := anchors_of([run]).get(run.pk):
+            summary += f" {' '.join(found.sentences)}"
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)

@@ -36,11 +36,38 @@ def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
         yield name, str(value), where if is_number else ""
     for sentence in record["conditions"]:
         yield "Conditions", sentence, ""
+    yield from _versions(record, f"{path}.record")
+    yield from _anchors(record, f"{path}.record.anchors")
     yield "State", f"{record['state']}: {record['state_reason']}", ""
     for state, n in judge["judgments"].items():
         yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"
     for replies, n in judge["replies"].items():
         yield f"Readable after replies: {replies}", f"{n:,}", f"{path}.replies.{replies}"
+
+
+def _versions(record: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    """The answers of each version, if the server named several."""
+    if len(record["reported"]) < 2:
+        return
+    for place, version in enumerate(record["reported"]):
+        name = f"{version['model'] or 'no name'}, fingerprint {version['fingerprint'] or 'none'}"
+        times = " to ".join(filter(None, (version.get("first"), version.get("last"))))
+        yield (
+            f"Answers of {name}",
+            f"{version['judgments']:,}",
+            f"{path}.reported.{place}.judgments",
+        )
+        if times:
+            yield f"Time of {name}", times, ""
+
+
+def _anchors(record: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
+    if (found := record.get("anchors")) is None:
+        return
+    for sentence in found["sentences"]:
+        yield "Anchors", sentence, ""
+    yield "Anchors that changed", f"{found['changed']:,}", f"{path}.changed"
+    yield "Anchors compared", f"{found['compared']:,}", f"{path}.compared"
 
 
 def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tuple[str, Any, str]]:

@@ -51,7 +51,8 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 def _record(run: Run) -> Json:
     """The run as the methods describe it."""
-    return {
+    own = {} if run.anchors is None else {"anchors": dict(run.anchors)}
+    return own | {
         "backend": run.backend,
         "snapshots": list(run.snapshots),
         "orders": run.orders,
