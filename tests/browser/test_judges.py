@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def campaign():
-    """A sweep under way, with a budget, failures, and a batch."""
+    """A sweep under way, with a budget, failures, a model that changed, and a batch."""
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_study(slug="one", title="Everyday choices", is_simulated=True)
     features = [
@@ -33,6 +33,7 @@ def campaign():
         budget="5",
         settings=["certainty"],
         features=["all", "leave-one-out"],
+        anchors=1,
         juries={"panel": ["a-judge", "b-judge"]},
     )
     campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
@@ -50,6 +51,13 @@ def campaign():
     Judgment.objects.filter(pk=judgment.pk).update(
         state="done", choice="r1", certainty=80, raw_text="[[A]] [[80]], " * 20, replies=1
     )
+    for when, choice in (("start", "r1"), ("end", "r2")):
+        again = Judgment.everything.filter(run=run, anchor=when)
+        again.update(state="done", choice=choice, certainty=60)
+    for number, asked in enumerate(run.judgments.all(), start=1):
+        Judgment.objects.filter(pk=asked.pk).update(
+            model_snapshot="a-model-2026-05-04", fingerprint=f"fp_{number}" * 4
+        )
     Batch.objects.create(
         run=run,
         state="submitted",
