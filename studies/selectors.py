@@ -4,7 +4,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import F, QuerySet
 from django.http import Http404
 
-from studies.models import Membership, Study
+from studies.models import Item, Membership, Study
 
 RANK: dict[str, int] = {
     Membership.Role.VIEWER: 0,
@@ -21,6 +21,11 @@ def studies_for(
         return Study.objects.all()
     roles = [name for name, rank in RANK.items() if rank >= RANK[Membership.Role(role)]]
     return Study.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
+
+
+def has_advice(study: Study) -> bool:
+    """Whether any item of the study has an advice."""
+    return Item.objects.filter(study=study).exclude(advice={}).exists()
 
 
 def get_study(

@@ -15,7 +15,8 @@ class Slots:
 
     `context` and `question` begin with their headings and end with an empty line; `context_text`
     and `question_text` are the texts alone, for templates with headings of their own. `examples`
-    are other answers of the same person, `criteria` those of the study.
+    are other answers of the same person, `criteria` those of the study, `advice` what is shown
+    after a first answer.
     """
 
     persona: str
@@ -29,6 +30,7 @@ class Slots:
     examples: str = ""
     context_text: str = ""
     question_text: str = ""
+    advice: str = ""
 
 
 def names_in(template: str) -> list[str]:

@@ -26,6 +26,7 @@ from studies.prompts.language import (
     language_name,
     prompt_languages,
 )
+from studies.selectors import has_advice
 
 STATES = [
     ("", "all"),
@@ -358,7 +359,8 @@ def _settings_for(study: Study) -> list[tuple[str, str]]:
     return [
         (each.name, each.description)
         for each in registry.PROTOCOLS
-        if study.criteria or not each.needs_criteria
+        if (study.criteria or not each.needs_criteria)
+        and (not each.needs_advice or has_advice(study))
     ]
 
 

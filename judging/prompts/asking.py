@@ -21,6 +21,7 @@ from studies.prompts import Wording, bands_in, criteria_text, slots_of, wording,
 from studies.prompts.language import PROMPT_LANGUAGE
 from studies.slots import Slots, as_steps, fill, names_in, steps_of
 
+_NO_ADVICE = "The item has no advice."
 _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 
@@ -93,9 +94,20 @@ class Asking:
             return slots
         return self.probing.change(slots, item, shown_first, features=shown, language=language)
 
+    @property
+    def asks_all(self) -> bool:
+        """Whether it asks about every item, as far as `why_not` knows without reading them."""
+        return self.probing is None and not self.protocol.needs_advice
+
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The reason why the run does not ask about an item, by the id of each such item."""
-        return {} if self.probing is None else self.probing.why_not(items, self._shown_features)
+        reasons: dict[int, str] = {}
+        if self.protocol.needs_advice:
+            without = items.model.objects.filter(pk__in=items.values("pk"), advice={})
+            reasons = dict.fromkeys(without.values_list("pk", flat=True), _NO_ADVICE)
+        if self.probing is not None:
+            reasons |= self.probing.why_not(items, self._shown_features)
+        return reasons
 
     @property
     def _shown_features(self) -> Sequence[str] | None:

@@ -17,6 +17,7 @@ class JudgingProtocol:
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
+    `needs_advice`: it asks only about items that have an advice.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
     probabilities would have written.
@@ -37,6 +38,7 @@ class JudgingProtocol:
     reply_tokens: ClassVar[int] = 8
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
+    needs_advice: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
     reads_words: ClassVar[bool] = False
     takes_framing: ClassVar[bool] = True

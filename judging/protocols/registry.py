@@ -1,6 +1,7 @@
 """The judging protocols of this program. Another one takes one module and one line here."""
 
 from judging.errors import BadRun
+from judging.protocols.advice import Advice
 from judging.protocols.certainties.levels import Levels
 from judging.protocols.certainties.p_true import PTrue
 from judging.protocols.certainties.second_turn import SecondTurn
@@ -25,6 +26,7 @@ PROTOCOLS: list[JudgingProtocol] = [
     Levels(),
     SecondTurn(),
     PTrue(),
+    Advice(),
 ]
 DEFAULT = Standard.name
 

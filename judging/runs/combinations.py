@@ -9,6 +9,7 @@ from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
 from studies.models import Study
 from studies.prompts.language import base_of, language_name, prompt_languages
+from studies.selectors import has_advice
 from studies.slots import steps_of
 
 _NOT_TRANSLATED = Reason(
@@ -39,6 +40,11 @@ _ONLY_PROBABILITIES = Reason(
     "only_probabilities",
     "{field}: “{setting}” reads the words of a reply, and judge “{judge}” gives only option "
     "probabilities.",
+)
+_NO_ADVICE = Reason(
+    "no_advice",
+    "{field}: “{setting}” needs items with an advice, and this study has none. Import items that "
+    "have one.",
 )
 _NO_FORM = Reason(
     "no_form",
@@ -78,6 +84,8 @@ def check_combination(run: JudgeRun) -> None:
     protocol, framing = registry.protocol(run.setting), framings.framing(run.framing)
     if protocol.needs_criteria and not run.study.criteria:
         raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)
+    if protocol.needs_advice and not has_advice(run.study):
+        raise ConflictingValue("setting", _NO_ADVICE, setting=protocol.name)
     _check_judge(run, protocol)
     if framing.name != framings.OBSERVER and not protocol.takes_framing:
         raise ConflictingValue("framing", _NO_FRAMING, setting=protocol.name)

@@ -64,7 +64,7 @@ def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
 
 def count_missing(run: JudgeRun, limit: int | None, *, sides: int | None = None) -> int:
     """The number of missing judgments that would be asked; `sides` is what `count_sides` found."""
-    if run.judge.own_sources or run.bias_probe:
+    if run.judge.own_sources or not Asking.of(run).asks_all:
         return sum(row.state == Judgment.State.PENDING for row in _missing(run, limit))
     if sides is None:
         sides = count_sides(run.study, limit, run.orders)
@@ -102,9 +102,10 @@ def _missing(
 ) -> Iterator[_JudgmentRow]:
     """The rows that a run, stored or not, lacks; items of one persona follow one another."""
     own = {source.casefold() for source in run.judge.own_sources}
-    if questions is None or own or run.bias_probe:
+    asking = Asking.of(run)
+    if questions is None or own or not asking.asks_all:
         items = chosen_items(run.study, limit)
-        questions = _questions(items, own, Asking.of(run).why_not(items))
+        questions = _questions(items, own, asking.why_not(items))
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = {} if is_new else _asked(run)

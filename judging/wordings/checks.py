@@ -64,6 +64,8 @@ def check_template(
         )
     if protocol.needs_criteria and "criteria" not in used:
         problems.append(f"{{{{ criteria }}}} is missing: “{protocol.name}” asks about criteria.")
+    if protocol.needs_advice and "advice" not in used:
+        problems.append(f"{{{{ advice }}}} is missing: “{protocol.name}” asks before and after it.")
     return Checked(tuple(problems), tuple(_remarks(used, protocol, has)))
 
 

@@ -113,6 +113,7 @@ def slots_of(
         criteria=criteria_text(item.study.criteria),
         context_text=item.context,
         question_text=item.question,
+        advice=_advice(item.advice),
     )
 
 
@@ -126,6 +127,11 @@ def persona_text(item: Item, profile: Profile, language: str) -> str:
 def words_in(language: str) -> dict[str, Any]:
     """The words of a language around the parts of an item."""
     return tomllib.loads((folder_of(language) / "words.toml").read_text("utf-8"))
+
+
+def _advice(advice: Mapping[str, str]) -> str:
+    """The advice of an item, with its title if it has one; empty without an advice."""
+    return "\n\n".join(filter(None, (advice.get("title"), advice.get("text"))))
 
 
 def criteria_text(criteria: Sequence[Mapping[str, str]]) -> str:
