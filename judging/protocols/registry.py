@@ -7,6 +7,10 @@ from judging.protocols.certainties.p_true import PTrue
 from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
 from judging.protocols.criteria import Criteria
+from judging.protocols.judge_models.auto_j import AutoJ
+from judging.protocols.judge_models.compass_judger import CompassJudger
+from judging.protocols.judge_models.judgelm import JudgeLM
+from judging.protocols.judge_models.prometheus import Prometheus2
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
 from judging.protocols.scores import Score10, Score100
@@ -27,6 +31,10 @@ PROTOCOLS: list[JudgingProtocol] = [
     SecondTurn(),
     PTrue(),
     Advice(),
+    JudgeLM(),
+    AutoJ(),
+    Prometheus2(),
+    CompassJudger(),
 ]
 DEFAULT = Standard.name
 

@@ -1,0 +1,50 @@
+"""JudgeLM: the first line has a score for each response, and the rest explains them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from judging.engine.interface import Options, Side, Verdict
+from judging.protocols.judge_models.format import (
+    NUMBERED_RESPONSES,
+    JudgeModel,
+    with_profile,
+    without_profile,
+)
+
+_SCORE = r"(10(?:\.0+)?|[0-9](?:\.[0-9]+)?)"
+_SCORES = re.compile(rf"\s*{_SCORE}[ \t]+{_SCORE}[ \t]*(?:\n|\Z)")
+_INSTRUCTION = """Give each response a score from 1 (does not answer this at all) to 10 (answers \
+it completely). Write only the two scores on the first line, first that of response 1, then that \
+of response 2, with one space between them. Explain the scores from the second line on. The order \
+of the responses must not count.
+
+[Scores]
+"""
+
+
+class JudgeLM(JudgeModel):
+    """The higher score wins; equal scores are a tie."""
+
+    name = "judgelm"
+    description = "JudgeLM: two scores from 1 to 10 on the first line"
+    offers_tie = True
+    template = with_profile(NUMBERED_RESPONSES, _INSTRUCTION)
+    template_without_persona = without_profile(NUMBERED_RESPONSES, _INSTRUCTION)
+
+    def verdict(self, text: str) -> Verdict:
+        found = _SCORES.match(text)
+        if found is None:
+            return Verdict(None, None)
+        first, second = float(found[1]), float(found[2])
+        if min(first, second) < 1:
+            return Verdict(None, None)
+        details: Mapping[str, Any] = {"scores": {"A": first, "B": second}}
+        side: Side = "C" if first == second else "A" if first > second else "B"
+        return Verdict(side, None, details)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return {}
+
+    def option(self, text: str) -> None:
+        return None
