@@ -120,7 +120,8 @@ def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
     every few seconds never adds up the ledger.
     """
-    runs = list(found.select_related("judge"))
+    named = found.select_related("judge", "wording")
+    runs = list(named.defer("wording__exact_texts"))
     for run in runs:
         run.study = study  # saves a query per run
     progress = _recent_progress_of([run.pk for run in runs])

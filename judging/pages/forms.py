@@ -85,6 +85,7 @@ _REUSE_CHOICES = {
 }
 
 
+OWN_WORDS = "-"  # no wording can have this name and a version
 # Fields that most campaigns leave as they are, with the values that mean so.
 _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "probes": (None, [], [""]),
@@ -93,6 +94,7 @@ _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "anchors": (0, "0", None, ""),
     "limit": (None, ""),
     "token_budget": (None, ""),
+    "wordings": ([OWN_WORDS],),
     "framings": ([framings.OBSERVER],),
     "language": ("",),
     "batch": (False, None),
@@ -193,6 +195,13 @@ class CampaignForm(CostedForm):
         label="Budget, tokens",
         help_text="For judges without a price. Leave empty for no limit.",
     )
+    wordings = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        initial=[OWN_WORDS],
+        required=False,
+        label="Wordings",
+        help_text="Each wording is a run of its own, so that they can be compared.",
+    )
     framings = forms.MultipleChoiceField(
         choices=framings.choices,
         widget=forms.CheckboxSelectMultiple,
@@ -229,6 +238,7 @@ class CampaignForm(CostedForm):
         orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
         initial = {"name": name, "settings": _settings_of(study), "judges": [judge]}
         initial |= self._like | {"orders": orders[0], "extend": bool(like)}
+        initial["wordings"] = [name or OWN_WORDS for name in self._like.get("wordings", [""])]
         super().__init__(data, initial=initial)
         known = self._like.get("judges", [])
         may_be_asked = Q(is_retired=False) | Q(name__in=known)
@@ -239,6 +249,7 @@ class CampaignForm(CostedForm):
         language.choices = _languages_for(study)
         language.required = not is_prompt_language(study.language)
         self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
+        self._choices("wordings", _wordings_of(study))
         keys = known_keys(study)
         own = list(study.feature_sets.values_list("name", flat=True))
         named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
@@ -287,6 +298,9 @@ class CampaignForm(CostedForm):
             "probes": list(dict.fromkeys([*probes, *again])) or [""],
             "orders": [chosen["orders"]],
             "budget": None if chosen["budget"] is None else str(chosen["budget"]),
+            "wordings": [
+                "" if name == OWN_WORDS else name for name in chosen["wordings"] or [OWN_WORDS]
+            ],
             "framings": chosen["framings"] or [framings.OBSERVER],
             "anchors": chosen["anchors"] or 0,
             "juries": juries,
@@ -352,6 +366,13 @@ def _settings_of(study: Study) -> list[str]:
     """The protocols that ask what annotators of the study are asked."""
     chosen = ["certainty"] if study.ask_certainty else ["standard"]
     return chosen + ["tie"] * study.allow_tie
+
+
+def _wordings_of(study: Study) -> list[tuple[str, str]]:
+    """The words of the settings, and the versions of the study's own wordings."""
+    own = study.prompt_templates.defer("exact_texts").order_by("name", "version")
+    words = [(each.reference, f"{each}, for the setting “{each.setting}”") for each in own]
+    return [(OWN_WORDS, "The words of the setting"), *words]
 
 
 def _settings_for(study: Study) -> list[tuple[str, str]]:

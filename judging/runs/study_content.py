@@ -1,6 +1,6 @@
 """What the judges' side of a study has, for deleting the whole study."""
 
-from judging.models import JudgeRun, Judgment
+from judging.models import JudgeRun, Judgment, PromptTemplate
 from studies.models import Study
 from studies.services.removal import Content
 
@@ -11,4 +11,6 @@ def content_of(study: Study) -> Content:
     obstacles = []
     if runs.filter(state__in=JudgeRun.ACTIVE).exists():
         obstacles.append("A judge run is not finished. Stop it first.")
-    return Content([("judge runs", runs.count()), ("judgments", judgments)], obstacles)
+    wordings = PromptTemplate.objects.filter(study=study).count()
+    counts = [("judge runs", runs.count()), ("judgments", judgments), ("wordings", wordings)]
+    return Content(counts, obstacles)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from judging.protocols.protocol import JudgingProtocol
-from studies.slots import Slots, names_in
+from studies.slots import Slots, names_in, steps_of
 
 MOST_LETTERS = 20_000
 SLOTS: dict[str, str] = {
@@ -47,7 +47,13 @@ def check_template(
         )
     if _UNSTORABLE.search(template):
         problems.append("The text contains a character that cannot be stored. Type it again.")
-    problems += _slot_problems(template)
+    problems += _slot_problems("\n".join(steps_of(template)))
+    if (found := len(steps_of(template))) != protocol.steps:
+        problems.append(
+            f"The text has {found} message{'s' * (found > 1)}, and “{protocol.name}” asks "
+            f"{protocol.steps}. Write “{{{{ then }}}}” on a line of its own, between empty lines, "
+            "where the next message begins, and nowhere else."
+        )
     used = names_in(template)
     problems += [
         f"{{{{ {name} }}}} is missing: the judge would not see response {name[-1].upper()}."

@@ -8,7 +8,7 @@ from judging.prompts.asking import Asking
 from judging.protocols.framings import OBSERVER, framing
 from judging.protocols.registry import protocol
 from studies.models import Item, Side
-from studies.prompts.language import PROMPT_LANGUAGE
+from studies.prompts.language import PROMPT_LANGUAGE, base_of, prompt_languages
 
 ITEMS = 3
 
@@ -24,12 +24,13 @@ class ExamplePrompt:
 
 def example_prompts(wording: PromptTemplate) -> list[ExamplePrompt]:
     """The prompts of the first items, to a judge that sees the persona if the wording shows it."""
+    language = base_of(wording.study.language)
     asking = Asking(
         study=wording.study,
         protocol=protocol(wording.setting),
         features=None if wording.template else [],
         framing=framing(OBSERVER),
-        language=PROMPT_LANGUAGE,
+        language=language if language in prompt_languages() else PROMPT_LANGUAGE,
         template=wording,
     )
     items = Item.objects.filter(study=wording.study).select_related("persona").order_by("key")

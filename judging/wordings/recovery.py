@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from judging.errors import JudgingError
-from studies.slots import names_in
+from studies.slots import names_in, steps_of
 
 _SIDE_BY_SIDE = 12  # prompts
 _MOST_STEPS = 100_000
@@ -75,7 +75,8 @@ def recover(rows: Sequence[PromptRow]) -> Recovered:
         if (rebuilt := template.fill(row.texts)) != row.prompt:
             raise NotRecovered(_disagreement(read[0], row, rebuilt))
     template = _with_unvaried(template, rows[0].texts)
-    if names_in(template.text) != list(dict.fromkeys(template.slots)):
+    is_one = len(steps_of(template.text)) == 1
+    if not is_one or names_in(template.text) != list(dict.fromkeys(template.slots)):
         raise NotRecovered(
             "The constant words of the prompts contain “{{ … }}”, which would be read as a slot."
         )

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.data.collection import collection_of
+from analysis.data.wordings import wordings_of
 from analysis.exports.description.card import dataset_card
 from analysis.exports.description.croissant import croissant
 from analysis.exports.description.facts import Description, File, Part, ScoreKeeper
@@ -143,6 +144,8 @@ def _write_prompts(study: Study, folder: Path) -> None:
             name = f"{study.task}.{setting}{'' if persona else '.no_persona'}.txt"
             words = wording(study.task, setting, persona=persona)
             write_text(folder / name, f"sha256: {words.sha256}\n\n{words.template}\n")
+    for own in wordings_of(study):
+        write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
 
 
 def _write_words(folder: Path, described: Description) -> None:

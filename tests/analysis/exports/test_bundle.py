@@ -12,6 +12,7 @@ from analysis.exports.errors import ExportError
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import request_report
 from annotation.models import Annotation, QuotaGroup
+from judging.wordings.versions import save_wording
 from studies.importers.files.bundle import open_path
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items
@@ -23,6 +24,8 @@ from tests.studies.files import jsonl, raw_item, read
 
 def test_a_whole_export_has_a_card_prompts_and_true_checksums(study, tmp_path):
     judged(study)
+    text = "{{ persona }} {{ response_a }} {{ response_b }}"
+    save_wording(study_id=study.pk, name="a/b", setting="standard", template=text)
 
     out = export(study, "all", tmp_path / "out")
 
@@ -35,7 +38,9 @@ def test_a_whole_export_has_a_card_prompts_and_true_checksums(study, tmp_path):
     assert card.startswith("---\npretty_name: ")
     assert "| annotations | 2 |" in card
     assert "| judgments | 1 |" in card
-    assert len(list((out / "prompts").iterdir())) == 6
+    assert len(list((out / "prompts").iterdir())) == 7
+    [own] = (out / "prompts").glob("wording.a_b.1.*.txt")
+    assert text in own.read_text()
     assert sorted(path.name for path in (out / "csv").iterdir()) == [
         "aggregates.csv",
         "annotations.csv",
