@@ -78,7 +78,10 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
             "more thinking tokens.",
         )
     cut = " The last one was cut off at the token limit." if reply.truncated else ""
-    return answer("unparseable", error=f"No reply of {MAX_REPLIES} names a side.{cut}")
+    which = (
+        f"to step {len(question.earlier) + 1} can be read" if question.earlier else "names a side"
+    )
+    return answer("unparseable", error=f"No reply of {MAX_REPLIES} {which}.{cut}")
 
 
 def ran_out_of_room(reply: Reply) -> bool:

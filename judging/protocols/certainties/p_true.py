@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from judging.engine.interface import Options, Verdict
-from judging.engine.replies import without_thoughts
+from judging.engine.replies import is_empty, without_thoughts
 from judging.protocols.parsing import parse_reply, verdict_position
 from judging.protocols.protocol import JudgingProtocol
 
@@ -17,8 +17,9 @@ _REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
 class PTrue(JudgingProtocol):
     """The certainty is the probability that the model gives yes, over yes and no.
 
-    It is read from log-probabilities at the word, so a model that writes no can still give yes a
-    probability. Without log-probabilities the certainty is missing.
+    It is read from log-probabilities at the word, or at the first token of a reply without one: a
+    model that writes no, or declines, still gives yes a probability. Without log-probabilities
+    the certainty is missing, and the choice counts.
     """
 
     name = "p-true"
@@ -51,10 +52,12 @@ class PTrue(JudgingProtocol):
         if not earlier:
             chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
             return Verdict(None, None, continues=chosen.side is not None)
-        word = _REPLY.search(without_thoughts(text))
-        if word is None:
+        if is_empty(text):
             return Verdict(None, None)
         side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
+        word = _REPLY.search(without_thoughts(text))
+        if word is None:
+            return Verdict(side, None)
         says = next(name for name, words in _WORDS.items() if word[1].title() in words)
         return Verdict(side, None, {"says": says})
 

@@ -1,13 +1,17 @@
 """The protocol that asks for a choice, and then how certain the judge is of it."""
 
 from judging.engine.interface import Options, Verdict
+from judging.engine.replies import is_empty
 from judging.protocols.parsing import parse_reply
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.scores import Score100
 
 
 class SecondTurn(JudgingProtocol):
-    """The second question follows the first reply, in one conversation."""
+    """The second question follows the first reply, in one conversation.
+
+    A second reply without a certainty leaves it missing; the choice counts.
+    """
 
     name = "second-turn"
     description = "Second turn: choice of a response, then a second question: how certain?"
@@ -31,11 +35,10 @@ class SecondTurn(JudgingProtocol):
         if not earlier:
             chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
             return Verdict(None, None, continues=chosen.side is not None)
-        certainty = _NUMBER.score(text)
-        if certainty is None:
+        if is_empty(text):
             return Verdict(None, None)
         side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
-        return Verdict(side, certainty)
+        return Verdict(side, _NUMBER.score(text))
 
 
 _NUMBER = Score100()
