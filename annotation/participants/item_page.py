@@ -53,6 +53,7 @@ class StudyLook(NamedTuple):
     allow_tie: bool
     ask_certainty: bool
     allow_changes: bool
+    shown_criteria: tuple[tuple[str, str], ...]
 
 
 class Look(NamedTuple):

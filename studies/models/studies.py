@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
+from studies.criteria import read_criteria
 from studies.models.keys import export_key, study_seed
 from studies.redistribution import REDISTRIBUTION
 
@@ -145,8 +146,20 @@ class Study(models.Model):
     def __str__(self) -> str:
         return self.title
 
+    @property
+    def shown_criteria(self) -> tuple[tuple[str, str], ...]:
+        """The name and the description of each criterion."""
+        return tuple((each["name"], each.get("description", "")) for each in self.criteria)
+
     def clean(self) -> None:
-        """Refuse unknown values of redistribution, which would allow texts to be exported."""
+        """Refuse criteria that cannot be shown, and unknown values of redistribution.
+
+        The latter would allow texts to be exported.
+        """
+        try:
+            self.criteria = read_criteria(self.criteria)
+        except ValidationError as error:
+            raise ValidationError({"criteria": error.messages}) from error
         if not isinstance(self.source, dict):
             raise ValidationError({"source": "The source must be an object of texts by name."})
         word = self.source.get("redistribution")

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.text import slugify
 
+from studies.criteria import as_lines, from_lines
 from studies.models import Study
 from studies.money import major_units, minor_units
 from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
@@ -22,6 +23,7 @@ GROUPS = (
             "allow_changes",
             "persona_style",
             "show_history",
+            "criteria",
         ),
     ),
     ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
@@ -41,6 +43,7 @@ _LABELS = {
     "allow_changes": "Allow changes to earlier answers",
     "persona_style": "Persona display",
     "show_history": "Number of the persona’s earlier choices",
+    "criteria": "Criteria",
     "items_per_annotator": "Items per annotator",
     "annotations_per_item": "Answers per item",
     "human_sample": "Number of items for annotators",
@@ -66,6 +69,8 @@ _HINTS = {
     "allow_tie": "Adds a third answer below both responses.",
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
     "show_history": "Enter 0 to show none.",
+    "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "
+    "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
     "human_sample": "Drawn at random within topics. Leave empty for all items. Judges can answer "
     "all items in any case.",
     "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
@@ -87,6 +92,24 @@ _HINTS = {
 _LATE = " This study has answers: changes are logged, and every report mentions them."
 
 
+class CriteriaField(forms.CharField):
+    """Criteria of a study, a line each."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "cols": 72})
+
+    def prepare_value(self, value: Any) -> Any:
+        return as_lines(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        return value if isinstance(value, list) else from_lines(super().clean(value))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return not self.disabled and from_lines(data or "") != (initial or [])
+        except forms.ValidationError:
+            return True
+
+
 class SettingsForm(forms.ModelForm):
     """The settings of a study; those that answers depend on are fixed with the first answer."""
 
@@ -97,6 +120,9 @@ class SettingsForm(forms.ModelForm):
         decimal_places=2,
         help_text="For the whole task, for example 4.50. Leave empty or enter 0 for no pay.",
         required=False,
+    )
+    criteria = CriteriaField(
+        label=_LABELS["criteria"], help_text=_HINTS["criteria"], required=False
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 

@@ -15,7 +15,12 @@ from typing import Any
 from studies.models import Item, Side
 from studies.personas.profile import HistoryWords, Profile
 from studies.personas.profile_text import profile_for, profile_text
-from studies.prompts.language import PROMPT_LANGUAGE, folder_of
+from studies.prompts.language import (
+    PROMPT_LANGUAGE,
+    base_of,
+    folder_of,
+    is_prompt_language,
+)
 from studies.slots import Slots, fill
 
 SETTINGS = ("standard", "certainty", "tie")
@@ -84,10 +89,13 @@ def build_prompt(
     """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
 
     `features` are the persona's keys to show: None shows everything; an empty sequence shows
-    nothing and uses the wording without a profile.
+    nothing and uses the wording without a profile. It is in the language of the study, or in
+    English if there are no prompts in that.
     """
-    slots = slots_of(item, shown_first=shown_first, features=features)
-    chosen = wording(item.task, setting, persona=bool(slots.persona))
+    known = is_prompt_language(item.study.language)
+    language = base_of(item.study.language) if known else PROMPT_LANGUAGE
+    slots = slots_of(item, shown_first=shown_first, features=features, language=language)
+    chosen = wording(item.task, setting, persona=bool(slots.persona), language=language)
     return fill(chosen.template, replace(slots, ask=chosen.question))
 
 

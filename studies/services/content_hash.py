@@ -18,7 +18,10 @@ _CHUNK = 2_000
 
 
 def study_content_hash(study: Study) -> str:
-    """SHA-256 of items, instructions, consent, language and wording; without numbers and pay."""
+    """SHA-256 of items, instructions, consent, language and wording; without numbers and pay.
+
+    Criteria count only where there are some, so that other studies keep their hashes.
+    """
     words = [wording(study.task, setting).sha256 for setting in SETTINGS]
     # The hash of one list whose last part is the list of all items, without that list in memory.
     before = canonical(
@@ -30,6 +33,7 @@ def study_content_hash(study: Study) -> str:
             ),
             words,
             interface_version(study.language),
+            *([study.criteria] if study.criteria else []),
             [],
         ]
     )

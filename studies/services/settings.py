@@ -14,6 +14,7 @@ from studies.services.studies import lock_study, record
 # Content that annotators and models have seen once the first answer is stored.
 FROZEN_FIELDS = (
     "task",
+    "criteria",
     "allow_tie",
     "ask_certainty",
     "certainty_control",

@@ -93,7 +93,7 @@ def test_every_setting_of_a_group_is_in_the_form():
     shown = [name for _, names in GROUPS for name in names]
 
     assert sorted([*shown, "version"]) == sorted(form.fields)
-    elsewhere = {"state", "source", "reward", "id", "created_at", "criteria"}
+    elsewhere = {"state", "source", "reward", "id", "created_at"}
     fields = {field.name for field in Study._meta.concrete_fields if field.editable}
     assert fields - elsewhere == set(shown) - {"pay"}
 

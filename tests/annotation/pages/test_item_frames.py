@@ -20,6 +20,12 @@ LOOKS = {
     "levels": {"certainty_control": "levels", "allow_tie": True},
     "number, facts": {"certainty_control": "number", "persona_style": "facts"},
     "final, German": {"allow_changes": False, "language": "de", "show_history": 1},
+    "criteria": {
+        "criteria": [
+            {"key": "a", "name": HOSTILE, "description": HOSTILE},
+            {"key": "b", "name": "Kindness", "description": ""},
+        ]
+    },
     "right to left, link": {"language": "ar", "entry": "link", "is_simulated": True},
 }
 ITEMS = {
