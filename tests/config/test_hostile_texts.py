@@ -10,7 +10,7 @@ from django.test import Client
 
 from analysis.disagreements.notes import read_tags, save_note
 from annotation.models import ComprehensionQuestion, DemographicQuestion
-from judging.models import Judge
+from judging.models import Judge, PromptTemplate
 from studies.models import Invitation, Membership, Study
 from tests.analysis.exports.helpers import export
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
@@ -21,13 +21,15 @@ pytestmark = pytest.mark.django_db
 
 # One element that would run, ends of all surroundings, and what templates and formats would read.
 MARKUP = "</script></title></textarea>\"'><img src=x onerror=alert(1)>{{ 7 }}%(x)s"
+SLOTLESS = MARKUP.replace("{{ 7 }}", "")  # a wording refuses slots that do not exist
 ALIVE = re.compile(r"<img src=x")
 
 
 @pytest.fixture
 def study() -> Study:
     study = make_study(slug="s", state="draft", title=f"T {MARKUP}")
-    make_item(study=study, key="item-1")
+    advice = {"kind": "advice", "title": f"Said {MARKUP}", "text": MARKUP, "favors": "r1"}
+    make_item(study=study, key="item-1", advice=advice)
     return study
 
 
@@ -75,6 +77,22 @@ def typed(owner: Client, study: Study) -> None:
     post(owner, "team/invite/", role="viewer", note=MARKUP)
     post(owner, "items/item-1/note/", text=MARKUP, tags="<img src=x onerror=1>", version="0")
     post(owner, "whole/copy/", title=f"Copy {MARKUP}", slug="copy")
+    texts = owner.get("/studies/s/people/texts/").context["form"]
+    written = {field.name: f"{field.name} {MARKUP}" for field in texts}
+    written |= {"contact": "a@b.example", "version": str(texts["version"].value())}
+    post(owner, "people/texts/", do="save", **written)
+    post(
+        owner,
+        "judges/wordings/write/",
+        save="yes",
+        name="plain",
+        setting="standard",
+        note=MARKUP,
+        template=f"{{{{ persona }}}} {{{{ response_a }}}} {{{{ response_b }}}} {SLOTLESS} [[",
+    )
+    post(owner, "providers/decide/", decision="confirm", reason=MARKUP)
+    assert PromptTemplate.objects.get(name="plain").note == MARKUP
+    assert Study.objects.get(slug="s").consent.endswith(MARKUP)
     assert ComprehensionQuestion.objects.get(study=study).pointer.endswith(MARKUP)
     assert Judge.objects.get().model == Invitation.objects.get().note == MARKUP
     assert Study.objects.get(slug="copy").title.endswith(MARKUP)
@@ -121,6 +139,16 @@ def test_markup_is_text_on_every_page(typed, owner):
         "studies/<slug>/team/",
         "s/<slug>/preview/<step>/",
     }
+
+
+def test_an_invited_id_of_markup_is_refused_as_text(owner, study):
+    Study.objects.filter(pk=study.pk).update(entry="list")
+
+    refused = owner.post("/studies/s/people/invitations/", {"ids": MARKUP})
+
+    assert refused.status_code == 422
+    assert not ALIVE.search(refused.text)
+    assert "&lt;img src=x" in refused.text
 
 
 def test_no_note_or_tag_is_a_formula_in_a_spreadsheet(study, tmp_path):
