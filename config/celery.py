@@ -47,6 +47,7 @@ app = Celery("thirdperson", task_cls=Task)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.autodiscover_tasks(["judging.packs"])
 
 HEARTBEAT_SECONDS = 5.0
 _stop = threading.Event()

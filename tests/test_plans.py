@@ -138,7 +138,7 @@ def find_answers(grown: GrownStudy) -> None:
     judge = grown.run.judge
     run = JudgeRun(study=grown.study, judge=judge, setting=grown.run.setting, seed=1)
     run.reading = grown.run.reading
-    items = grown.study.items.order_by("key")[:20]
+    items = Item.objects.filter(study=grown.study).order_by("key")[:20]
     waiting = [Judgment(run=run, item=item, shown_first="r1") for item in items]
     with CaptureQueriesContext(connection) as queries:
         reuse.take_over(run, waiting, Reuse.SAME_PROMPT)

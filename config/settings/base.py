@@ -189,6 +189,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
+    "tidy-packs": {"task": "judging.packs.tasks.tidy_packs", "schedule": 60.0},
     "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
 }

@@ -2,6 +2,7 @@
 
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters
 from judging.models.judges import Judge, SharedLimit
+from judging.models.packs import PackJob
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
 from judging.models.wordings import PromptTemplate
 
@@ -14,6 +15,7 @@ __all__ = [
     "JudgeRun",
     "Judgment",
     "Jury",
+    "PackJob",
     "PromptTemplate",
     "SentParameters",
     "SharedLimit",

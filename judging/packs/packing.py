@@ -5,7 +5,7 @@ is leased to the pack, so that no worker asks it.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -72,26 +72,56 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Batch:
     """
     judge = Judge.objects.get(pk=spec.judge_id)
     _check(spec, judge)
-    with new_folder(out) as draft:
-        with transaction.atomic():
-            study = lock_study(spec.study_id)
-            running = dict(study.judge_runs.values_list("pk", "state"))
-            run = lifecycle.start_run(spec, enqueue=False, by_pack=True, user=user)
-            if running.get(run.pk) in JudgeRun.ACTIVE:
-                raise BadRun(_BUSY)
-            pack = _pack(run, draft)
-            freeze(study.pk)
-            if run.wording_id is not None:
-                words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
-                words.update(frozen_at=timezone.now())
-            record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
-        # The folder gets its name after the commit: a pack that no run knows cannot be read.
+
+    def start() -> JudgeRun:
+        running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
+        run = lifecycle.start_run(spec, enqueue=False, by_pack=True, user=user)
+        if running.get(run.pk) in JudgeRun.ACTIVE:
+            raise BadRun(_BUSY)
+        return run
+
+    return _written(spec.study_id, start, out, user)
+
+
+def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Batch:
+    """Write the open questions of a stored run, also the failed ones, as `write_pack` does."""
+    _check(RunSpec.of(run), run.judge)
+
+    def wake() -> JudgeRun:
+        Judgment.objects.filter(run=run.pk, state=Judgment.State.ERROR).update(
+            state=Judgment.State.PENDING, error=""
+        )
+        resting = JudgeRun.objects.filter(pk=run.pk).exclude(state__in=JudgeRun.ACTIVE)
+        changed = {"state": JudgeRun.State.QUEUED, "sentence": "", "ended_at": None}
+        if not resting.update(**changed, probe_first=False, by_batch=False):
+            raise BadRun(_BUSY)
+        return JudgeRun.objects.select_related("judge", "study").get(pk=run.pk)
+
+    return _written(run.study_id, wake, out, user)
+
+
+def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Batch:
+    """Write the pack of the run that `start` makes ready, in one transaction.
+
+    The folder gets its name after the commit: a pack that no run knows cannot be read.
+    """
+    with new_folder(out) as draft, transaction.atomic():
+        study = lock_study(study_id)
+        run = start()
+        pack = _pack(run, draft)
+        freeze(study.pk)
+        if run.wording_id is not None:
+            words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
+            words.update(frozen_at=timezone.now())
+        record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
     return pack
 
 
-def pack_again(run: JudgeRun, out: Path, *, user: User | None = None) -> Batch:
-    """Write the open questions of a stored run. Raises as `write_pack` does."""
-    return write_pack(RunSpec.of(run, by_batch=False), out, user=user)
+def may_pack(run: JudgeRun) -> bool:
+    """Whether a pack of a stored run can be written, if questions of it are open."""
+    if run.is_imported or run.is_active or run.anchors or run.state == JudgeRun.State.CANCELLED:
+        return False
+    return run.judge.capabilities.batch and protocol(run.setting).steps == 1
 
 
 def _check(spec: RunSpec, judge: Judge) -> None:

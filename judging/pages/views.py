@@ -17,7 +17,9 @@ from judging.drift.comparison import AnchorComparison
 from judging.drift.reading import anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
-from judging.models import Judge, JudgeRun, Judgment
+from judging.models import Batch, Judge, JudgeRun, Judgment
+from judging.packs.discarding import discard_packs
+from judging.packs.packing import may_pack
 from judging.pages.forms import ExtendForm, JudgmentFilter, RunFilter
 from judging.pages.listing import (
     JUDGMENT_SORTS,
@@ -57,6 +59,7 @@ _ACTIONS = {
     "resume": lifecycle.resume_run,
     "cancel": lifecycle.cancel_run,
     "retry": lifecycle.retry_failed,
+    "discard-pack": discard_packs,
 }
 
 
@@ -160,6 +163,8 @@ def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 
 def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
     progress = recent_progress(run)
+    batches = list(run.batches.all())
+    packs = [batch for batch in batches if batch.is_pack]
     return {
         "study": study,
         "run": run,
@@ -167,6 +172,10 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": recent_cost(run),
         "saving": _saving_of(run, progress.ended),
+        "batches": [batch for batch in batches if not batch.is_pack],
+        "packs": packs,
+        "waits_for_pack": any(pack.state in Batch.OPEN for pack in packs),
+        "may_pack": may_pack(run) and progress.left + progress.error > 0,
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
         "last_judgments": last_judgments(run),

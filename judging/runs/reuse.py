@@ -127,14 +127,20 @@ def _seed_of(run: JudgeRun, item: Item, judgment: Judgment) -> tuple[Any, ...]:
 
 
 def _questions(run: JudgeRun, waiting: Iterable[Judgment]) -> Iterator[_Unanswered]:
-    items = {
-        item.pk: item for item in Item.objects.filter(study=run.study_id).select_related("persona")
-    }
+    waiting = list(waiting)
+    items = _items({judgment.item_id for judgment in waiting})
     asking = Asking.of(run)
     for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
         item = items[judgment.item_id]
         digest = prompt_sha256(asking.messages(item, shown_first=judgment.shown_first))
         yield _Unanswered(judgment, digest, _seed_of(run, item, judgment))
+
+
+def _items(ids: set[int]) -> dict[int, Item]:
+    rest, items = iter(sorted(ids)), dict[int, Item]()
+    while some := list(islice(rest, _PORTION)):
+        items |= Item.objects.select_related("persona").in_bulk(some)
+    return items
 
 
 def _sources_of(run: JudgeRun, user: User | None) -> list[int]:

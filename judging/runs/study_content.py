@@ -1,6 +1,10 @@
 """What the judges' side of a study has, for deleting the whole study."""
 
-from judging.models import JudgeRun, Judgment, PromptTemplate
+from pathlib import Path
+
+from django.conf import settings
+
+from judging.models import JudgeRun, Judgment, PackJob, PromptTemplate
 from studies.models import Study
 from studies.services.removal import Content
 
@@ -11,6 +15,10 @@ def content_of(study: Study) -> Content:
     obstacles = []
     if runs.filter(state__in=JudgeRun.ACTIVE).exists():
         obstacles.append("A judge run is not finished. Stop it first.")
+    jobs = PackJob.objects.filter(run__study=study)
+    if jobs.filter(state__in=PackJob.OPEN).exists():
+        obstacles.append("A pack is being written or read. Wait until that has ended.")
     wordings = PromptTemplate.objects.filter(study=study).count()
     counts = [("judge runs", runs.count()), ("judgments", judgments), ("wordings", wordings)]
-    return Content(counts, obstacles)
+    folders = [Path(settings.VAR_DIR) / "packs" / job.public_id for job in jobs]
+    return Content(counts, obstacles, folders)
