@@ -10,7 +10,7 @@ import studies.models.keys
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("judging", "0016_add_anchors"),
+        ("judging", "0017_own_servers"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
