@@ -135,6 +135,7 @@ from .comparison.paired import (
     tango_statistic,
     wald_interval,
 )
+from .comparison.probes import ProbeEffect, change_of_shift, probe_effect
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (
     annotator_blocks,
@@ -248,6 +249,7 @@ __all__ = [
     "PanelSide",
     "PooledReplacement",
     "PositionBias",
+    "ProbeEffect",
     "Proportion",
     "Reason",
     "Recalibration",
@@ -290,6 +292,7 @@ __all__ = [
     "certainty_weights",
     "certify_threshold",
     "change_beyond_noise",
+    "change_of_shift",
     "check_threshold",
     "cochran_q",
     "cohen_kappa",
@@ -352,6 +355,7 @@ __all__ = [
     "position_bias",
     "position_bias_single_order",
     "price_mixes",
+    "probe_effect",
     "recalibrate",
     "risk_coverage",
     "run_noise",

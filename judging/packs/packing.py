@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from judging.backends.batch import request_line
 from judging.backends.parameters import request_body
+from judging.bias.registry import probe_choice
 from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
@@ -127,7 +128,7 @@ def may_pack(run: JudgeRun) -> bool:
 def _check(spec: RunSpec, judge: Judge) -> None:
     if not judge.capabilities.batch:
         raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
-    if protocol(spec.setting).steps > 1:
+    if protocol(spec.setting).steps > 1 or probe_choice(spec.bias_probe).reflects:
         raise ConflictingValue("pack", _STEPS, setting=spec.setting)
     if spec.anchors:
         raise ConflictingValue("pack", _ANCHORS)

@@ -96,7 +96,7 @@ _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "token_budget": (None, ""),
     "wordings": ([OWN_WORDS],),
     "framings": ([framings.OBSERVER],),
-    "language": ("",),
+    "language": (None, ""),
     "batch": (False, None),
     "extend": (False, None),
     "reuse": (False, None),
