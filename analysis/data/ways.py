@@ -39,8 +39,9 @@ def asked_in_ways(runs: Sequence[Run]) -> list[AskedInWays]:
     alike: dict[tuple[object, ...], dict[tuple[str, str], Run]] = defaultdict(dict)
     for run in runs:
         if not run.is_jury and len(run.judgments):
-            key = (run.judge, run.setting, run.features, run.orders, run.samples, run.seed)
-            alike[key].setdefault(run.way, run)
+            read = [run.parameters.get(name) for name in ("prompt_language", "reading")]
+            asked = (run.judge, run.setting, run.features, run.orders, run.samples, run.seed)
+            alike[(*asked, *read)].setdefault(run.way, run)
     found = []
     for ways in alike.values():
         if len(ways) < 2:

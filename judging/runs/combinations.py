@@ -62,6 +62,11 @@ _OTHER_STEPS = Reason(
     "{field}: this wording has {found} messages, and “{setting}” asks {steps}. Write "
     "“{{{{ then }}}}” on a line of its own between the messages.",
 )
+_KEEPS_SPELLING = Reason(
+    "keeps_spelling",
+    "{field}: the wording “{wording}” keeps profiles as a file spells them, so changed profiles "
+    "would differ in more than the change. Save its text as a wording of your own and use that.",
+)
 
 
 def language_for(study: Study, asked: str) -> str:
@@ -95,6 +100,9 @@ def check_combination(run: JudgeRun) -> None:
         _check_language("setting", protocol.name, protocol.languages, run)
     else:
         _check_steps(run, protocol)
+        probe = probe_choice(run.bias_probe).probe
+        if run.wording.exact_texts and probe is not None and not probe.has_target:
+            raise ConflictingValue("bias_probe", _KEEPS_SPELLING, wording=run.wording)
     _check_language("framing", framing.name, framing.languages, run)
     if probe_choice(run.bias_probe).name and run.prompt_language != LANGUAGE:
         raise ConflictingValue("bias_probe", _PROBE_LANGUAGE)

@@ -1,5 +1,6 @@
 """Wordings recovered from released result files, each proven on every prompt of its file."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,17 +29,22 @@ _SCALE = 100  # the certainties that our protocols read
 
 @dataclass(frozen=True)
 class Recovered:
-    """A wording of a file, and the number of its prompts, all of which it rebuilds."""
+    """A wording of a file, and the number of its prompts, all of which it rebuilds.
+
+    `from_items`: those whose items the study has, and which were rebuilt from these.
+    """
 
     wording: PromptTemplate
     prompts: int
+    from_items: int
 
     def __str__(self) -> str:
+        part = "" if self.from_items == self.prompts else f", {self.from_items:,} of them"
         return (
             f"“{self.wording.name}”, version {self.wording.version}: rebuilds all "
-            f"{self.prompts:,} prompts byte for byte. Use it with --wording "
-            f"“{self.wording.reference}” --setting {self.wording.setting}"
-            f"{'' if self.wording.template else ' --features none'}."
+            f"{self.prompts:,} prompts byte for byte{part} from the items of this study. Use it "
+            f"with: --wording {shlex.quote(self.wording.reference)} --setting "
+            f"{self.wording.setting}{'' if self.wording.template else ' --features none'}"
         )
 
 
@@ -46,19 +52,23 @@ class Recovered:
 def import_protocol(
     *, study_id: int, file: File, name: str = "", user: User | None = None
 ) -> Recovered:
-    """Store the wording of a released file, whose items the study has.
+    """Store the wording of a released file, some of whose items the study has.
 
-    Nothing is stored unless it rebuilds the prompt of every row from the study's items. Raises
-    `NotRecovered` or `Refused` with the rows at fault.
+    Nothing is stored unless it rebuilds the prompt of every row: from the study's items, or from
+    the row's own texts if the study lacks its item. Raises `NotRecovered` or `Refused` with the
+    rows at fault.
     """
     study = lock_study(study_id)
-    prompts = read_prompts(file)
-    found = recover([prompt.row for prompt in prompts])
+    every = read_prompts(file)
+    found = recover([prompt.row for prompt in every])
     if not {"response_a", "response_b"} <= set(found.slots):
         raise NotRecovered("The prompts of this file do not show both responses of its rows.")
-    setting, remark = _setting_of(prompts)
+    setting, remark = _setting_of(every)
     shows_persona = "persona" in found.slots
-    items = _items_of(study, prompts, shows_persona=shows_persona)
+    items = _items_of(study, every)
+    prompts = [prompt for prompt in every if prompt.released.item_id in items]
+    if shows_persona:
+        _check_personas(prompts, items)
     field = "template" if shows_persona else "template_without_persona"
     wording = PromptTemplate(study=study, setting=setting, **{field: found.text})
     wording.exact_texts = _exact_texts(prompts, items, found.slots, study)
@@ -67,14 +77,14 @@ def import_protocol(
         study_id=study.pk,
         name=name or file.name.removesuffix(".jsonl")[:60],
         setting=setting,
-        note=f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(prompts):,} "
+        note=f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} "
         f"prompts it rebuilds byte for byte.{remark}",
         source=PromptTemplate.Source.RECOVERED,
         exact_texts=wording.exact_texts,
         user=user,
         **{field: found.text},
     )
-    return Recovered(stored, len(prompts))
+    return Recovered(stored, len(every), len(prompts))
 
 
 def _setting_of(prompts: list[ReleasedPrompt]) -> tuple[str, str]:
@@ -89,29 +99,30 @@ def _setting_of(prompts: list[ReleasedPrompt]) -> tuple[str, str]:
     )
 
 
-def _items_of(
-    study: Study, prompts: list[ReleasedPrompt], *, shows_persona: bool
-) -> dict[str, Item]:
-    """The study's items by key; each shows the persona of its row."""
+def _items_of(study: Study, prompts: list[ReleasedPrompt]) -> dict[str, Item]:
+    """The study's items of the file by key. Raises `NotRecovered` if it has none of them."""
     keys = {prompt.released.item_id for prompt in prompts}
     items = {
         item.key: item
         for item in Item.everything.filter(study=study).select_related("persona")
         if item.key in keys
     }
+    if not items:
+        raise NotRecovered(
+            "The study has none of the items of this file. Import them first, with import_items."
+        )
+    return items
+
+
+def _check_personas(prompts: list[ReleasedPrompt], items: dict[str, Item]) -> None:
+    """Raise `NotRecovered` if a prompt shows another profile than its item has."""
     for prompt in prompts:
-        row = prompt.released
-        if (item := items.get(row.item_id)) is None:
-            raise NotRecovered(
-                f"Line {row.line}: the study has no item {row.item_id}. Import the items of this "
-                "file first, with import_items."
-            )
-        if shows_persona and _sentences(item.persona.features) != _sentences(row.features):
+        row, item = prompt.released, items[prompt.released.item_id]
+        if _sentences(item.persona.features) != _sentences(row.features):
             raise NotRecovered(
                 f"Line {row.line}: the prompt shows another profile than item {item.key} has. "
                 "Import the items of this file into a study of their own, with import_items."
             )
-    return items
 
 
 def _sentences(features: "list[Mapping[str, str]] | tuple[Mapping[str, str], ...]") -> list[str]:

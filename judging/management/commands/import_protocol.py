@@ -15,7 +15,7 @@ from studies.management.study_lookup import find_study
 class Command(BaseCommand):
     help = (
         "Find the wording of a released result file, whose rows carry their prompts, and store it "
-        "as a wording of the study. The study needs the items of the same file. Nothing is stored "
+        "as a wording of the study. The study needs items of the same file. Nothing is stored "
         "unless every prompt of the file is rebuilt byte for byte; otherwise two rows that "
         "disagree are named."
     )

@@ -1,3 +1,4 @@
+import shlex
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,8 @@ class Command(BaseCommand):
         for remark in dict.fromkeys(r for each in checked.values() for r in each.remarks):
             self.stderr.write(remark)
         self.stdout.write(
-            f"“{wording.name}”, version {wording.version}, SHA-256 {wording.sha256}. Use it with "
-            f"--wording “{wording.reference}” --setting {wording.setting}."
+            f"“{wording.name}”, version {wording.version}, SHA-256 {wording.sha256}. Use it with: "
+            f"--wording {shlex.quote(wording.reference)} --setting {wording.setting}"
         )
 
 

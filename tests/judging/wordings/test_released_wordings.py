@@ -18,6 +18,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.items.personalized_judge import aligned, parse_released
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
+from tests.factories import make_study
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 PEOPLE = [
@@ -190,11 +191,22 @@ def test_rows_that_disagree_are_named_and_nothing_is_stored(tmp_path, change, me
 
 
 @pytest.mark.django_db
-def test_a_study_without_the_items_or_with_other_profiles_is_refused(tmp_path):
+def test_a_study_with_some_of_the_items_proves_those(tmp_path):
     path = written(tmp_path, released())
     study = study_of(written(tmp_path, released()[:3], "prism_all_features_z.jsonl"))
+    out = io.StringIO()
 
-    with pytest.raises(CommandError, match="Line 4: the study has no item pj-"):
+    call_command("import_protocol", study.slug, str(path), stdout=out)
+
+    assert "rebuilds all 7 prompts byte for byte, 3 of them from the items" in out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_study_without_the_items_or_with_other_profiles_is_refused(tmp_path):
+    path = written(tmp_path, released())
+    study = make_study()
+
+    with pytest.raises(CommandError, match="has none of the items of this file"):
         call_command("import_protocol", study.slug, str(path))
     one = [row | {"user_info": "The person is male."} for row in released()]
     for row, old in zip(one, released(), strict=True):

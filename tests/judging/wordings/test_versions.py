@@ -151,6 +151,17 @@ def test_a_run_in_another_setting_or_without_its_text_is_refused():
         run_of(study, wording, features="none")
 
 
+def test_profiles_that_a_file_spells_are_not_changed_by_a_probe():
+    study = make_study()
+    make_item(study=study)
+    texts = {"texts": ["x"], "items": {"other": {"persona": 0, "content": ""}}}
+    wording = saved(study, exact_texts=texts)
+
+    with pytest.raises(ConflictingValue, match="keeps profiles as a file spells them"):
+        run_of(study, wording, bias_probe="hide-text")
+    assert run_of(study, wording, bias_probe="authority").wording == wording
+
+
 def test_an_unused_wording_can_be_deleted_and_a_copy_has_its_own():
     study = make_study()
     item = make_item(study=study)
@@ -187,7 +198,7 @@ def test_a_file_is_stored_as_a_wording_by_command(tmp_path):
     call_command("import_wording", study.slug, str(path), "--name", "short", stdout=out)
 
     assert PromptTemplate.objects.get().template == TEXT
-    assert "--wording “short@1” --setting standard" in out.getvalue()
+    assert "--wording short@1 --setting standard" in out.getvalue()
     path.write_text("{{ response_a }}")
     with pytest.raises(CommandError, match=r"FILE: .*would not see response B"):
         call_command("import_wording", study.slug, str(path), "--name", "short")
