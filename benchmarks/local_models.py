@@ -1,17 +1,24 @@
-"""Judgments and tokens per second of a local model, compared with plain `generate`.
+"""Judgments and tokens per second of a local model, compared with plain `generate` and with vLLM.
 
     CUDA_VISIBLE_DEVICES=0 python -m benchmarks.local_models --model Qwen/Qwen2.5-7B-Instruct
     python -m benchmarks.local_models --model tiny --questions 32 --batch 8 --words 20
 
 Needs requirements-gpu.txt and a model: a folder, a name that is downloaded, or `tiny`, which is
-built here and shows that the script runs. The same prompts with the same sampling go through
-transformers' `generate` on left-padded batches in their order, through the in-process backend, and
-through its option scoring. Each has the device to itself and is warmed up with one batch.
+built here and shows that the script runs. Each item is asked in both orders with two samples, like
+a run. The same prompts with the same sampling go through transformers' `generate` on left-padded
+batches in their order, through the in-process backend with and without computing the common
+beginning of prompts once, through its option scoring, and, if the command `vllm` is there, through
+`vllm bench throughput` with made-up prompts of the same number, mean length and shared beginnings,
+each of which gets a reply of the greatest length. Each has the device to itself; all but vLLM are
+warmed up with one batch. The first line names the machine.
 """
 
 import argparse
 import asyncio
 import importlib.util
+import json
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judging.backends.local.kind import TransformersBackend, TransformersSettings
+from judging.backends.local.loading import load
 from judging.backends.local.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Reply
 from judging.engine.messages import from_user
@@ -32,16 +40,15 @@ Way = Callable[[TransformersSettings], AbstractContextManager[Work]]
 
 
 def make_questions(count: int, words: int) -> list[JudgeQuestion]:
-    """Prompts of one to seven times `words` words, like prompts with short and long personas."""
-    return [
-        JudgeQuestion(
-            n,
-            from_user(f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[["),
-            protocol=Standard(),
-            seed=n,
-        )
-        for n in range(count)
-    ]
+    """Items in both orders with two samples, and personas of one to seven times `words` words."""
+    questions = []
+    for n in range(count):
+        item, order = n // 4, n // 2 % 2
+        persona = "word " * (words * (2 + 3 * (item % 5)) // 2)
+        sides = ("tea", "coffee") if order else ("coffee", "tea")
+        text = f"Persona {item}: {persona}Response A: {sides[0]}. Response B: {sides[1]}. [["
+        questions.append(JudgeQuestion(n, from_user(text), protocol=Standard(), seed=n))
+    return questions
 
 
 @contextmanager
@@ -65,6 +72,23 @@ def through_backend(settings: TransformersSettings) -> Iterator[Work]:
         yield work
     finally:
         asyncio.run(backend.close())
+
+
+@contextmanager
+def through_whole_prompts(settings: TransformersSettings) -> Iterator[Work]:
+    """Ask through the backend, with every prompt read whole."""
+    original = LocalModel.__init__
+
+    def init(self: LocalModel, settings: TransformersSettings) -> None:
+        original(self, settings)
+        self.shares_prefixes = False
+
+    LocalModel.__init__ = init  # type: ignore[method-assign]
+    try:
+        with through_backend(settings) as work:
+            yield work
+    finally:
+        LocalModel.__init__ = original  # type: ignore[method-assign]
 
 
 @contextmanager
@@ -104,10 +128,50 @@ def measure(
         before = time.perf_counter()
         tokens = work(asked)
         seconds = time.perf_counter() - before
-    sys.stdout.write(
-        f"{name:12} {len(asked) / seconds:8.1f} judgments/s {tokens / seconds:10.0f} tokens/s\n"
-    )
+    report(name, len(asked) / seconds, tokens / seconds)
+
+
+def measure_vllm(settings: TransformersSettings, asked: list[JudgeQuestion]) -> None:
+    """As many prompts of the same shape through `vllm bench throughput`, in its own process."""
+    if shutil.which("vllm") is None:
+        sys.stdout.write("vLLM: not measured, the command vllm is not installed\n")
+        return
+    chat = load(settings).chat
+    lengths = [len(chat.tokens(question.asking)) for question in asked]
+    mean, rest = sum(lengths) // len(lengths), 20  # tokens after the persona
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "result.json"
+        command = ["vllm", "bench", "throughput", "--model", settings.model]
+        command += ["--num-prompts", str(len(asked)), "--dataset-name", "prefix_repetition"]
+        command += ["--prefix-repetition-num-prefixes", str(max(1, len(asked) // 4))]
+        command += ["--prefix-repetition-prefix-len", str(max(1, mean - rest))]
+        command += ["--prefix-repetition-suffix-len", str(rest)]
+        command += ["--prefix-repetition-output-len", str(settings.max_tokens)]
+        command += ["--output-json", str(result)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if ended.returncode or not result.exists():
+            last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+            sys.stdout.write(f"vLLM: failed, {last[:200]}\n")
+            return
+        found = json.loads(result.read_text("utf-8"))
+    report("vLLM", found["requests_per_second"], found["tokens_per_second"])
+
+
+def report(name: str, judgments: float, tokens: float) -> None:
+    sys.stdout.write(f"{name:14} {judgments:8.1f} judgments/s {tokens:10.0f} tokens/s\n")
     sys.stdout.flush()
+
+
+def machine() -> str:
+    """The device and the packages that were measured."""
+    import torch
+    import transformers
+
+    if torch.cuda.is_available():
+        device = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
+    else:
+        device = f"CPU, {torch.get_num_threads()} threads; says nothing about a GPU"
+    return f"{device}; torch {torch.__version__}, transformers {transformers.__version__}"
 
 
 def main() -> int:
@@ -134,9 +198,12 @@ def main() -> int:
             batch_size=options.batch,
         )
         asked = make_questions(options.questions, options.words)
+        sys.stdout.write(f"{machine()}\n{options.questions} questions, model {options.model}\n")
         measure("generate", through_generate, settings, asked)
+        measure("whole prompts", through_whole_prompts, settings, asked)
         measure("in process", through_backend, settings, asked)
         measure("scores only", through_backend, replace(settings, only_scores=True), asked)
+        measure_vllm(settings, asked)
     return 0
 
 

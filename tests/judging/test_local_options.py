@@ -1,10 +1,12 @@
 """Options, revisions and shared beginnings of local models: what needs no torch."""
 
 import random
+import re
 from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from judging.backends.local import kind as local_kind
 from judging.backends.local.kind import TransformersKind
@@ -18,7 +20,7 @@ from judging.runs.extension import run_for
 from judging.runs.judges import add_judge
 from judging.runs.spec import RunSpec
 from judging.worker.endpoints import settings_of
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -209,3 +211,19 @@ def test_shared_beginnings_lose_and_add_no_token_and_compute_less():
         cost = sum(len(rows) * max(map(len, rows)) for rows in (split.beginnings, split.rests))
         assert cost < len(prompts) * max(map(len, prompts))
     assert found > 50
+
+
+def test_the_page_of_a_local_judge_shows_its_revision_and_options(local):
+    study = make_study()
+    judge, _ = add_judge(
+        name="j",
+        backend="transformers",
+        model=f"o/n@{COMMIT}",
+        model_options={"quantisation": "4bit"},
+    )
+
+    page = sign_in(study).get(reverse("judging:judge", args=[study.slug, judge.pk]))
+
+    text = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
+    assert f"Revision {COMMIT}" in text
+    assert "Option quantisation 4bit" in text
