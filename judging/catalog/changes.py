@@ -1,5 +1,6 @@
 """Adding and changing judges on pages; the log of every study concerned says what changed."""
 
+import hashlib
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -23,6 +24,25 @@ _KEY_STAYS = Reason(
 )
 
 
+class OutdatedJudge(BadJudge):
+    """Somebody else has changed the judge; `now` has what differs from the values entered."""
+
+    def __init__(self, stored: Judge, entered: dict[str, Any]) -> None:
+        super().__init__("Somebody else has changed this judge since you opened the page.")
+        self.version = version_of(stored)
+        self.now = {
+            name: _shown(getattr(stored, name))
+            for name, value in entered.items()
+            if name not in _KEY_FIELDS and getattr(stored, name) != value
+        }
+
+
+def version_of(judge: Judge) -> str:
+    """Equal as long as nobody changes the judge."""
+    values = [str(getattr(judge, field.attname)) for field in judge._meta.concrete_fields]
+    return hashlib.sha256("\0".join(values).encode()).hexdigest()
+
+
 @sensitive_variables()
 @transaction.atomic
 def save_judge(
@@ -33,10 +53,12 @@ def save_judge(
     fields: dict[str, Any],
     key: str = "",
     key_of: Judge | None = None,
+    seen: str = "",
 ) -> Judge:
     """Add a judge, or change one; `key` is stored encrypted, `key_of` shares the key of a judge.
 
-    Raises `BadJudge` with the field at fault.
+    `seen` is the `version_of` the judge that the user has seen. Raises `BadJudge` with the field at
+    fault, and `OutdatedJudge` if somebody else has changed it since.
     """
     if judge is None:
         stored = Judge(created_by=user)
@@ -44,6 +66,8 @@ def save_judge(
         stored = Judge.objects.select_for_update(no_key=True).get(pk=judge.pk)
         if not may_change(user, stored):
             raise BadJudge("You may not change this judge. Ask an administrator.")
+        if seen and seen != version_of(stored):
+            raise OutdatedJudge(stored, fields)
     base_url = fields.get("base_url", stored.base_url)
     name = fields.get("name", stored.name)
     if Judge.objects.filter(name=name).exclude(pk=stored.pk).exists():

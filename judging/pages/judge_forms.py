@@ -11,6 +11,7 @@ from django.core.validators import MinValueValidator
 
 from judging.backends.backend import NO_PROBABILITIES
 from judging.backends.registry import BACKENDS, DEFAULT
+from judging.catalog.changes import OutdatedJudge, version_of
 from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
 from judging.errors import FieldError
 from judging.models import Judge
@@ -143,6 +144,8 @@ class JudgeForm(forms.ModelForm):
         "separated by commas, for example openai, gpt.",
     )
 
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
     class Meta:
         model = Judge
         fields = tuple(_LABELS)
@@ -161,6 +164,7 @@ class JudgeForm(forms.ModelForm):
         self._like = like
         initial = _initial(judge or like, preset) | ({"name": ""} if like else {})
         super().__init__(data, instance=judge and Judge.objects.get(pk=judge.pk), initial=initial)
+        self.initial["seen"] = version_of(judge) if judge else ""
         self._offer_keys(judge, like)
         self._offer_addresses(user)
         self._fix(judge)
@@ -295,15 +299,27 @@ class JudgeForm(forms.ModelForm):
             "fields": fields,
             "key": self.cleaned_data["key"] if how == STORED else "",
             "key_of": self._like if how == SAME else None,
+            "seen": self.cleaned_data["seen"],
         }
 
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
+        if isinstance(error, OutdatedJudge):
+            self._show_difference(error)
+            return
         if isinstance(error, FieldError):
             field = error.field if error.field in self.fields else None
             self.add_error(field, error.worded(self._label))
         else:
             self.add_error(None, str(error))
+
+    def _show_difference(self, error: OutdatedJudge) -> None:
+        """Say what is stored now; the same entries are saved when they are sent again."""
+        self.data = {**dict(self.data.items()), "seen": error.version}
+        self.add_error(None, f"{error} To replace its values with yours, save again.")
+        for name, value in error.now.items():
+            if name in self.fields:
+                self.add_error(name, f"Stored now: {value}.")
 
     def _label(self, field: str) -> str:
         shown = self.fields.get(field)
