@@ -316,7 +316,7 @@ class JudgeForm(forms.ModelForm):
     def _show_difference(self, error: OutdatedJudge) -> None:
         """Say what is stored now; the same entries are saved when they are sent again."""
         self.data = {**dict(self.data.items()), "seen": error.version}
-        self.add_error(None, f"{error} To replace its values with yours, save again.")
+        self.add_error(None, f"{error} Save again if yours should replace its values.")
         for name, value in error.now.items():
             if name in self.fields:
                 self.add_error(name, f"Stored now: {value}.")
