@@ -247,6 +247,7 @@ class Calibration(Section):
                 "bands",
                 "certainty_measures",
                 "other_certainties",
+                "signals",
                 "certified",
             ),
             paths=(
@@ -257,6 +258,7 @@ class Calibration(Section):
                 "judges.*.calibration",
                 "judges.*.certainty",
                 "judges.*.other_certainties",
+                "judges.*.signals",
                 "selective",
             ),
             uses=("threshold", "resamples"),

@@ -43,14 +43,15 @@ def selective(
     # Runs without any certainty are not candidates.
     n_judges = max(1, sum(bool(_stated(verdicts).any()) for verdicts in judges))
     return [
-        identity(run) | _entry(data, verdicts, shared, threshold, n_judges=n_judges)
+        identity(run) | certificate(data, verdicts, shared, threshold, n_judges=n_judges)
         for run, verdicts in zip(data.runs, judges, strict=True)
     ]
 
 
-def _entry(
+def certificate(
     data: Dataset, verdicts: Verdicts, shared: Shared, threshold: float, *, n_judges: int
 ) -> Json:
+    """The certified threshold of a run's certainty, one of `n_judges` that are tested together."""
     stated = _stated(verdicts)
     usable = np.flatnonzero(stated)
     # The draw depends only on the items' keys, never on whether an answer is right.

@@ -14,6 +14,7 @@ from analysis.report.sections.certainty.high_sets import HighSets
 from analysis.report.sections.certainty.interaction import Interaction
 from analysis.report.sections.certainty.other_certainties import OtherCertainties
 from analysis.report.sections.certainty.scale_use import ScaleUse
+from analysis.report.sections.certainty.signals import Signals
 from analysis.report.sections.certainty.thresholds import Thresholds
 from analysis.report.sections.certainty.validation import Validation
 from analysis.report.text.names import listed, run_names, whole_runs
@@ -74,6 +75,7 @@ class Certainty(Section):
         Interaction(),
         Validation(),
         OtherCertainties(),
+        Signals(),
         Thresholds(),
         Certified(),
         ScaleUse(),
