@@ -154,6 +154,8 @@ def test_a_translation_has_every_text_with_the_same_slots(language):
                 assert names_in(own) == names_in(english)
     assert language in languages()
     for protocol in PROTOCOLS:
+        if protocol.template:
+            continue  # in English alone
         own, english = protocol.texts(language), protocol.texts("en")
         for ours, theirs in zip(
             (own.prompt, own.prompt_without_persona, own.follow_up),

@@ -11,7 +11,6 @@ from judging.engine.messages import Message, chat, from_user, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
-from judging.protocols import registry
 from judging.protocols.certainties.levels import LEVELS
 from judging.protocols.registry import PROTOCOLS, protocol
 from judging.protocols.texts import texts
@@ -247,7 +246,23 @@ def study(db):
     return study
 
 
-@pytest.mark.parametrize("name", registry.names())
+PAIRWISE = (
+    "standard",
+    "certainty",
+    "tie",
+    "reason-before",
+    "reason-line",
+    "reason-after",
+    "criteria",
+    "score-10",
+    "score-100",
+    "levels",
+    "second-turn",
+    "p-true",
+)
+
+
+@pytest.mark.parametrize("name", PAIRWISE)
 def test_a_planted_judge_is_recovered_and_every_step_is_what_was_stored(name, study, llm, engine):
     llm.answer = Planted()
     judge = make_judge(
@@ -332,6 +347,13 @@ def test_what_does_not_go_together_is_refused(study, engine):
         (plain, {"setting": "p-true"}, "setting", "needs option probabilities"),
         (formal, {"setting": "second-turn"}, "setting", "have no structured form"),
         (plain, {"framing": "neutral", "features": "none"}, "features", "shows no profile"),
+        (plain, {"framing": "persona", "setting": "judgelm"}, "framing", "its own way to address"),
+        (
+            plain,
+            {"setting": "judgelm", "prompt_language": "de"},
+            "setting",
+            "words only in these languages: en",
+        ),
         (
             plain,
             {"bias_probe": "length", "prompt_language": "de"},

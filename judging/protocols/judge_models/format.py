@@ -45,6 +45,7 @@ class JudgeModel(JudgingProtocol):
 
     has_form = False
     reads_words = True
+    takes_framing = False
     reply_tokens = 200
 
     def read(
