@@ -131,7 +131,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
         name="j", backend="openai", model="m", base_url="http://127.0.0.1:9/v1"
     )
     run = JudgeRun.objects.create(study=study, judge=judge, key="k", seed=1)
-    campaign = Campaign.objects.create(study=study, name="c", plan={"juries": []})
+    campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
