@@ -224,7 +224,9 @@ def test_an_approval_that_a_fault_lost_is_asked_for_again(fault, study, row, pro
 
     with suppress(ProlificError):
         approve(study_id=study.pk, submission_ids=ids, confirmed=2)
-    ProlificSubmission.objects.update(approval_asked_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
+    ProlificSubmission.objects.filter(approval_asked_at__isnull=False).update(
+        approval_asked_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    )
     follow(study_id=study.pk)
     follow(study_id=study.pk)
 
