@@ -42,10 +42,11 @@ def _read_line(file: str, line: int, data: bytes) -> RawReply | Fault:
         # As a server's answer is read, which may hold numbers that strict JSON does not know.
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message, rule = f"this is not JSON ({error}).", "not JSON"
+        rule, message, remedy = "not JSON", f"this is not JSON ({error}).", _ONE_A_LINE
         if not data.endswith(b"\n"):
-            rule, message = "cut off", "the file ends in the middle of this line."
-        return Fault(line, "", rule, message, _COMPLETE, text.strip()[:80], file)
+            message, remedy = "the file ends in the middle of this line.", _COMPLETE
+            rule = "cut off"
+        return Fault(line, "", rule, message, remedy, text.strip()[:80], file)
     try:
         return _reply(file, line, row)
     except (KeyError, TypeError, ValueError, AttributeError):

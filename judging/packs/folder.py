@@ -102,12 +102,25 @@ def write_manifest(
         out.write("\n ]\n}\n")
 
 
-def write_readme(folder: Path, *, study: str, judge: str, model: str, count: int) -> None:
-    """Write for readers what to do with the folder."""
-    words = _WORDS.format(study=study, judge=judge, model=model, count=f"{count:,}")
+def write_readme(
+    folder: Path, *, study: str, judge: str, model: str, count: int, may_leave: bool
+) -> None:
+    """Write for readers what to do with the folder, and whether a provider may get it."""
+    words = _WORDS.format(
+        study=study,
+        judge=judge,
+        model=model,
+        count=f"{count:,}",
+        permission="" if may_leave else _FORBIDDEN,
+    )
     (folder / README).write_text(words, encoding="utf-8")
 
 
+_FORBIDDEN = """\
+
+THE ITEMS OF THIS STUDY MUST NOT LEAVE FOR A PROVIDER. Have the requests answered on machines of
+your own. An owner of the study can lift this on its page of settings.
+"""
 _WORDS = """\
 A pack of requests to a language model
 ======================================
@@ -116,7 +129,7 @@ Study “{study}”, judge “{judge}” (model {model}): {count} requests.
 
 These files hold texts of the study, and what its profiles say about people. Treat them like the
 study’s own data. They hold no key.
-
+{permission}
   requests*.jsonl  one request a line, in the format of OpenAI’s Batch API
   manifest.json    which run asks what: parameters, and item, order, seed and prompt hash of
                    each request

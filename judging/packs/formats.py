@@ -23,14 +23,15 @@ def read_raw(file: File) -> Iterator[RawReply | Fault]:
     if head.startswith(ZIPPED):
         yield from inspect_logs.read_zipped(file)
         return
-    row = _first_line(file)
+    line = _first_line(file)
+    row = _object_in(line)
     if batch_lines.is_request(row):
         raise _refused(
             file,
             "these are the requests of a pack, not replies to them.",
             "Send them to a model first, and give the file that it writes.",
         )
-    if batch_lines.looks_alike(row) or (not row and b'"custom_id"' in head):
+    if batch_lines.looks_alike(row) or (not row and b'"custom_id"' in line):
         yield from batch_lines.read(file)
         return
     document = _document(file)
@@ -42,10 +43,13 @@ def read_raw(file: File) -> Iterator[RawReply | Fault]:
         raise _refused(file, "the format of this file is not known.", KNOWN)
 
 
-def _first_line(file: File) -> dict[str, Any]:
-    """The object on the first line; empty if an object does not end there."""
+def _first_line(file: File) -> bytes:
     with file.open() as stream:
-        line = stream.readline(MAX_ROW)
+        return stream.readline(MAX_ROW)
+
+
+def _object_in(line: bytes) -> dict[str, Any]:
+    """The object on a line; empty if none ends there."""
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):

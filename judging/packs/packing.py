@@ -32,6 +32,7 @@ from judging.worker import batch_requests, chunks
 from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
+from studies.services.provider_permission import forbids_providers
 from studies.services.studies import freeze, lock_study, record
 
 FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
@@ -250,6 +251,7 @@ class _Writing:
 
     def close(self, parameters: Parameters) -> None:
         run, judge = self._run, self._run.judge
+        may_leave = not forbids_providers(run.study)
         facts = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -272,6 +274,7 @@ class _Writing:
             "seed": run.seed,
             "prompts": run.prompt_hash,
             "parameters": dict(parameters.values),
+            "may_leave_for_provider": may_leave,
         }
         write_manifest(self._draft, facts, self._files.close(), self._requests)
         write_readme(
@@ -280,6 +283,7 @@ class _Writing:
             judge=judge.name,
             model=judge.model,
             count=len(self._requests),
+            may_leave=may_leave,
         )
 
 

@@ -165,6 +165,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
     progress = recent_progress(run)
     batches = list(run.batches.all())
     packs = [batch for batch in batches if batch.is_pack]
+    waits_for_pack = any(pack.state in Batch.OPEN for pack in packs)
     return {
         "study": study,
         "run": run,
@@ -174,7 +175,9 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "saving": _saving_of(run, progress.ended),
         "batches": [batch for batch in batches if not batch.is_pack],
         "packs": packs,
-        "waits_for_pack": any(pack.state in Batch.OPEN for pack in packs),
+        "waits_for_pack": waits_for_pack,
+        # Nothing is left to ask here, so there is nothing to resume.
+        "is_all_packed": waits_for_pack and not progress.pending,
         "may_pack": may_pack(run) and progress.left + progress.error > 0,
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
