@@ -136,7 +136,7 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
 
     async def ask_all(prompts: list[str]) -> None:
         client = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
-        gate = asyncio.Semaphore(slots)
+        gate = asyncio.Semaphore(slots or 64)
 
         async def ask(prompt: str) -> None:
             async with gate:
@@ -252,7 +252,7 @@ def run_inspect(url: str, prompts: list[str], slots: int, *options: str) -> Resu
         json.dump(some, file)
         file.flush()
         script = str(ROOT / "benchmarks" / "_inspect.py")
-        command = [os.environ["INSPECT_PYTHON"], "-P", script, url, file.name, str(slots)]
+        command = [os.environ["INSPECT_PYTHON"], "-P", script, url, file.name, str(slots or 64)]
         command += options
         output = subprocess.run(  # noqa: S603
             command, check=True, capture_output=True, text=True
@@ -279,7 +279,11 @@ def _start(
 
     study = Study.objects.get(slug=SLUG)
     judge, _ = add_judge(
-        name=f"{SLUG} {name}", backend="openai", model="mock", base_url=url, concurrency=slots
+        name=f"{SLUG} {name}",
+        backend="openai",
+        model="mock",
+        base_url=url,
+        concurrency=slots or None,
     )
     run = start_run(
         RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, **options), enqueue=enqueue
@@ -419,7 +423,7 @@ def set_up() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=2000)
-    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--slots", type=int, default=64, help="0: the product finds their number")
     parser.add_argument("--slots-each", type=int, default=8)
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
     parser.add_argument("--only", choices=[*WAYS, "two"], nargs="+")

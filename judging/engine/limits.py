@@ -12,7 +12,8 @@ class Limits:
     """The limits of an endpoint; `first` is the number of slots before the first answer.
 
     If `first` is None, all slots are used. Answers that take longer than `slow_after` seconds add
-    no slots.
+    no slots. With `is_adaptive`, slots grow only as long as answers do not get slower, and shrink
+    if they do.
     """
 
     concurrency: int = 16
@@ -21,6 +22,7 @@ class Limits:
     patience: float = 120.0
     first: int | None = None
     slow_after: float = math.inf
+    is_adaptive: bool = False
 
 
 def tightest_of(several: Iterable[Limits]) -> Limits:
@@ -33,6 +35,7 @@ def tightest_of(several: Iterable[Limits]) -> Limits:
         patience=max(each.patience for each in limits),
         first=min((each.first for each in limits if each.first), default=None),
         slow_after=min(each.slow_after for each in limits),
+        is_adaptive=all(each.is_adaptive for each in limits),
     )
 
 

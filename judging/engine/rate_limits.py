@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from judging.engine.interface import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
 from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
+from judging.engine.response_times import ResponseTimes, Trend
 
 CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
@@ -27,6 +28,7 @@ LEFT_OUT_SECONDS = 60.0  # an address that was given up, while others answer
 _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots regained by a full round of answers
 _CUT = 0.5
+_SHRINK = 0.75  # where answers get slower
 
 
 @dataclass(slots=True)
@@ -98,6 +100,7 @@ class Limiter:
         self._window = 0.0
         self._is_rising = True  # as long as the endpoint has returned no error
         self._fastest = math.inf  # fastest answer so far, in seconds
+        self._times = ResponseTimes()
         self._last_cut = 0.0
         self._limited_in_a_row = 0
         self._failures = 0
@@ -180,6 +183,8 @@ class Limiter:
         self._answered_at = self._clock()
         seconds = self._answered_at - permit.since
         self._fastest = min(self._fastest, seconds)
+        if self.limits.is_adaptive and not self._may_grow(seconds):
+            return
         # Slow answers show that more requests at once would only wait and time out.
         if seconds <= max(self.limits.slow_after, 2 * self._fastest):
             growth = 1.0 if self._is_rising else _GROWTH / self._window
@@ -238,9 +243,19 @@ class Limiter:
             self._cut(now)
             self._has_cut = True
 
+    def _may_grow(self, seconds: float) -> bool:
+        """Whether an answer after `seconds` allows more slots; fewer if answers get slower."""
+        fewest = float(self.limits.first or 1)
+        is_new = self._times.add(seconds, self.slots, is_fewest=self._window <= fewest)
+        if is_new and self._times.trend is Trend.SLOWER and self._window > fewest:
+            self._window = max(fewest, self._window * _SHRINK)
+            self._is_rising = False
+        return self._times.trend is Trend.STEADY
+
     def _cut(self, now: float) -> None:
         self._window = max(1.0, self._window * _CUT)
         self._is_rising = False
+        self._times.start_round()
         self._last_cut = now
         self._limited_in_a_row += 1
 
@@ -275,6 +290,7 @@ class Limiter:
         self._resume_at = self._asked_until = 0.0
         self._window = float(self.limits.first or self.limits.concurrency)
         self._is_rising = True
+        self._times = ResponseTimes()
         self._forgets_pauses = True
         self.news.set()
         waiting, self._waiting = self._waiting, deque()

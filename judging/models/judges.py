@@ -19,6 +19,9 @@ from judging.backends.backend import (
 from judging.backends.endpoints import is_own_network
 from judging.errors import ConflictingValue, FieldError, Reason
 
+MOST_SLOTS = 192  # of a server whose response times decide
+USUAL_SLOTS = 64
+
 _NO_FORM = Reason(
     "not_structured",
     "{field} cannot be used with the backend {backend}: it enforces no form of a reply.",
@@ -108,7 +111,10 @@ class Judge(models.Model):
         help_text="Share of the price that a request in a batch costs.",
     )
     concurrency = models.PositiveSmallIntegerField(
-        default=64, validators=[MinValueValidator(1)], help_text="Requests at once, at most."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Requests at once, at most; empty: as many as its response times allow.",
     )
     rpm = models.PositiveIntegerField(null=True, blank=True, help_text="Requests per minute.")
     tpm = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens per minute.")
@@ -210,9 +216,16 @@ class Judge(models.Model):
         return [urlsplit(address).hostname or address for address in away]
 
     @property
+    def slots(self) -> int:
+        """The most requests at once at one address."""
+        if self.concurrency is not None:
+            return self.concurrency
+        return MOST_SLOTS if self.capabilities.needs_endpoint else USUAL_SLOTS
+
+    @property
     def most_at_once(self) -> int:
         """The most requests at once, over all addresses."""
-        return self.concurrency * len(self.base_urls)
+        return self.slots * len(self.base_urls)
 
     @property
     def is_priced(self) -> bool:

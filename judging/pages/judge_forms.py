@@ -86,7 +86,8 @@ _HINTS = {
     "price_output": "",
     "price_cached_input": "For input that the server has in its cache. Empty: the input price.",
     "batch_price": "0.5 is half the price.",
-    "concurrency": "The most requests that wait for a reply at the same time.",
+    "concurrency": "The most requests that wait for a reply at the same time, at each address. "
+    "Empty: as many as the response times allow.",
     "rpm": "Leave empty for no limit.",
     "tpm": "Leave empty for no limit.",
     "timeout_seconds": "How long to wait for a reply.",

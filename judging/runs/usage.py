@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.models.judges import USUAL_SLOTS
 
 _SAMPLED = 20  # answered questions that represent the others
 _PER_MILLION = 10**6
@@ -35,7 +36,8 @@ class Usage:
         """The time by the strictest limit of the judge's addresses; None if unknown."""
         if self.latency_ms is None:
             return None
-        by_slots = questions * self.latency_ms / 1000 / judge.most_at_once
+        slots = min(judge.slots, USUAL_SLOTS) if judge.concurrency is None else judge.slots
+        by_slots = questions * self.latency_ms / 1000 / (slots * len(judge.base_urls))
         by_requests = questions * 60 / judge.rpm if judge.rpm else 0.0
         by_tokens = questions * self.tokens * 60 / judge.tpm if judge.tpm else 0.0
         return max(by_slots, by_requests / len(judge.base_urls), by_tokens / len(judge.base_urls))

@@ -33,7 +33,7 @@ def settings_of(judge: Judge, address: str = "") -> JudgeSettings:
         top_p=judge.top_p,
         max_tokens=reply_limit(judge),
         timeout_seconds=float(judge.timeout_seconds),
-        concurrency=judge.concurrency,
+        concurrency=judge.slots,
         structured=judge.structured,
         probabilities=judge.probabilities,
         model_options=tuple(sorted(judge.model_options.items())),
@@ -66,11 +66,16 @@ def endpoint_of(judge: Judge, address: str = "") -> str:
 def limits_of(judge: Judge) -> Limits:
     """The limits of the judge; a server gets only a few questions before its first answer."""
     limits = Limits(
-        concurrency=judge.concurrency,
+        concurrency=judge.slots,
         rpm=judge.rpm,
         tpm=judge.tpm,
         patience=float(judge.outage_seconds),
     )
     if not kind_of(judge).capabilities.needs_endpoint:
         return limits
-    return replace(limits, first=FIRST_SLOTS, slow_after=judge.timeout_seconds / 4)
+    return replace(
+        limits,
+        first=FIRST_SLOTS,
+        slow_after=judge.timeout_seconds / 4,
+        is_adaptive=judge.concurrency is None,
+    )

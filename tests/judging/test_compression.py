@@ -65,7 +65,7 @@ def test_a_compression_that_cannot_be_read_stops_the_run_at_once_and_says_so(
 
     assert "compresses its answers as br" in run.sentence
     assert "install the package brotli" in run.sentence
-    assert len(llm.requests) <= judge.concurrency
+    assert len(llm.requests) <= judge.slots
 
 
 def test_brotli_is_unpacked_where_its_package_is_installed(monkeypatch):

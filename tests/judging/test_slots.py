@@ -1,12 +1,15 @@
 """How many requests are under way at once, by a clock that jumps."""
 
 import asyncio
+import random
+import statistics
 
 import pytest
 
 from judging.engine.interface import RateLimited, TimedOut
-from judging.engine.rate_limits import Limiter
+from judging.engine.rate_limits import Limiter, Permit
 from judging.models import Judge
+from judging.models.judges import MOST_SLOTS
 from judging.worker.endpoints import FIRST_SLOTS, limits_of
 from tests.judging.simulated_clock import simulate
 
@@ -18,15 +21,22 @@ class Server:
         self.seconds, self.refuses_above, self.timeout = seconds, refuses_above, timeout
         self._workers = asyncio.Semaphore(at_once)
         self.under_way = self.most = self.answered = self.timed_out = 0
+        self.seen: list[int] = []
+
+    @property
+    def typical(self) -> float:
+        """The median number under way in the second half."""
+        return statistics.median(self.seen[len(self.seen) // 2 :])
 
     async def answer(self):
         self.under_way += 1
         self.most = max(self.most, self.under_way)
+        self.seen.append(self.under_way)
         try:
             if self.under_way > self.refuses_above:
                 raise RateLimited("slow down")
             async with asyncio.timeout(self.timeout), self._workers:
-                await asyncio.sleep(self.seconds)
+                await asyncio.sleep(self.seconds() if callable(self.seconds) else self.seconds)
             self.answered += 1
         except TimeoutError:
             self.timed_out += 1
@@ -65,9 +75,9 @@ def ask_for(duration, judge=None, **behaviour):
 def test_a_quick_server_gets_more_at_once_than_a_new_one():
     server = ask_for(10, seconds=0.2)
 
-    # With 16 slots it would be 80 a second; with all 64 it is 320.
-    assert server.answered > 10 * 280
-    assert server.most == 64
+    # With 16 slots it would be 80 a second, with 64 it would be 320; here 150 ask.
+    assert server.answered > 10 * 600
+    assert server.most == 150
 
 
 def test_nobody_is_asked_everything_before_it_has_answered():
@@ -90,7 +100,46 @@ def test_a_server_that_answers_one_after_the_other_is_not_asked_more_than_it_ans
 
 
 def test_a_server_that_thinks_for_long_gets_all_slots_too():
-    assert ask_for(600, seconds=60).most == 64
+    assert ask_for(600, seconds=60).most == 150
+
+
+@pytest.mark.parametrize("at_once", [20, 50])
+@pytest.mark.parametrize("seconds", [0.2, 2.0])
+def test_slots_grow_to_what_a_server_works_on_at_once_and_no_further(at_once, seconds):
+    server = ask_for(300 * seconds, seconds=seconds, at_once=at_once)
+
+    assert server.answered > 0.95 * 300 * at_once
+    assert server.typical < 1.7 * at_once + 4
+    assert server.timed_out == 0
+
+
+def test_slots_shrink_if_a_server_gets_slower_and_grow_again_afterwards():
+    limiter = Limiter(limits_of(Judge()))
+    permits = Permit(0.0, 0, 0)
+    times = iter([0.2] * 400 + [0.6] * 1200 + [0.2] * 2000)
+    seen = []
+
+    for seconds in times:
+        limiter._clock = lambda seconds=seconds: seconds
+        limiter.succeeded(permits)
+        seen.append(limiter.slots)
+
+    assert max(seen[:400]) == MOST_SLOTS
+    assert min(seen[400:1600]) <= MOST_SLOTS / 2
+    assert min(seen) >= FIRST_SLOTS
+    assert seen[-1] > min(seen[400:1600])
+
+
+def test_a_number_that_was_given_is_used_whatever_the_response_times_are():
+    assert not limits_of(Judge(concurrency=64)).is_adaptive
+    assert ask_for(60, Judge(concurrency=64), seconds=0.2, at_once=20).most == 64
+
+
+def test_replies_of_different_length_are_no_reason_for_fewer_slots():
+    rng = random.Random(7)
+    server = ask_for(300, seconds=lambda: rng.lognormvariate(0.0, 0.6))
+
+    assert server.typical > 100
 
 
 def test_a_provider_that_complains_gets_no_more_than_it_takes():

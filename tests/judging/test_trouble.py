@@ -248,7 +248,7 @@ def test_a_server_that_wants_the_other_name_for_the_token_limit_gets_it(judge, l
     run = judge_all(study, judge)
 
     assert states(run) == {"done": 20}
-    assert run_cost(run).outcomes["rejected"] <= judge.concurrency
+    assert run_cost(run).outcomes["rejected"] <= judge.slots
 
 
 def test_a_server_that_takes_no_seed_is_asked_without(judge, llm):

@@ -14,6 +14,7 @@ from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.presets import PRESETS
 
+AUTO = "auto"
 # Options that are stored as given; an option that is not given keeps its default or its value.
 _FIELDS = (
     "backend",
@@ -48,6 +49,11 @@ def dollars(text: str) -> Decimal:
     if not amount.is_finite():
         raise ValueError(text)
     return amount
+
+
+def slots(text: str) -> int | str:
+    """A number, or auto; argparse turns the `ValueError` into its message."""
+    return text if text == AUTO else int(text)
 
 
 def option(text: str) -> tuple[str, Any]:
@@ -113,7 +119,10 @@ class Command(BaseCommand):
             help="of the options: next to each reply, or only (transformers) instead of it",
         )
         parser.add_argument(
-            "--concurrency", type=int, metavar="N", help="maximum concurrent requests"
+            "--concurrency",
+            type=slots,
+            metavar="N",
+            help="maximum concurrent requests, or auto: as many as the response times allow",
         )
         parser.add_argument("--rpm", type=int, help="requests per minute")
         parser.add_argument("--tpm", type=int, help="tokens per minute")
@@ -156,6 +165,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         fields = {key: options[key] for key in _FIELDS if options[key] is not None}
+        if options["concurrency"] == AUTO:
+            fields["concurrency"] = None
         if options["own_source"] is not None:
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
