@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,6 +21,7 @@ from judging.catalog.rules import may_add_addresses, may_change
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
+from judging.pages.local_judge_forms import LocalJudgeForm
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import settings_of
 from studies.models import Membership, Study
@@ -29,6 +30,7 @@ from studies.services.provider_permission import forbids_providers
 from studies.services.studies import record
 
 PER_PAGE = 20
+LOCAL = "local"  # in the address of the form, in place of a preset
 
 
 def _editors_study(request: HttpRequest, slug: str) -> Study:
@@ -66,13 +68,26 @@ def judges_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     study, user = _editors_study(request, slug), cast(User, request.user)
-    like = _chosen_judge(request.GET.get("like", ""))
+    like = _chosen_judge(user, request.GET.get("like", ""))
     preset = request.GET.get("preset", "")
-    form = JudgeForm(user, request.POST or None, like=like, preset=preset)
+    is_local = preset == LOCAL or (like is not None and like.capabilities.is_local)
+    if is_local and not may_add_addresses(user):
+        raise Http404
+    form = (
+        LocalJudgeForm(user, request.POST or None, like=like)
+        if is_local
+        else JudgeForm(user, request.POST or None, like=like, preset=preset)
+    )
     if form.is_valid() and (judge := _save(form, study, user, None)):
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
         return redirect("judging:judge", slug, judge.pk)
-    context = {"presets": PRESETS, "preset": preset, "like": like}
+    context = {
+        "presets": PRESETS,
+        "preset": preset,
+        "like": like,
+        "is_local": is_local,
+        "may_add_local": may_add_addresses(user),
+    }
     return _form_page(request, study, form, context)
 
 
@@ -83,13 +98,20 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
 def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
     study, user = _editors_study(request, slug), cast(User, request.user)
     judge = get_object_or_404(_judges(), pk=judge_id)
-    if not may_change(user, judge) or not judge.capabilities.needs_endpoint:
+    if not _has_form(user, judge) or not may_change(user, judge):
         raise Http404
-    form = JudgeForm(user, request.POST or None, judge=judge)
+    form_class = LocalJudgeForm if judge.capabilities.is_local else JudgeForm
+    form = form_class(user, request.POST or None, judge=judge)
     if form.is_valid() and _save(form, study, user, judge):
         messages.success(request, "The changes are saved. They apply to future requests.")
         return redirect("judging:judge", slug, judge.pk)
     return _form_page(request, study, form, {"judge": judge})
+
+
+def _has_form(user: User | AnonymousUser, judge: Judge) -> bool:
+    """Whether a page changes such a judge, or adds one like it, for this user."""
+    capabilities = judge.capabilities
+    return capabilities.needs_endpoint or (capabilities.is_local and may_add_addresses(user))
 
 
 @sensitive_variables()
@@ -172,14 +194,15 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),
         "may_change": may_change(request.user, judge),
+        "has_form": _has_form(request.user, judge),
         "may_test": not judge.capabilities.is_local,
         "forbids_providers": bool(judge.providers) and forbids_providers(study),
     }
 
 
-def _chosen_judge(text: str) -> Judge | None:
+def _chosen_judge(user: User, text: str) -> Judge | None:
     judge = _judges().filter(pk=text).first() if text.isdecimal() and len(text) < 10 else None
-    return judge if judge and judge.capabilities.needs_endpoint else None
+    return judge if judge and _has_form(user, judge) else None
 
 
 def _key_state(judge: Judge) -> tuple[str, bool]:

@@ -69,7 +69,6 @@ _PRICE_STAYS = Reason(
 _INCONSISTENT = Reason("inconsistent", "{problem}")
 
 
-@transaction.atomic
 def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, bool]:
     """Store a judge and return it with whether it is new.
 
@@ -89,14 +88,17 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
     if is_new:
         fields = _defaults(fields.get("backend", DEFAULT)) | fields
     if "model_options" in fields:
-        fields["model_options"] = _merged(judge.model_options, fields["model_options"])
+        both = _options_that_stay(judge, fields) | fields["model_options"]
+        fields["model_options"] = {name: value for name, value in both.items() if value != ""}
     store_judge(judge, fields)
     return judge, is_new
 
 
-def _merged(old: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Options with those given; an empty one is removed."""
-    return {name: value for name, value in (old | given).items() if value != ""}
+def _options_that_stay(judge: Judge, fields: dict[str, Any]) -> dict[str, Any]:
+    """The options of a judge that gets new fields; another model has another revision."""
+    if fields.get("model", judge.model) == judge.model:
+        return judge.model_options
+    return {name: value for name, value in judge.model_options.items() if name != "revision"}
 
 
 def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
@@ -115,18 +117,17 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     if new_addresses(judge, fields):
         fields = {"sealed_key": ""} | fields
     was_priced, old_addresses = judge.is_priced, judge.base_urls
-    if "model" in changed:  # another model has another revision
-        kept = {name: value for name, value in judge.model_options.items() if name != "revision"}
-        fields = {"model_options": kept} | fields
+    fields = {"model_options": _options_that_stay(judge, fields)} | fields
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
-    make_exact(judge)
-    if judge.pk is not None and was_priced != judge.is_priced:
-        _keep_recorded_costs(judge)
-    if judge.pk is not None:
-        _note_addresses(judge, [each for each in judge.base_urls if each not in old_addresses])
-    judge.save()
+    make_exact(judge)  # before the transaction, because it can ask a hub
+    with transaction.atomic():
+        if judge.pk is not None and was_priced != judge.is_priced:
+            _keep_recorded_costs(judge)
+        if judge.pk is not None:
+            _note_addresses(judge, [each for each in judge.base_urls if each not in old_addresses])
+        judge.save()
 
 
 def make_exact(judge: Judge) -> None:
@@ -136,6 +137,14 @@ def make_exact(judge: Judge) -> None:
     """
     if judge.pk is None or not judge.runs.exists():
         judge.model_options = dict(kind_of(judge).exact_options(settings_of(judge)))
+
+
+def exact_options_of(fields: dict[str, Any]) -> dict[str, Any]:
+    """The options of a judge that has these fields, to be stored. Raises `BadJudge`."""
+    settings = settings_of(Judge(**fields))
+    kind = backend_kind(fields.get("backend", DEFAULT))
+    kind.check(settings)
+    return dict(kind.exact_options(settings))
 
 
 def keep_exact(judge: Judge) -> None:

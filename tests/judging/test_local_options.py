@@ -5,7 +5,9 @@ import re
 from dataclasses import replace
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.urls import reverse
 
 from judging.backends.local import kind as local_kind
@@ -21,6 +23,7 @@ from judging.runs.judges import add_judge
 from judging.runs.spec import RunSpec
 from judging.worker.endpoints import settings_of
 from tests.factories import make_items, make_study, sign_in
+from tests.judging.run_helpers import start
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -227,3 +230,109 @@ def test_the_page_of_a_local_judge_shows_its_revision_and_options(local):
     text = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode()).split())
     assert f"Revision {COMMIT}" in text
     assert "Option quantisation 4bit" in text
+
+
+@pytest.fixture
+def admin(local):
+    """A superuser, and a study."""
+    study = make_study()
+    client = Client()
+    client.force_login(User.objects.create_superuser("ada", password="a good long secret"))
+    return client, study
+
+
+def submit(client, url, **fields):
+    defaults = {
+        "name": "quiet",
+        "model": f"o/n@{COMMIT}",
+        "model_options": "quantisation=4bit\ntemplate.enable_thinking = false",
+        "concurrency": "16",
+        "temperature": "0.7",
+        "top_p": "0.95",
+        "max_tokens": "64",
+        "thinking_tokens": "0",
+        "timeout_seconds": "120",
+        "outage_seconds": "120",
+        "probabilities": "no",
+    }
+    return client.post(url, defaults | fields)
+
+
+def test_an_administrator_adds_and_changes_a_local_judge_on_a_page(admin):
+    client, study = admin
+    add = reverse("judging:add-judge", args=[study.slug])
+    assert "Local model" in client.get(add).content.decode()
+
+    assert submit(client, f"{add}?preset=local").status_code == 302
+
+    judge = Judge.objects.get()
+    assert (judge.backend, judge.concurrency, judge.price_input) == ("transformers", 16, 0)
+    options = {"quantisation": "4bit", "template.enable_thinking": False, "revision": COMMIT}
+    assert judge.model_options == options
+    change = reverse("judging:change-judge", args=[study.slug, judge.pk])
+    assert "template.enable_thinking=false" in client.get(change).content.decode()
+    assert submit(client, change, model_options="dtype=float16").status_code == 302
+    judge.refresh_from_db()
+    assert judge.model_options == {"dtype": "float16", "revision": COMMIT}
+    copy = submit(client, f"{add}?like={judge.pk}", name="copy", model_options="")
+    assert copy.status_code == 302
+    assert Judge.objects.get(name="copy").model_options == {"revision": COMMIT}
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"model_options": "dtype"}, "“dtype” is not NAME=VALUE."),
+        ({"model_options": "dtype=int4"}, "“Options”: dtype cannot be “int4”"),
+        ({"model": "o/n@main"}, "“Model”: the commit of “o/n@main” is not known"),
+        ({"model": ""}, "Enter a folder or the name of a model."),
+    ],
+)
+def test_what_is_wrong_with_a_local_judge_is_said_at_its_field(admin, fields, says, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    client, study = admin
+
+    page = submit(
+        client, reverse("judging:add-judge", args=[study.slug]) + "?preset=local", **fields
+    )
+
+    assert page.status_code == 422
+    assert says in page.content.decode()
+    assert not Judge.objects.exists()
+
+
+def test_options_are_fixed_once_a_run_has_used_the_judge(admin):
+    client, study = admin
+    make_items(study, 1)
+    judge, _ = add_judge(name="j", backend="transformers", model=f"o/n@{COMMIT}")
+    start(study, judge)
+    change = reverse("judging:change-judge", args=[study.slug, judge.pk])
+
+    answer = submit(client, change, name="j", model_options="dtype=float16", concurrency="8")
+
+    assert answer.status_code == 302
+    judge.refresh_from_db()
+    assert (judge.concurrency, judge.model_options) == (8, {"revision": COMMIT})
+
+
+def test_an_editor_neither_adds_nor_changes_a_local_judge(local):
+    study = make_study()
+    judge, _ = add_judge(name="j", backend="transformers", model=f"o/n@{COMMIT}")
+    editor = sign_in(study)
+    add = reverse("judging:add-judge", args=[study.slug])
+
+    assert "Local model" not in editor.get(add).content.decode()
+    for url in (
+        f"{add}?preset=local",
+        reverse("judging:change-judge", args=[study.slug, judge.pk]),
+    ):
+        assert editor.get(url).status_code == 404
+    assert "quantisation" not in editor.get(f"{add}?like={judge.pk}").content.decode()
+
+
+def test_a_new_model_with_options_has_no_revision_of_the_old_one(local):
+    add_judge(name="j", backend="transformers", model=f"o/n@{COMMIT}")
+
+    judge, _ = add_judge(name="j", model=f"o/n@{'d' * 40}", model_options={"dtype": "float32"})
+
+    assert judge.model_options == {"dtype": "float32", "revision": "d" * 40}
