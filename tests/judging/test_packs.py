@@ -408,6 +408,9 @@ def test_doubled_and_cut_off_lines_are_refused(study, judge, server, tmp_path):
         read(study, b'{"a": 1}')
 
     assert everything() == before
+    read(study, replies)
+    with pytest.raises(Refused, match="there is a reply to the same request before"):
+        read(study, replies + replies.splitlines(keepends=True)[2])
 
 
 def test_another_reply_to_an_answered_request_is_refused(study, judge, server, tmp_path):
