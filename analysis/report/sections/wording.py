@@ -9,10 +9,11 @@ import numpy as np
 from analysis.data.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 from analysis.report.encode import Json, number, put, put_estimate, put_interval
 from analysis.report.registration import run_mark
+from analysis.report.rules import LEVEL
 from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.numbers import percent
+from analysis.report.text.numbers import p_value, percent
 from analysis.stats.comparison.factor_effects import factor_effects
 from analysis.stats.comparison.multiverse import Clusters, paired_contrast
 from analysis.stats.core.clusters import MIN_BLOCKS
@@ -101,7 +102,7 @@ def _pairs(study: Study, ways: AskedInWays, unit: Clusters) -> list[Json]:
             if pair[0] is None or pair[1] is None:
                 continue
             sides = [
-                credits_of(study.data, run, read_by(study.data, run, ways.orders[0]), half=False)
+                credits_of(study.data, run, read_by(study.data, run, ways.orders[0]), half=True)
                 for run in pair
                 if run is not None
             ]
@@ -208,8 +209,8 @@ def pairs_table(report: Report) -> Table:
             ("p", "p", "p"),
             ("Holm p", "p", "p_holm"),
         ],
-        "On the items that both decided; t intervals over personas, or over items with fewer than "
-        "eight personas. Holm: over all pairs of a judge.",
+        "On all items that both were asked; one without a verdict counts half. t intervals over "
+        "personas, or over items with fewer than eight personas. Holm: over all pairs of a judge.",
         first="Judge",
     )
 
@@ -228,7 +229,7 @@ def effects_table(report: Report) -> Table:
             ("Items", "count", "items"),
             ("Lowest mean", "percent", "lowest"),
             ("Highest mean", "percent", "highest"),
-            ("Spread of the means", "points", "sd"),
+            ("Spread of the means", "percent", "sd"),
             ("Share of all variance", "percent", "share"),
             ("p", "p", "p"),
             ("Holm p", "p", "p_holm"),
@@ -282,8 +283,7 @@ class Wording(Section):
                 yield Sentence.of(
                     "finding",
                     f"{_name(entry)}: from {percent(entry['low'])} to {percent(entry['high'])} "
-                    f"correct over the ways of asking; the wording explains "
-                    f"{percent(effect['share'])} of this beyond chance.",
+                    f"correct over the ways of asking. {_conclusion(effect)}",
                 )
             if not entry["fixed_beforehand"]:
                 yield Sentence.of(
@@ -292,6 +292,15 @@ class Wording(Section):
                     "plan frozen before the data, so a choice among them is explored.",
                     "wording_not_fixed",
                 )
+
+
+def _conclusion(effect: Mapping[str, Any]) -> str:
+    if effect["p_holm"] is None or effect["p_holm"] > LEVEL:
+        return "An effect of the wording is not shown."
+    return (
+        f"The wording changes the result (p {p_value(effect['p_holm'])}) and explains "
+        f"{percent(effect['share'])} of the variance beyond chance."
+    )
 
 
 def _wording_effect(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
