@@ -13,6 +13,7 @@ from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.build import build_report
 from analysis.report.registration import run_mark
 from analysis.report.render import render_html
+from analysis.report.sections.ablations import ablations
 from analysis.report.sections.wording import wordings
 from analysis.report.study import Study
 from analysis.report.text.names import run_names
@@ -188,3 +189,17 @@ def test_a_plan_cannot_name_a_wording_that_is_not_there():
             analyses=["wording"],
             judges=[parse_judge("j : standard : all : odd")],
         )
+
+
+def test_less_of_the_persona_is_compared_within_a_wording():
+    study = asked({"odd": 0.9}, framings=("observer",), items=8)
+    [odd] = load_dataset(study.slug).runs
+    for wording in (None, PromptTemplate.objects.get()):
+        less = make_run(study=study, judge="j", wording=wording, features="none", orders="both")
+        for item in study.all_items.all():
+            judge_item(less, item, "r1", 60)
+
+    [entry] = ablations(Study(load_dataset(study.slug), threshold=80, seed=1, draws=50))
+
+    assert entry["compared_with"] == odd.run
+    assert entry["wording"] == "odd@1"
