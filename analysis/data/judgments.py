@@ -74,6 +74,8 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "fingerprint": judgment.fingerprint or None,
         "prompt_sha256": judgment.prompt_sha256 or None,
         **_probabilities(judgment),
+        "details": judgment.details,
+        "earlier_replies": judgment.earlier_replies,
     }
 
 

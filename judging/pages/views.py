@@ -70,6 +70,13 @@ class ShownJudgment:
     judgment: Judgment
     prompt: str
     prompt_differs: bool
+
+    @property
+    def details(self) -> list[tuple[str, str]]:
+        """What else the reply says, in words."""
+        found: dict[str, Any] = self.judgment.details or {}
+        return [(name.replace("_", " ").capitalize(), _in_words(of)) for name, of in found.items()]
+
     source: str = ""  # the address of the run whose answer it took over, if the user may see it
 
 
@@ -270,6 +277,12 @@ def _all_shown(
         if (source := each.judgment.reused_from) and (slug := studies.get(source.run.study_id)):
             each.source = reverse("judging:run", args=[slug, source.run.public_id])
     return shown
+
+
+def _in_words(detail: Any) -> str:
+    if not isinstance(detail, dict):
+        return str(detail)
+    return ", ".join(f"{name} {_in_words(of)}" for name, of in detail.items())
 
 
 def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:

@@ -11,7 +11,6 @@ from judging.drift.anchors import count_new
 from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
-from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, Cell, cells_of
 from judging.runs.extension import extended
 from judging.runs.probes import Probe
@@ -268,6 +267,12 @@ def _guess(run: JudgeRun, common: _Common) -> Usage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
     items = common.sample(run.study)
     asking = Asking.of(run)
-    lengths = [length(asking.messages(item, shown_first=Side.R1)) for item in items]
-    mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
-    return Usage(mean, protocol(run.setting).reply_tokens, common.latency(run.judge))
+    asked, steps = asking.reply_format, asking.reply_format.steps
+    # The replies to earlier steps are short.
+    sent = [
+        length(asked.conversation(asking.messages(item, shown_first=Side.R1), ("",) * step))
+        for item in items
+        for step in range(steps)
+    ]
+    mean = sum(sent) / len(items) / _LETTERS_PER_TOKEN
+    return Usage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
+from analysis.data.signals import order_certainty
 from analysis.data.verdicts import agreement_certainty, probability_certainty, run_verdicts
 from analysis.exports.tables.judgments import judgment_table
 from analysis.report.build import build_report
@@ -93,3 +94,68 @@ def test_probabilities_are_part_of_what_a_report_rests_on():
     Judgment.objects.update(probabilities={"r1": 0.8, "r2": 0.2})
 
     assert load_dataset(study.slug).inputs_hash != before
+
+
+def test_agreement_of_orders_is_the_share_in_the_order_where_it_is_lower():
+    study = make_study()
+    run = make_run(study=study, orders="both", samples=3)
+    answers = {
+        "mixed": {"r1": ["r1", "r1", "r1"], "r2": ["r1", "r2", "r1"]},
+        "agreed": {"r1": ["r2", "r2"], "r2": ["r2"]},
+        "one order": {"r1": ["r1", "r1"]},
+        "undecided": {"r1": ["r1"], "r2": ["r2"]},
+    }
+    for key, orders in answers.items():
+        item = make_item(study=study, key=key)
+        for first, choices in orders.items():
+            for sample, choice in enumerate(choices, start=1):
+                reading(run, item, choice, first, sample)
+
+    data, loaded, verdicts = load(study)
+    found = dict(
+        zip([i.key for i in data.items], order_certainty(data, loaded, verdicts), strict=True)
+    )
+
+    assert found["mixed"] == pytest.approx(200 / 3)
+    assert found["agreed"] == 100
+    assert np.isnan([found["one order"], found["undecided"]]).all()
+
+
+def test_a_signal_that_is_the_stated_certainty_has_its_thresholds():
+    study = make_study()
+    run = make_run(study=study, setting="certainty")
+    for n in range(40):
+        item = make_item(study=study, key=f"i{n:02}", first_person="r2" if n % 8 == 7 else "r1")
+        certainty = 60 + n
+        judge_item(run, item, "r1", certainty=certainty)
+        shares = {"r1": certainty / 100, "r2": 1 - certainty / 100}
+        Judgment.objects.filter(run=run, item=item).update(probabilities=shares)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    (judge,), (stated,) = report["judges"], report["selective"]
+    (name,) = judge["signals"]
+    found = judge["signals"][name]
+    assert name == "probabilities"
+    for key in ("n", "brier", "aurc", "ece"):
+        assert found["calibration"][key] == pytest.approx(judge["calibration"][key])
+    assert {key: stated[key] for key in found["selective"]} == found["selective"]
+    wrong = [n % 8 == 7 for n in range(40)]
+    for percent in (25, 50, 75):
+        most_certain = wrong[-(40 * percent // 100) :]
+        right = 1 - sum(most_certain) / len(most_certain)
+        assert found[f"right_at_{percent}"] == pytest.approx(right)
+
+
+def test_a_signal_that_is_the_same_everywhere_is_no_threshold():
+    study = make_study()
+    run = make_run(study=study, orders="both")
+    for key in ("a", "b"):
+        item = make_item(study=study, key=key)
+        for first in ("r1", "r2"):
+            reading(run, item, "r1", first)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    assert "signals" not in report["judges"][0]
+    assert report["judges"][0]["other_certainties"]["agreement"]["n"] == 2

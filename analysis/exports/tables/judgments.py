@@ -23,5 +23,5 @@ def _coarse_rows(study: Study) -> Iterator[dict[str, Any]]:
     for row in judgment_rows(study):
         row["answered_at"] = to_the_minute(row["answered_at"])
         if not has_replies:
-            row["raw_text"] = None
+            row["raw_text"] = row["earlier_replies"] = None
         yield row
