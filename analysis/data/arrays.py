@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan, LateChange, feed
+from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
@@ -172,6 +173,10 @@ class Run:
     sent: tuple[Mapping[str, Any], ...] = ()
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
+    # Judgments by how they were read, where that was only leniently; and the same rows as strict
+    # reading would give them, if there are any.
+    read_leniently: Mapping[str, int] = field(default_factory=dict)
+    strictly: Judgments | None = None
     # How many anchors changed between the start and the end; None for a run without anchors.
     anchors: Mapping[str, Any] | None = None
     is_jury: bool = False
@@ -184,6 +189,11 @@ class Run:
     def way(self) -> tuple[str, str]:
         """How it was asked, other than by setting, features and order."""
         return self.wording, self.framing
+
+    @property
+    def certainties_read_leniently(self) -> int:
+        """Judgments of which only the certainty was read leniently."""
+        return self.read_leniently.get(CERTAINTY, 0)
 
     @property
     def offers_tie(self) -> bool:
@@ -301,6 +311,9 @@ class Dataset:
                 feed(digest, "anchors", dict(run.anchors))
             feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
+            if run.strictly is not None:
+                feed(digest, "read leniently", dict(run.read_leniently))
+                _feed_arrays(digest, run.strictly)
         for probe in self.probes:
             feed(digest, "probe", probe.fed())
             feed(digest, "prompt", asdict(probe.run.prompt))

@@ -62,6 +62,7 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "persona_features_shown": run.feature_keys,
         "attempts": judgment.replies,
         "parse_status": _parse_status(judgment),
+        "read_as": (judgment.details or {}).get("read"),
         "raw_text": judgment.raw_text or None,
         "answered_at": judgment.answered_at,
         "excluded": False,

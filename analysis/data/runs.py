@@ -1,5 +1,6 @@
 """The runs of a study, with their judgments as arrays and their costs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -23,6 +24,7 @@ from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framing
+from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item as ItemRow
 from studies.models import Study
@@ -68,7 +70,7 @@ def runs_of(
     anchors = anchors_of(found)
     for run in found:
         run.study = study  # saves a query per run
-        rows, snapshots = judgments[run.pk]
+        rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under = conditions[run.pk]
         runs[run.key] = Run(
             run=run.key,
@@ -87,6 +89,8 @@ def runs_of(
             state_reason=run.sentence,
             cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
             judgments=rows,
+            read_leniently=read_leniently,
+            strictly=strictly,
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
             reported=tuple(version_records(under.reported)),
             conditions=(*under.sentences, *drift_sentences(anchors.get(run.pk))),
@@ -124,14 +128,18 @@ def _prompt(study: Study, run: JudgeRun) -> Prompt:
 
 def _judgments(
     study: Study, position: Mapping[int, int]
-) -> dict[int, tuple[Judgments, tuple[str, ...]]]:
-    """The judgments and the model snapshots that the server reported, by the run's id."""
+) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
+    """The judgments, the model snapshots that the server reported, and, where some were read only
+    leniently, how many by each code and all as strict reading gives them; by the run's id.
+    """
     judgments = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN)
     # Few runs have probabilities, and Django reads each JSON value by itself.
     stated = judgments.filter(probabilities__isnull=False).values_list("pk", "probabilities")
     probabilities = {
         pk: [float(given.get(option, 0)) for option in CHOICES] for pk, given in stated if given
     }
+    leniently = judgments.filter(details__read__isnull=False)
+    codes: dict[int, str] = dict(leniently.values_list("pk", "details__read"))
     rows: dict[int, list[tuple[Any, ...]]] = {}
     for row in judgments.values_list(
         "run_id",
@@ -150,9 +158,34 @@ def _judgments(
         run: (
             _as_arrays(found, position, probabilities),
             tuple(sorted({row[9] for row in found} - {""})),
+            *_read_leniently(found, position, probabilities, codes),
         )
         for run, found in rows.items()
     }
+
+
+def _read_leniently(
+    rows: Sequence[tuple[Any, ...]],
+    position: Mapping[int, int],
+    probabilities: Mapping[int, list[float]],
+    codes: Mapping[int, str],
+) -> tuple[Mapping[str, int], Judgments | None]:
+    """Judgments by the code of their lenient reading, and all of them as read strictly."""
+    counts = Counter(codes[row[1]] for row in rows if row[1] in codes)
+    if not counts:
+        return {}, None
+    strictly = [_strict(row, codes[row[1]]) if row[1] in codes else row for row in rows]
+    own = {
+        pk: given for pk, given in probabilities.items() if codes.get(pk, CERTAINTY) == CERTAINTY
+    }
+    return dict(sorted(counts.items())), _as_arrays(strictly, position, own)
+
+
+def _strict(row: tuple[Any, ...], code: str) -> tuple[Any, ...]:
+    """A row that was read leniently as strict reading leaves it: without what `code` added."""
+    if code == CERTAINTY:
+        return (*row[:6], None, *row[7:])
+    return (*row[:5], "", None, Judgment.State.UNPARSEABLE.value, *row[8:])
 
 
 def _as_arrays(

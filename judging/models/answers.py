@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from judging.models.runs import JudgeRun
+from judging.protocols.reading.codes import READ_AS
 from studies.models import Choice, Item, Side, public_id
 
 
@@ -227,6 +228,12 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id}, item {self.item_id}, {self.shown_first} first, {self.sample}"
+
+    @property
+    def read_as(self) -> str:
+        """What lenient reading read, in words; empty if the reply keeps to the form."""
+        code = (self.details or {}).get("read", "")
+        return READ_AS.get(code, code)
 
 
 class Attempt(models.Model):

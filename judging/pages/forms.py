@@ -97,6 +97,7 @@ _UNUSUAL: dict[str, tuple[Any, ...]] = {
     "wordings": ([OWN_WORDS],),
     "framings": ([framings.OBSERVER],),
     "language": (None, ""),
+    "reading": (JudgeRun.Reading.LENIENT, None, ""),
     "batch": (False, None),
     "extend": (False, None),
     "reuse": (False, None),
@@ -215,6 +216,16 @@ class CampaignForm(CostedForm):
         label="Language of the prompts",
         help_text="Of the words around the items. The items’ own words are sent as they are.",
     )
+    reading = forms.ChoiceField(
+        choices=[
+            (JudgeRun.Reading.LENIENT, "Lenient: also replies that name a response in other words"),
+            (JudgeRun.Reading.STRICT, "Strict: only replies that keep to the form"),
+        ],
+        required=False,
+        initial=JudgeRun.Reading.LENIENT,
+        widget=forms.RadioSelect,
+        label="Reading of replies",
+    )
     batch = forms.BooleanField(
         required=False, label="Use the provider’s batch service: cheaper, with replies within a day"
     )
@@ -295,6 +306,7 @@ class CampaignForm(CostedForm):
         }
         mitigations, probes = chosen.pop("mitigations"), chosen["probes"]
         again = [f"{probe}+{name}" for name in mitigations for probe in probes]
+        chosen["reading"] = chosen["reading"] or JudgeRun.Reading.LENIENT.value
         chosen |= {
             "probes": list(dict.fromkeys([*probes, *again])) or [""],
             "orders": [chosen["orders"]],

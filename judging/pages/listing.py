@@ -83,6 +83,7 @@ _JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
     "certainty": lambda judgment: judgment.certainty,
     "replies": lambda judgment: judgment.replies,
     "reply": lambda judgment: judgment.raw_text,
+    "read_as": lambda judgment: (judgment.details or {}).get("read"),
     "reason": lambda judgment: judgment.error,
     "model": lambda judgment: judgment.model_snapshot,
     "answered_at": lambda judgment: _seconds(judgment.answered_at),

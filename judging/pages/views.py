@@ -70,14 +70,14 @@ class ShownJudgment:
     judgment: Judgment
     prompt: str
     prompt_differs: bool
+    source: str = ""  # the address of the run whose answer it took over, if the user may see it
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """What else the reply says, in words."""
-        found: dict[str, Any] = self.judgment.details or {}
+        """What else the reply says, in words; how it was read is `Judgment.read_as`."""
+        found: dict[str, Any] = {**(self.judgment.details or {})}
+        found.pop("read", None)
         return [(name.replace("_", " ").capitalize(), _in_words(of)) for name, of in found.items()]
-
-    source: str = ""  # the address of the run whose answer it took over, if the user may see it
 
 
 @login_required

@@ -36,6 +36,7 @@ _REFLECTS_IN_BATCH = Reason(
     "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
+_NO_READING = Reason("no_reading", "{field} must be strict or lenient, not “{value}”.")
 _NO_PROFILE = Reason(
     "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
 )
@@ -135,6 +136,8 @@ class RunSpec:
             raise ConflictingValue("anchors", _NO_START)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
+        if self.reading not in JudgeRun.Reading.values:
+            raise InvalidValue("reading", _NO_READING, value=self.reading)
         self._check_probe()
 
     def _check_probe(self) -> None:

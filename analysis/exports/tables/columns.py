@@ -93,6 +93,7 @@ JUDGMENTS = (
     features        text    The persona's features, as asked for.
     bias_probe      text    How the prompt was changed to measure a bias; empty for most runs.
     sample          integer Which repetition of the question this is.
+    read_as         text    How a reply was read that strict reading leaves out; else empty.
     model_snapshot  text    The model as the server named it.
     fingerprint     text    The version of the model as the server named it.
     prompt_sha256   text    Hash of the prompt that was sent.

@@ -7,6 +7,7 @@ from analysis.report.section import Page, Report, Section, Sentence
 from analysis.report.sections.record.annotators import Annotators
 from analysis.report.sections.record.items import Items
 from analysis.report.sections.record.participation import Participation
+from analysis.report.sections.record.reading import Reading, reading_sentences
 from analysis.report.sections.record.runs import Runs
 from analysis.report.tables import ShownTable, compact
 from analysis.report.text.names import run_names
@@ -99,12 +100,13 @@ class Record(Section):
     name = "record"
     title = "Annotators and judges"
     inside = "Who took part, exclusions, costs, each person, and each item"
-    parts = (Participation(), Annotators(), Runs(), Items())
+    parts = (Participation(), Annotators(), Runs(), Reading(), Items())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         for text in _of_judges(report):
             yield Sentence.of("missing", text)
-        for code, text in (*_missing(report), *_conditions(report), *_excluded(report)):
+        more = (*_excluded(report), *reading_sentences(report))
+        for code, text in (*_missing(report), *_conditions(report), *more):
             yield Sentence.of("limit", text, code)
 
     def context(self, page: Page) -> Mapping[str, Any]:
