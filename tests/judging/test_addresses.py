@@ -1,12 +1,14 @@
 """A judge with several addresses: spread over them, and continued where one fails."""
 
 import asyncio
+import io
 import json
 import math
 from collections import Counter
 from decimal import Decimal
 
 import pytest
+from django.core.management import call_command
 
 from judging.engine.asking import MAX_OWN_FAULTS, OwnFaults
 from judging.engine.interface import Misconfigured, Outage
@@ -14,7 +16,7 @@ from judging.engine.limits import Limits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter
 from judging.engine.routes import Route, Routes
 from judging.errors import BadJudge, InvalidValue
-from judging.models import Attempt, Judge
+from judging.models import Attempt, Judge, JudgeRun
 from judging.runs.judges import add_judge
 from judging.runs.launch_checks import judges_of
 from judging.selectors import run_cost
@@ -225,13 +227,17 @@ def test_cached_input_costs_its_own_price_and_the_saving_is_known(llm, engine):
     study = make_study()
     make_items(study, 10)
 
-    cost = run_cost(judge_all(study, judge))
+    printed = io.StringIO()
+    options = {"judge": judge.name, "inline": True, "yes": True, "stdout": printed}
+    call_command("judge", study.slug, **options)
+    cost = run_cost(JudgeRun.objects.get())
 
     # 10 requests of 100 tokens in, 10 out; half of them with 80 tokens cached.
     assert cost.cached_tokens == 400
     assert cost.cached_percent == 40
     assert math.isclose(cost.dollars, (600 * 2 + 400 * 0.5 + 100 * 10) / 1e6)
     assert math.isclose(cost.saved, 400 * 1.5 / 1e6)
+    assert "Cached: 40 % of input tokens, saved $0.0006." in printed.getvalue()
 
 
 @pytest.mark.django_db
