@@ -10,9 +10,12 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
+from analysis.data.drift import versions_in_words
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
+from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
+from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
 
 
@@ -35,6 +38,7 @@ class RunFacts:
     judgments: int
     replies: int
     failed: dict[str, int]
+    drift: tuple[str, ...]  # sentences on versions of the model and on anchors
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,12 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     reported = asked.values_list("run", "model_snapshot").distinct()
     for run_id, snapshot in reported.order_by("model_snapshot"):
         snapshots.setdefault(run_id, []).append(snapshot)
-    runs = JudgeRun.objects.filter(pk__in=counts).select_related("judge")
-    for run in runs.order_by("judge__name", "setting", "features", "key"):
+    asked_runs = JudgeRun.objects.filter(pk__in=counts).select_related("judge")
+    runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
+    conditions, anchors = conditions_of(runs), anchors_of(runs)
+    for run in runs:
         found = counts[run.pk]
+        versions = versions_in_words(conditions[run.pk].reported)
         yield RunFacts(
             judge=run.judge.name,
             model=run.parameters.get("model") or run.judge.model,
@@ -175,6 +182,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             judgments=found["judgments"],
             replies=found["replies"] or 0,
             failed={state: found[state] for state in failed if found[state]},
+            drift=(*versions, *(anchors[run.pk].sentences if run.pk in anchors else ())),
         )
 
 

@@ -33,6 +33,16 @@ def _minute(moment: datetime | None) -> str | None:
     return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
+def versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
+    """Each version with the number and the times of its answers, if there are several."""
+    for each in versions if len(versions) > 1 else ():
+        times = " to ".join(filter(None, (_minute(each.first), _minute(each.last))))
+        yield (
+            f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
+            f"{each.judgments:,} answers{f', {times}' if times else ''}."
+        )
+
+
 def drift_sentences(found: AnchorComparison | None) -> list[str]:
     """The sentences on anchors that belong to the limits of a study."""
     return found.sentences if found is not None and found.is_suspicious else []

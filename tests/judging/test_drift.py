@@ -11,7 +11,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.data.collection import collection_of
 from analysis.data.dataset import load_dataset
+from analysis.exports.description.card import _judges
 from analysis.exports.tables.catalogue import Disclosure, make_table
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.sections.record.runs import _record
@@ -215,3 +217,14 @@ def test_a_campaign_has_anchors(judge):
     assert with_some.is_valid()
     assert without.is_valid()
     assert (with_some.plan().anchors, without.plan().anchors) == (20, 0)
+
+
+def test_the_card_of_an_export_says_whether_models_changed(drifted):
+    facts = collection_of(drifted.study, k=5).runs
+
+    card = " ".join(_judges(facts).split())
+
+    assert (
+        "Whether the models changed: - slow, standard, all: m, fingerprint fp_1: 3 answers," in card
+    )
+    assert "Anchors: 3 of 3 (100.0 %, 95 % interval 29.2 to 100.0 %) changed" in card

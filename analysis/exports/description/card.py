@@ -237,7 +237,7 @@ def _certainty(described: Description) -> str:
 def _judges(runs: Sequence[RunFacts]) -> str:
     if not runs:
         return "No model has judged.\n"
-    return _table(
+    table = _table(
         (
             "judge",
             "model",
@@ -274,6 +274,12 @@ def _judges(runs: Sequence[RunFacts]) -> str:
             for run in runs
         ],
     )
+    drift = [
+        f"- {run.judge}, {run.setting}, {run.features}: {' '.join(run.drift)}\n"
+        for run in runs
+        if run.drift
+    ]
+    return table + ("\nWhether the models changed:\n\n" + "".join(drift) if drift else "")
 
 
 def _given(value: float | None) -> str:
