@@ -404,6 +404,8 @@ def _words(judge: str, moved: Sequence[Report], known: Sequence[Report], n: int)
     if not known:
         return f"{judge}: too few items, personas or questions to test the {n} probes."
     if not moved:
+        if len(known) == 1:
+            return f"No sign that {judge} follows the probe {known[0]['probe']}."
         return f"No sign that {judge} follows any of the {len(known)} probes tested."
     names = [f"{each['probe']} ({100 * each['shift']:+.1f} points)" for each in moved]
     return f"{judge} follows {len(moved)} of {len(known)} probes tested: {listed(names)}."

@@ -28,7 +28,7 @@ class ProbeEffect:
     n_pairs, n_items : int
         Pairs of readings with a choice in both, and their items.
     flipped : Proportion
-        Share of the pairs whose choice differs.
+        Share of the pairs whose choice differs; of the items if all or none differ.
     shift : GeneralDifference or None
         Mean credit of the favoured response after the change minus before: 1 if it was chosen,
         one half for a tie. None if the change favours no response.
@@ -91,12 +91,15 @@ def probe_effect(
     rows = np.flatnonzero((one >= 0) & (two >= 0))
     one, two, items = one[rows], two[rows], items[rows]
     sharing = _sharing(items, clusters, rows)
-    flipped = general_proportion(one != two, sharing, level=level)
+    differ = one != two
+    kept = _independent(differ.astype(np.float64), items)
+    flipped = general_proportion(differ[kept], sharing.take(kept), level=level)
     shift, exact = None, None
     if target is not None:
         goal = np.asarray(target, dtype=np.int64)[rows]
         moved = credit(two, goal) - credit(one, goal)
-        shift = general_difference(moved, sharing, level=level)
+        kept = _independent(moved, items)
+        shift = general_difference(moved[kept], sharing.take(kept), level=level)
         exact = _exact(moved, items)
     return ProbeEffect(rows.size, np.unique(items).size, flipped, shift, exact)
 
@@ -163,6 +166,16 @@ def _sharing(items: IntArray, clusters: Mapping[str, npt.ArrayLike], rows: IntAr
     for name, codes in clusters.items():
         kinds[name] = Kind.of(n, np.asarray(codes)[rows], items.size)
     return Sharing.of(items.size, kinds)
+
+
+def _independent(values: FloatArray, items: IntArray) -> IntArray:
+    """The rows that an interval counts: all, or one for each item if nothing varies.
+
+    Without variation nothing shows that the readings of an item agree only by chance.
+    """
+    if values.size and np.ptp(values) == 0:
+        return np.unique(items, return_index=True)[1].astype(np.int64)
+    return np.arange(values.size)
 
 
 def _exact(moved: FloatArray, items: IntArray) -> McNemar:

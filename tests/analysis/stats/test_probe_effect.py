@@ -91,3 +91,13 @@ def test_a_verdict_of_both_orders_needs_both_and_ties_where_they_differ():
     first = np.array([0, 1, 0, 1, 0, 0, 1, 1, 0, 1])
 
     assert agreed(choice, item, first, 5).tolist() == [0, 2, -1, 2, -1]
+
+
+def test_several_readings_of_an_item_that_never_change_count_once():
+    once = probe_effect([0, 1] * 20, [0, 1] * 20, np.arange(40), {}, target=[0] * 40)
+    item = np.repeat(np.arange(40), 3)
+    thrice = probe_effect([0, 1] * 60, [0, 1] * 60, item, {}, target=[0] * 120)
+
+    assert (once.n_pairs, thrice.n_pairs) == (40, 120)
+    assert thrice.flipped.interval.high == pytest.approx(once.flipped.interval.high)
+    assert thrice.shift.interval.high == pytest.approx(once.shift.interval.high)
