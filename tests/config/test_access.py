@@ -87,6 +87,7 @@ MAY_CREATE = {"whole/copy/"}
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
     "exports/<public_id>/download/",
+    "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
     "people/annotator/",
     "people/invitations/",
