@@ -115,6 +115,7 @@ def test_a_run_whose_last_worker_died_after_the_last_answer_is_ended(run):
 
 def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNKS_IN_HAND", 2)
+    run.judge.concurrency = 64
     called: list[int] = []
 
     chunks.call_workers(run, called.append)
