@@ -69,6 +69,9 @@ class JudgeRun(models.Model):
         default=Reading.LENIENT,
         help_text="How replies are read that do not keep to the form.",
     )
+    discusses = models.JSONField(
+        default=list, blank=True, help_text="Ids of the runs whose replies are shown."
+    )
     anchors = models.PositiveSmallIntegerField(
         default=0, help_text="Items that are asked again at the start and the end."
     )

@@ -7,14 +7,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import JudgingError
-from judging.models import Campaign, Judge, JudgeRun
+from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.pages.forms import CampaignForm
 from judging.runs import campaigns, lifecycle
+from judging.runs.discussions import has_first_round, start_discussion
 from judging.runs.estimates import RunEstimate, estimate_cells, estimate_plan, estimate_rest, gather
 from judging.runs.probes import probes_of
 from judging.selectors import (
@@ -108,12 +109,35 @@ def campaign_page(
         "probing": _probing(campaign, rows),
         "is_active": any(run.is_active for run in under_way),
         "is_resumable": any(run.is_resumable for run in under_way),
-        "juries": study.juries.filter(name__in=campaign.plan.get("juries", ())).prefetch_related(
-            "judges"
-        ),
+        "juries": _juries(campaign),
         "may_edit": may_edit(request.user, slug),
     }
     return render(request, template, context)
+
+
+def _juries(campaign: Campaign) -> list[tuple[Jury, bool]]:
+    """The juries of a campaign, and whether their judges can be shown each other's reasons."""
+    names = campaign.plan.get("juries", ())
+    juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
+    return [(jury, has_first_round(campaign.study, jury)) for jury in juries]
+
+
+@login_required
+@require_POST
+def discuss(request: HttpRequest, slug: str, campaign_id: str, jury_id: int) -> HttpResponse:
+    """Start the second round of a jury, within the budget of the campaign."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    campaign = get_campaign(study, campaign_id)
+    jury = get_object_or_404(Jury, study=study, pk=jury_id)
+    try:
+        runs = start_discussion(
+            study_id=study.pk, jury=jury, campaign=campaign, user=cast(User, request.user)
+        )
+    except (JudgingError, StudyError) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Discussion started: {len(runs)} runs.")
+    return redirect("judging:campaign", slug, campaign_id)
 
 
 def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:

@@ -393,7 +393,8 @@ def _settings_for(study: Study) -> list[tuple[str, str]]:
     return [
         (each.name, each.description)
         for each in registry.PROTOCOLS
-        if (study.criteria or not each.needs_criteria)
+        if not each.needs_others
+        and (study.criteria or not each.needs_criteria)
         and (not each.needs_advice or has_advice(study))
     ]
 

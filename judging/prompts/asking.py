@@ -12,6 +12,7 @@ from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
 from judging.prompts.exact_texts import with_exact_texts
+from judging.prompts.first_round import FirstRound
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import JudgingProtocol
@@ -31,7 +32,7 @@ class Asking:
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
     `template` is the study's own wording, used instead of the protocol's. `probing` is the bias
-    probe of the run, if it has one.
+    probe of the run, if it has one, `first_round` the runs that it discusses.
     """
 
     study: Study
@@ -41,6 +42,7 @@ class Asking:
     language: str
     template: PromptTemplate | None
     probing: Probing | None = None
+    first_round: FirstRound | None = None
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self:
@@ -53,6 +55,7 @@ class Asking:
             language=run.prompt_language,
             template=run.wording,
             probing=Probing.of(run),
+            first_round=FirstRound.of(run),
         )
 
     @property
@@ -71,6 +74,8 @@ class Asking:
             shown = "\n\n".join(filter(None, (slots.persona, slots.examples)))
             slots = replace(slots, persona=shown)
         slots = replace(slots, ask=words.question)
+        if self.first_round is not None:
+            slots = replace(slots, others=self.first_round.words_of_others(item, shown_first))
         prompt = tuple(Message("user", fill(each, slots)) for each in steps_of(words.template))
         if system := self._system:
             prompt = (Message("system", system), *prompt)
@@ -97,7 +102,11 @@ class Asking:
     @property
     def asks_all(self) -> bool:
         """Whether it asks about every item, as far as `why_not` knows without reading them."""
-        return self.probing is None and not self.protocol.needs_advice
+        return not (self.probing or self.first_round or self.protocol.needs_advice)
+
+    def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
+        """The replies with which a judgment begins: that of the first round in a discussion."""
+        return (self.first_round.own_reply(item, shown_first),) if self.first_round else ()
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The reason why the run does not ask about an item, by the id of each such item."""
@@ -105,6 +114,8 @@ class Asking:
         if self.protocol.needs_advice:
             without = items.model.objects.filter(pk__in=items.values("pk"), advice={})
             reasons = dict.fromkeys(without.values_list("pk", flat=True), _NO_ADVICE)
+        if self.first_round is not None:
+            reasons |= self.first_round.why_not(items)
         if self.probing is not None:
             reasons |= self.probing.why_not(items, self._shown_features)
         return reasons
@@ -129,7 +140,9 @@ class Asking:
             return wording(task, self.protocol.name, persona=persona, language=self.language)
         standard = wording(task, self.protocol.begins_with, persona=persona, language=self.language)
         question = texts.questions.get(task, standard.question)
-        template = own or as_steps([standard.template, texts.follow_up])
+        template = own or standard.template
+        if self.template is None and texts.follow_up:
+            template = as_steps([template, texts.follow_up])
         parts = [question, template, self._shown_with(template)]
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         return Wording(question, template, digest)

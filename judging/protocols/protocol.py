@@ -18,6 +18,7 @@ class JudgingProtocol:
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
     `needs_advice`: it asks only about items that have an advice.
+    `needs_others`: it shows the replies of other runs, so only a discussion starts it.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
     probabilities would have written.
@@ -39,6 +40,7 @@ class JudgingProtocol:
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
     needs_advice: ClassVar[bool] = False
+    needs_others: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
     reads_words: ClassVar[bool] = False
     takes_framing: ClassVar[bool] = True

@@ -7,6 +7,7 @@ from judging.protocols.certainties.p_true import PTrue
 from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
 from judging.protocols.criteria import Criteria
+from judging.protocols.discussion import Discussion
 from judging.protocols.judge_models.auto_j import AutoJ
 from judging.protocols.judge_models.compass_judger import CompassJudger
 from judging.protocols.judge_models.judgelm import JudgeLM
@@ -31,6 +32,7 @@ PROTOCOLS: list[JudgingProtocol] = [
     SecondTurn(),
     PTrue(),
     Advice(),
+    Discussion(),
     JudgeLM(),
     AutoJ(),
     Prometheus2(),

@@ -69,6 +69,7 @@ def run_for(
         prompt_language=language_for(study, spec.prompt_language),
         reading=spec.reading,
         anchors=spec.anchors,
+        discusses=list(spec.discusses),
         orders=orders,
         samples=samples,
         seed=seed,
@@ -105,6 +106,8 @@ def run_for(
     }
     if judge.model_options:
         asked["model_options"] = judge.model_options
+    if spec.discusses:
+        asked["discusses"] = list(spec.discusses)
     if spec.anchors:
         asked["anchors"] = spec.anchors
     if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began

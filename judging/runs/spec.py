@@ -26,6 +26,11 @@ _NO_START = Reason(
     "{names[by_batch]} out.",
 )
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
+_ONLY_DISCUSSED = Reason(
+    "only_discussed",
+    "{field}: “{setting}” is the second round of a jury. Start it with the command discuss, or on "
+    "the page of the campaign.",
+)
 _NO_STEPS_IN_BATCHES = Reason(
     "steps_in_batch",
     "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
@@ -67,6 +72,7 @@ class RunSpec:
     `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
     `prompt_language`: that of the words around the items; empty for that of the study.
     `reading`: how replies are read, in a new run.
+    `discusses`: the ids of the runs of a jury's first round, whose replies are shown.
     `anchors`: the number of items that are asked again at the start and the end.
     """
 
@@ -88,6 +94,7 @@ class RunSpec:
     bias_probe: str = ""
     prompt_language: str = ""
     reading: str = JudgeRun.Reading.LENIENT
+    discusses: tuple[int, ...] = ()
     anchors: int = 0
 
     @classmethod
@@ -107,6 +114,7 @@ class RunSpec:
             "bias_probe": run.bias_probe,
             "prompt_language": run.prompt_language,
             "reading": run.reading,
+            "discusses": tuple(run.discusses),
             "anchors": run.anchors,
         }
         return cls(**fields | changes)
@@ -138,6 +146,8 @@ class RunSpec:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
         if self.reading not in JudgeRun.Reading.values:
             raise InvalidValue("reading", _NO_READING, value=self.reading)
+        if registry.protocol(self.setting).needs_others != bool(self.discusses):
+            raise ConflictingValue("setting", _ONLY_DISCUSSED, setting=self.setting)
         self._check_probe()
 
     def _check_probe(self) -> None:

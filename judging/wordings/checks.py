@@ -21,6 +21,7 @@ SLOTS: dict[str, str] = {
     "bands": "what the numbers of certainty mean, one band a line",
     "criteria": "the criteria of the study, one a line",
     "examples": "other answers of the same person, if a run shows some",
+    "others": "what the other judges wrote, in the second round of a discussion",
     "advice": "what is shown after the first answer, if the item has an advice",
 }
 _REQUIRED = ("response_a", "response_b")

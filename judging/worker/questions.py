@@ -35,7 +35,8 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
                 seed=_seed_of(run.seed, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),
-                earlier=tuple(judgment.earlier_replies or ()),
+                earlier=tuple(judgment.earlier_replies or ())
+                or asking.earlier(judgment.item, shown_first=judgment.shown_first),
                 is_lenient=is_lenient,
                 probabilities=_sides(judgment),
             )

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 
 from analysis.models import Export, Report, ShareLink
-from judging.models import Campaign, Judge, JudgeRun, PackJob, PromptTemplate
+from judging.models import Campaign, Judge, JudgeRun, Jury, PackJob, PromptTemplate
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_study
@@ -89,6 +89,7 @@ NOT_HERE = {
     "exports/<public_id>/download/",
     "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
+    "judges/<run_id>/packs/<job_id>/file/",
     "people/annotator/",
     "people/invitations/",
     "people/prolific/bonuses/act/",
@@ -133,6 +134,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
     )
     run = JudgeRun.objects.create(study=study, judge=judge, key="k", seed=1)
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
+    jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
@@ -148,6 +150,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "run_id": run.public_id,
             "campaign_id": campaign.public_id,
             "judge_id": str(judge.pk),
+            "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
             "job_id": pack_job.public_id,
             "link_id": link.public_id,

@@ -45,7 +45,7 @@ def test_a_good_text_has_no_problems():
         (TEXT.replace("{{ response_a }}", ""), "would not see response A"),
         (TEXT.replace("{{ persona }}", ""), "would not see the profile"),
         (TEXT + "{{ respons_a }}", "There is no slot “respons_a”. Did you mean {{ response_a }}?"),
-        (TEXT + "{{ weather }}", "There is no slot “weather”. Use one of: persona"),
+        (TEXT + "{{ qqq }}", "There is no slot “qqq”. Use one of: persona"),
         (TEXT + "{{bands}}", "write it with single spaces, {{ bands }}"),
         (TEXT + "{{ bands", "A slot is not closed"),
         (TEXT + "\x00", "cannot be stored"),
