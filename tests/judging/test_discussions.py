@@ -134,7 +134,9 @@ def test_the_command_starts_and_works_off_the_round(jury):
 def test_the_page_of_the_campaign_starts_it_for_editors_within_its_budget(jury, client):
     first_round(jury)
     study = jury.study
-    campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": [], "juries": {"panel": []}})
+    campaign = Campaign.objects.create(
+        study=study, name="c", plan={"name": "c", "judges": [], "juries": {"panel": []}}
+    )
     url = reverse("judging:discuss", args=[study.slug, campaign.public_id, jury.pk])
     page = reverse("judging:campaign", args=[study.slug, campaign.public_id])
     viewer, editor = sign_in(study, "viewer"), sign_in(study, "editor")
