@@ -89,7 +89,6 @@ NOT_HERE = {
     "exports/<public_id>/download/",
     "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
-    "judges/<run_id>/packs/<job_id>/file/",
     "people/annotator/",
     "people/invitations/",
     "people/prolific/bonuses/act/",
