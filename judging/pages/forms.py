@@ -249,7 +249,8 @@ class CampaignForm(CostedForm):
         orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
         initial = {"name": name, "settings": _settings_of(study), "judges": [judge]}
         initial |= self._like | {"orders": orders[0], "extend": bool(like)}
-        initial["probes"] = [name for name in self._like.get("probes", ()) if name] or None
+        if not any(self._like.get("probes", ())):
+            initial.pop("probes", None)
         initial["wordings"] = [name or OWN_WORDS for name in self._like.get("wordings", [""])]
         super().__init__(data, initial=initial)
         known = self._like.get("judges", [])

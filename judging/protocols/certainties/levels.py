@@ -39,8 +39,9 @@ class Levels(JudgingProtocol):
         verdict = super().read(text, is_lenient=is_lenient)
         level = _level(text)
         if verdict.side is None or level is None:
-            return Verdict(verdict.side, None)
-        return Verdict(verdict.side, level * _SPAN + _SPAN // 2, {"level": LEVELS[level]})
+            return Verdict(verdict.side, None, verdict.details)
+        details = {**verdict.details, "level": LEVELS[level]}
+        return Verdict(verdict.side, level * _SPAN + _SPAN // 2, details)
 
 
 def _level(text: str) -> int | None:

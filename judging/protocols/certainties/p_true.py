@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from judging.engine.interface import Options, Verdict
 from judging.engine.replies import is_empty, without_thoughts
-from judging.protocols.parsing import parse_reply, verdict_position
+from judging.protocols.parsing import verdict_position
 from judging.protocols.protocol import JudgingProtocol
 
 # In every language of texts/.
@@ -50,16 +50,16 @@ class PTrue(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         if not earlier:
-            chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
+            chosen = super().read(text, is_lenient=is_lenient)
             return Verdict(None, None, continues=chosen.side is not None)
         if is_empty(text):
             return Verdict(None, None)
-        side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
+        chosen = super().read(earlier[0], is_lenient=is_lenient)
         word = _REPLY.search(without_thoughts(text))
         if word is None:
-            return Verdict(side, None)
+            return Verdict(chosen.side, None, chosen.details)
         says = next(name for name, words in _WORDS.items() if word[1].title() in words)
-        return Verdict(side, None, {"says": says})
+        return Verdict(chosen.side, None, {**chosen.details, "says": says})
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         if verdict.side is None or probabilities is None or "yes" not in probabilities:

@@ -2,7 +2,6 @@
 
 from judging.engine.interface import Options, Verdict
 from judging.engine.replies import is_empty
-from judging.protocols.parsing import parse_reply
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.scores import Score100
 
@@ -33,12 +32,12 @@ class SecondTurn(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         if not earlier:
-            chosen = parse_reply(text, offers_tie=False, asks_certainty=False)
+            chosen = super().read(text, is_lenient=is_lenient)
             return Verdict(None, None, continues=chosen.side is not None)
         if is_empty(text):
             return Verdict(None, None)
-        side = parse_reply(earlier[0], offers_tie=False, asks_certainty=False).side
-        return Verdict(side, _NUMBER.score(text))
+        chosen = super().read(earlier[0], is_lenient=is_lenient)
+        return Verdict(chosen.side, _NUMBER.score(text), chosen.details)
 
 
 _NUMBER = Score100()
