@@ -23,7 +23,8 @@ def test_every_figure_is_that_of_a_count_by_hand():
         (1, 0, 30, 30, -1),  # an advice for neither
         (0, -1, 10, np.nan, 1),  # no second answer
     ] * 3
-    found = persuasion(*np.array(rows).T, independent(len(rows)))
+    before, after, sure_before, sure_after, favors = np.array(rows).T
+    found = persuasion(before, after, sure_before, sure_after, favors, independent(len(rows)))
 
     assert found.n == 21
     assert found.changed.value == pytest.approx(5 / 7)
