@@ -38,6 +38,7 @@ from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.usage import Usage
 from judging.worker.endpoints import kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
+from studies.prompts.language import language_or_english
 from studies.services.provider_permission import forbids_providers
 
 logger = logging.getLogger(__name__)
@@ -87,7 +88,8 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     if judge.providers and forbids_providers(study):
         item = None
     asked = item or _sample(study)
-    run = JudgeRun(study=study, judge=judge, setting=setting)
+    language = language_or_english(study.language)
+    run = JudgeRun(study=study, judge=judge, setting=setting, prompt_language=language)
     messages = messages_of(run, asked, shown_first=Side.R1)
     key = item.key if item else ""
     known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))

@@ -15,12 +15,7 @@ from typing import Any
 from studies.models import Item, Side
 from studies.personas.profile import HistoryWords, Profile
 from studies.personas.profile_text import profile_for, profile_text
-from studies.prompts.language import (
-    PROMPT_LANGUAGE,
-    base_of,
-    folder_of,
-    is_prompt_language,
-)
+from studies.prompts.language import PROMPT_LANGUAGE, folder_of, language_or_english
 from studies.slots import Slots, fill
 
 SETTINGS = ("standard", "certainty", "tie")
@@ -92,8 +87,7 @@ def build_prompt(
     nothing and uses the wording without a profile. It is in the language of the study, or in
     English if there are no prompts in that.
     """
-    known = is_prompt_language(item.study.language)
-    language = base_of(item.study.language) if known else PROMPT_LANGUAGE
+    language = language_or_english(item.study.language)
     slots = slots_of(item, shown_first=shown_first, features=features, language=language)
     chosen = wording(item.task, setting, persona=bool(slots.persona), language=language)
     return fill(chosen.template, replace(slots, ask=chosen.question))

@@ -31,6 +31,11 @@ def is_prompt_language(language: str) -> bool:
     return base_of(language) in prompt_languages()
 
 
+def language_or_english(language: str) -> str:
+    """The language of a preview or a test: that of a study, or English if it has no prompts."""
+    return base_of(language) if is_prompt_language(language) else PROMPT_LANGUAGE
+
+
 def language_name(language: str) -> str:
     """The English name of a language, or its code if Django has none."""
     try:

@@ -8,15 +8,16 @@ from django.urls import reverse
 from django.utils import translation
 
 from analysis.limits import language_limit
+from judging.catalog.connection_test import run_connection_test
 from judging.errors import ConflictingValue
-from judging.models import JudgeRun
+from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framings
 from judging.protocols.registry import PROTOCOLS
 from judging.protocols.texts import languages
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Item, Study, Task
-from studies.prompts import BANDS, SETTINGS, bands_in, wording, words_in
+from studies.prompts import BANDS, SETTINGS, bands_in, build_prompt, wording, words_in
 from studies.prompts.language import language_note, prompt_languages
 from studies.slots import names_in, steps_of
 from tests.factories import make_item, make_study, sign_in
@@ -59,6 +60,15 @@ def test_a_german_study_asks_german_and_nothing_needs_to_be_said(study):
     client = sign_in(study)
     for url in [*pages(campaign), reverse("judging:new", args=["s"])]:
         assert "judges in" not in client.get(url).content.decode(), url
+
+
+def test_the_connection_test_and_the_preview_ask_in_the_same_language(study):
+    judge, item = Judge.objects.get(), Item.objects.get()
+
+    assert run_connection_test(judge, study).prompt.startswith("Unten steht das Profil")
+    assert build_prompt(item, setting="standard", shown_first="r1").startswith("Unten steht")
+    item.study.language = "fr"
+    assert build_prompt(item, setting="standard", shown_first="r1").startswith("Below is")
 
 
 def test_english_can_be_chosen_and_every_page_says_so(study):
