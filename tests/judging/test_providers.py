@@ -5,7 +5,6 @@ import gzip
 import logging
 import threading
 from decimal import Decimal
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +14,7 @@ from judging.backends.registry import backend_kind
 from judging.engine.interface import (
     Adjusted,
     Garbage,
+    JudgeQuestion,
     Misconfigured,
     RateLimited,
     Rejected,
@@ -22,6 +22,7 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
+from judging.engine.messages import Message
 from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
@@ -41,14 +42,16 @@ from tests.judging.run_helpers import judge_all
 KEY = "secret-key-1234"
 OK = {"anthropic": claude, "gemini": gemini}
 BOTH = pytest.mark.parametrize("backend", list(OK))
-QUESTION = SimpleNamespace(
-    asking=(
-        SimpleNamespace(role="system", text="Judge."),
-        SimpleNamespace(role="user", text="A or B?"),
-        SimpleNamespace(role="assistant", text="Hm."),
-        SimpleNamespace(role="user", text="So?"),
+QUESTION = JudgeQuestion(
+    id=1,
+    messages=(
+        Message("system", "Judge."),
+        Message("user", "A or B?"),
+        Message("assistant", "Hm."),
+        Message("user", "So?"),
     ),
     protocol=protocol("standard"),
+    seed=1,
 )
 
 
