@@ -59,7 +59,7 @@ def test_a_judge_is_added_tested_and_run(
     page.get_by_role("link", name="Add a judge").first.click()
     look()
     page.get_by_label("Name").fill("gpu")
-    page.get_by_label("Model").fill("mock")
+    page.get_by_label("Model", exact=True).fill("mock")
     page.get_by_label("Address").fill(llm.url)
     page.get_by_label("Enter a key here").check()
     page.get_by_label("Input price").fill("10")
