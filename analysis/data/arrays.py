@@ -24,6 +24,7 @@ from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
     from analysis.data.probes import ProbedRun
+    from analysis.data.systems import Systems
 
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
@@ -272,6 +273,7 @@ class Dataset:
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
     advice: Advice | None = None  # only where items have some
+    systems: Systems | None = None  # only where items compare named systems
 
     @cached_property
     def truth(self) -> Codes:
@@ -303,6 +305,8 @@ class Dataset:
             _feed_arrays(digest, self.set_aside)
         if self.advice is not None:
             feed(digest, "advice", self.advice.digest)
+        if self.systems is not None:
+            feed(digest, "systems", self.systems.digest)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])

@@ -6,7 +6,7 @@ they were stored, so the same data give the same report.
 
 from collections.abc import Mapping
 
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Length
 
 from analysis.data.advice import advice_of
@@ -25,6 +25,7 @@ from analysis.data.arrays import (
 )
 from analysis.data.plans import late_changes, read_plan
 from analysis.data.runs import juries_of, runs_of
+from analysis.data.systems import systems_of
 from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
@@ -49,12 +50,14 @@ def load_dataset(slug: str) -> Dataset:
             "first_person",
             _length("r1"),
             _length("r2"),
+            _maker("r1"),
+            _maker("r2"),
             "pk",
         )
     )
     items = tuple(
         Item(key, topic, persona, question, truth, (r1, r2))
-        for key, topic, persona, question, truth, r1, r2, _ in rows
+        for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
     raters, groups, answers = answers_of(study, position)
@@ -79,6 +82,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),
+        systems=systems_of([row[-3:-1] for row in rows]),
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries
@@ -89,6 +93,11 @@ def load_dataset(slug: str) -> Dataset:
 def _length(response: str) -> Coalesce:
     """The letters of a response's text, counted by the database: the texts themselves are long."""
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
+
+
+def _maker(response: str) -> KeyTextTransform:
+    """The name of the system that wrote a response; None without one."""
+    return KeyTextTransform("name", KeyTransform("generated_by", response))
 
 
 def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:

@@ -191,6 +191,10 @@ from .selection.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
+from .systems.contests import Contests
+from .systems.ranking import RankingAgreement, ranking_agreement
+from .systems.strengths import Strengths, system_strengths
+from .systems.win_rates import CorrectedWinRates, WinRate, corrected_win_rates, win_rates
 
 __all__ = [
     "AccuracyBounds",
@@ -212,7 +216,9 @@ __all__ = [
     "Change",
     "Clusters",
     "CochranQ",
+    "Contests",
     "Contrast",
+    "CorrectedWinRates",
     "CrowdEquivalence",
     "CrowdPoint",
     "DawidSkene",
@@ -251,6 +257,7 @@ __all__ = [
     "PositionBias",
     "ProbeEffect",
     "Proportion",
+    "RankingAgreement",
     "Reason",
     "Recalibration",
     "RiskCoverage",
@@ -261,6 +268,7 @@ __all__ = [
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",
+    "Strengths",
     "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
@@ -268,6 +276,7 @@ __all__ = [
     "Unanimity",
     "VerbosityBias",
     "Votes",
+    "WinRate",
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
@@ -301,6 +310,7 @@ __all__ = [
     "compare_groups",
     "compare_high_sets",
     "compare_judges",
+    "corrected_win_rates",
     "count_pairs",
     "crowd_equivalence",
     "dawid_skene",
@@ -356,6 +366,7 @@ __all__ = [
     "position_bias_single_order",
     "price_mixes",
     "probe_effect",
+    "ranking_agreement",
     "recalibrate",
     "risk_coverage",
     "run_noise",
@@ -372,6 +383,7 @@ __all__ = [
     "stands_out",
     "starting_threshold",
     "support",
+    "system_strengths",
     "tango_interval",
     "tango_statistic",
     "threshold_sweep",
@@ -385,4 +397,5 @@ __all__ = [
     "weighted_vote",
     "wilson_interval",
     "wilson_proportion",
+    "win_rates",
 ]

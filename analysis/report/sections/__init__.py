@@ -15,6 +15,7 @@ from analysis.report.sections.limits import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
+from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
 SECTIONS: list[Section] = [
@@ -28,6 +29,7 @@ SECTIONS: list[Section] = [
     Position(),
     Bias(),
     AdviceSection(),
+    Systems(),
     Record(),
     Methods(),
     Choices(),

@@ -27,6 +27,9 @@ Reason = Literal[
     "dependent_items",
     "not_identified",
     "biased",
+    "not_connected",
+    "too_few_systems",
+    "at_chance",
 ]
 
 

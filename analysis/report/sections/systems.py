@@ -1,0 +1,272 @@
+"""Systems compared by people and by judges: win rates, strengths, and whether rankings agree."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.data.systems import MIN_CONTESTS
+from analysis.data.verdicts import Ints, Verdicts
+from analysis.report.encode import Json, number, put, put_estimate
+from analysis.report.section import Page, Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent
+from analysis.report.text.reasons import reason
+from analysis.stats.core.results import Estimate
+from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.systems.contests import Contests
+from analysis.stats.systems.ranking import ranking_agreement
+from analysis.stats.systems.strengths import system_strengths
+from analysis.stats.systems.win_rates import corrected_win_rates, win_rates
+
+PEOPLE, OWN = "people", "own"
+WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
+IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
+
+
+def systems(study: Study) -> Json:
+    """The entry of report.json; empty for a study whose items do not compare named systems."""
+    found = study.data.systems
+    if found is None:
+        return {}
+    contests = Contests.of(found.first, found.second)
+    shared = study.shared
+    own = study.data.truth.astype(np.int64)
+    judges = [
+        identity(run)
+        | _side(found.names, contests, judge.answer, shared.judged)
+        | {
+            "against": {
+                PEOPLE: _against(study, found.names, contests, judge, study.people.answer, PEOPLE),
+                OWN: _against(study, found.names, contests, judge, own, OWN),
+            }
+        }
+        for run, judge in zip(study.data.runs, study.judges, strict=True)
+    ]
+    return {
+        "systems": {
+            "names": list(found.names),
+            "items": int((found.first >= 0).sum()),
+            "few": list(found.few),
+            PEOPLE: _side(found.names, contests, study.people.answer, shared.items),
+            OWN: _side(found.names, contests, own, shared.judged),
+            "judges": judges,
+        }
+    }
+
+
+def _side(names: Sequence[str], contests: Contests, choice: Ints, sharing: Sharing) -> Json:
+    """Win rates and strengths by one side's answers."""
+    rates = win_rates(contests, choice, sharing)
+    model = system_strengths(contests, choice, sharing)
+    values = [each.value for each in model.strengths]
+    entries = []
+    for name, rate, strength in zip(names, rates, model.strengths, strict=True):
+        entry: Json = {"system": name, "n": rate.n, "wins": rate.wins, "ties": rate.ties}
+        put_estimate(entry, "rate", rate.rate)
+        put_estimate(entry, "strength", strength)
+        place = None
+        if strength.value is not None:
+            place = 1 + sum(other is not None and other > strength.value for other in values)
+        put(entry, "place", place, strength.reason)
+        entries.append(entry)
+    return {"n": model.n, "ties": model.n_ties, "systems": entries}
+
+
+def _against(
+    study: Study,
+    names: Sequence[str],
+    contests: Contests,
+    judge: Verdicts,
+    reference: Ints,
+    which: str,
+) -> Json:
+    """A judge's win rates corrected by its errors, and its ranking, against a reference."""
+    by_people = which == PEOPLE
+    sharing = study.shared.items if by_people else study.shared.judged
+    corrected = corrected_win_rates(contests, judge.answer, reference, sharing)
+    rates = [
+        {"system": name} | _estimate("rate", rate)
+        for name, rate in zip(names, corrected.rates, strict=True)
+    ]
+    clusters = study.shared.of_items(np.arange(len(study.data.items)), by_people=by_people)
+    ranking = ranking_agreement(
+        contests, reference, judge.answer, clusters, n_draws=study.draws, rng=study.rng()
+    )
+    agreement: Json = {"n": ranking.n, "draws": ranking.n_draws}
+    agreement |= _estimate("kendall", ranking.kendall) | _estimate("spearman", ranking.spearman)
+    for key in ("same_top", "same_order"):
+        put(agreement, key, number(getattr(ranking, key)), ranking.resampled_reason)
+    for key, places in (("top", ranking.first_top), ("judge_top", ranking.second_top)):
+        agreement[key] = [names[place] for place in places]
+    out: Json = {"n": corrected.n, "n_both": corrected.n_both}
+    out |= _estimate("accuracy", corrected.accuracy)
+    return out | {"systems": rates, "ranking": agreement}
+
+
+def _estimate(key: str, found: Estimate) -> Json:
+    out: Json = {}
+    put_estimate(out, key, found)
+    return out
+
+
+def _named(found: Report) -> list[tuple[str, Report]]:
+    return [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+
+
+def rates_table(found: Report) -> Table:
+    sides = [(WORDS[key], found[key]) for key in (PEOPLE, OWN)] + _named(found)
+    return table_of_entries(
+        "system_rates",
+        "Win rates and strengths of systems",
+        [(who, entry) for who, side in sides if side["n"] for entry in side["systems"]],
+        [
+            ("System", "text", "system"),
+            ("Items", "count", "n"),
+            ("Won", "count", "wins"),
+            ("Ties", "count", "ties"),
+            ("Win rate", "percent", "rate"),
+            ("95 % interval", "percent_range", "rate_ci", "Win rate"),
+            ("Strength", "decimal", "strength"),
+            ("95 % interval", "range", "strength_ci", "Strength"),
+            ("Place", "count", "place"),
+        ],
+        "A tie is half a win. The win rate depends on the opponents that a system happened to "
+        "meet, the strength does not: it is the logarithm of Bradley and Terry’s model "
+        "(Davidson’s if there are ties), with mean 0. There are no strengths if some systems never "
+        "lose to the others, or never meet them.",
+        first="Who",
+    )
+
+
+def corrected_table(found: Report) -> Table:
+    rows = []
+    for who, judge in _named(found):
+        against = judge["against"]
+        for place, entry in enumerate(judge["systems"]):
+            corrected = {key: against[key]["systems"][place] for key in (PEOPLE, OWN)}
+            rows.append((who, {**entry, **corrected}))
+    return table_of_entries(
+        "system_rates_corrected",
+        "Win rates of judges, corrected for their errors",
+        rows,
+        [
+            ("System", "text", "system"),
+            ("Items", "count", "n"),
+            ("As judged", "percent", "rate"),
+            ("95 % interval", "percent_range", "rate_ci", "As judged"),
+            ("Corrected", "percent", "people.rate", "By agreement with annotators"),
+            ("95 % interval", "percent_range", "people.rate_ci", "By agreement with annotators"),
+            ("Corrected", "percent", "own.rate", "By agreement with own answers"),
+            ("95 % interval", "percent_range", "own.rate_ci", "By agreement with own answers"),
+        ],
+        "Errors pull every win rate towards one half; the correction divides by the pull (Rogan "
+        "and Gladen). It assumes that a judge errs as often whichever system wrote the better "
+        "response, and does not correct a preference for a system. There is no correction if the "
+        "judge may be no better than chance. Intervals contain the uncertainty about the errors.",
+        first="Judge",
+    )
+
+
+def rankings_table(found: Report) -> Table:
+    rows = [
+        (who, {**judge["against"][key], "whose": WORDS[key], **_tops(judge["against"][key])})
+        for who, judge in _named(found)
+        for key in (PEOPLE, OWN)
+        if judge["against"][key]["n_both"]
+    ]
+    return table_of_entries(
+        "system_rankings",
+        "Whether judges rank systems as people do",
+        rows,
+        [
+            ("Compared with", "text", "whose"),
+            ("Same choice", "percent", "accuracy"),
+            ("95 % interval", "percent_range", "accuracy_ci", "Same choice"),
+            ("Items", "count", "ranking.n"),
+            ("Kendall’s τ", "decimal", "ranking.kendall"),
+            ("95 % interval", "range", "ranking.kendall_ci", "Kendall’s τ"),
+            ("Spearman’s ρ", "decimal", "ranking.spearman"),
+            ("95 % interval", "range", "ranking.spearman_ci", "Spearman’s ρ"),
+            ("First by the judge", "text", "judge_top"),
+            ("First by the others", "text", "top"),
+            ("First place", "percent", "ranking.same_top", "Same in resamples"),
+            ("Whole order", "percent", "ranking.same_order", "Same in resamples"),
+        ],
+        "Rankings by strength, on the items that both sides decided. Resamples draw what the items "
+        "share (personas, questions, groups of annotators) and contain the uncertainty of both "
+        "sides: systems that are about as strong change places.",
+        first="Judge",
+    )
+
+
+def _tops(entry: Report) -> Json:
+    ranking = entry["ranking"]
+    return {key: ", ".join(ranking[key]) or None for key in ("top", "judge_top")}
+
+
+class Systems(Section):
+    """Win rates and rankings of the systems that wrote the responses."""
+
+    name = "systems"
+    title = "Systems compared by judges"
+    inside = "Win rates, corrected win rates, and rankings"
+
+    def is_needed(self, report: Report) -> bool:
+        return "systems" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return systems(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "systems" in report:
+            found = report["systems"]
+            yield rankings_table(found)
+            yield rates_table(found)
+            yield corrected_table(found)
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        names = ("system_rankings", "system_rates", "system_rates_corrected")
+        return {
+            "system_tables": [page.tables[name] for name in names if name in page.tables],
+            "least": MIN_CONTESTS,
+        }
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "systems" not in report or not report["systems"]["judges"]:
+            return
+        judges = _named(report["systems"])
+        # Where no annotators answered, the own answers are all there is.
+        which = PEOPLE if any(each["against"][PEOPLE]["n_both"] for _, each in judges) else OWN
+        ranked = [(who, each["against"][which]["ranking"]) for who, each in judges]
+        others = IN_SENTENCES[which]
+        known = [(who, each) for who, each in ranked if each["same_top"] is not None]
+        if known:
+            yield Sentence.of("finding", _finding(known, others))
+        else:
+            why = reason(ranked[0][1]["same_top_reason"])
+            words = f"Systems: rankings by judges and by {others} are not compared: {why}."
+            yield Sentence.of("missing", words)
+
+
+def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
+    if len(known) == 1:
+        [(who, ranking)] = known
+        top, judge_top = (" and ".join(ranking[key]) for key in ("top", "judge_top"))
+        again = percent(ranking["same_top"])
+        on = f"On the {ranking['n']:,} items that both decided, {who}"
+        if top == judge_top:
+            return f"{on} and {others} rank {top} first; {again} of resamples agree on it."
+        return (
+            f"{on} ranks {judge_top} first and {others} {top}; the two agree on the first "
+            f"place in {again} of resamples."
+        )
+    same = sum(ranking["top"] == ranking["judge_top"] for _, ranking in known)
+    shares = [ranking["same_top"] for _, ranking in known]
+    return (
+        f"{same} of {len(known)} runs rank the same system first as {others} on the "
+        f"same items; over resamples of each run, that happens in {percent(min(shares))} to "
+        f"{percent(max(shares))}."
+    )

@@ -1,0 +1,1 @@
+"""Systems whose responses were compared: win rates, strengths and rankings."""
