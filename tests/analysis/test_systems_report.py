@@ -109,7 +109,7 @@ def test_win_rates_rankings_and_the_finding_are_those_that_were_planted():
     share = against["ranking"]["same_top"]
     assert words == (
         "On the 90 items that both decided, judge 0 and the majority of annotators rank alpha "
-        f"first; {100 * share:.1f} % of resamples agree on it."
+        f"first; their first places are the same in {100 * share:.1f} % of resamples."
     )
     tables = all_tables(report)
     assert [

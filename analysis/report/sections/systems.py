@@ -258,15 +258,18 @@ def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
         again = percent(ranking["same_top"])
         on = f"On the {ranking['n']:,} items that both decided, {who}"
         if top == judge_top:
-            return f"{on} and {others} rank {top} first; {again} of resamples agree on it."
+            return (
+                f"{on} and {others} rank {top} first; their first places are the same in {again} "
+                "of resamples."
+            )
         return (
-            f"{on} ranks {judge_top} first and {others} {top}; the two agree on the first "
-            f"place in {again} of resamples."
+            f"{on} ranks {judge_top} first and {others} {top}; their first places are the "
+            f"same in {again} of resamples."
         )
     same = sum(ranking["top"] == ranking["judge_top"] for _, ranking in known)
     shares = [ranking["same_top"] for _, ranking in known]
     return (
         f"{same} of {len(known)} runs rank the same system first as {others} on the "
-        f"same items; over resamples of each run, that happens in {percent(min(shares))} to "
-        f"{percent(max(shares))}."
+        f"same items. Their first places are the same in {percent(min(shares))} to "
+        f"{percent(max(shares))} of resamples."
     )

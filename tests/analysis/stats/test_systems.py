@@ -200,11 +200,11 @@ def test_a_correction_beyond_one_contradicts_its_assumption():
     assert [each.reason for each in found.rates] == ["not_identified", "not_identified"]
 
 
-def rank(first, second, contests, *, persona=None, n_draws=200):
+def rank(first, second, contests, *, persona=None):
     n = contests.first.size
     clusters = {"item": np.arange(n)} | ({} if persona is None else {"persona": persona})
     return ranking_agreement(
-        contests, first, second, clusters, n_draws=n_draws, rng=np.random.default_rng(4)
+        contests, first, second, clusters, n_draws=200, rng=np.random.default_rng(4)
     )
 
 
@@ -229,7 +229,7 @@ def test_rank_correlations_are_those_of_scipy():
     sides = [rng.integers(0, 2, 400) for _ in range(2)]
     contests = Contests.of(first, second)
 
-    found = rank(*sides, contests, persona=np.arange(400) // 4)
+    found = rank(sides[0], sides[1], contests, persona=np.arange(400) // 4)
 
     one, two = (fit_strengths(*results(contests, s, np.ones((1, 400)))).strength[0] for s in sides)
     assert found.kendall.value == pytest.approx(scipy_stats.kendalltau(one, two).statistic)
@@ -309,7 +309,12 @@ def true_rates(n=200_000):
 def test_intervals_cover_what_was_planted(accuracy):
     rng = np.random.default_rng(17)
     rates, strengths = true_rates()
-    covered = {"rate": [], "strength": [], "corrected": [], "uncorrected": []}
+    covered: dict[str, list[bool]] = {
+        "rate": [],
+        "strength": [],
+        "corrected": [],
+        "uncorrected": [],
+    }
 
     for _ in range(150):
         contests, people, judge, persona = planted(rng, accuracy=accuracy)
