@@ -13,7 +13,9 @@ from typing import Any, Literal
 from judging.engine.interface import Side
 from judging.protocols.reading import words
 from judging.protocols.reading.certainties import NAME
+from judging.protocols.reading.leads import is_plain
 from judging.protocols.reading.mentions import ANY, BARE, MENTION, is_numbered, side_of
+from judging.protocols.reading.voices import is_own, is_own_label
 
 Code = Literal[
     "json", "tag", "brackets", "label", "table", "first_line", "final_line", "words", "numbered",
@@ -179,6 +181,9 @@ def in_forms(text: str, original: str) -> Iterator[Claim]:
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
             if words.SECOND.search(line) or _ALTERNATIVE_BEFORE.search(line):
                 continue
+            label = re.split(r"[:=：]", found[0])[0]
+            if not is_own_label(line + label, text[found.end() :]):
+                continue
             is_final = words.FINAL.search(found[0]) is not None
             if found[1]:
                 yield _explicit(found, 1, "label", is_final)
@@ -297,7 +302,8 @@ def _in_sentence(sentence: str, start: int) -> Iterator[Claim]:
             yield Claim(side, start + behind - 1, end, code, IN_WORDS, start + behind)
     if tie := words.TIE.search(sentence):
         clause = _clause_before(sentence, tie.start())
-        if not words.DENIED.search(words.NOT_DENIED.sub(" ", clause)):
+        is_denied = words.DENIED.search(words.NOT_DENIED.sub(" ", clause))
+        if not is_denied and is_own(sentence, tie.start(), tie.end()):
             end = start + tie.end()
             yield Claim("C", start + tie.start(), end, "tie_words", NO_DIFFERENCE, end)
 
@@ -308,8 +314,12 @@ def _is_meant(sentence: str, found: "re.Match[str]", behind: int) -> bool:
         return False
     if _OPTION_BEFORE.search(sentence[: behind - 1]):
         return False
+    if not is_own(sentence, found.start(), found.end()):
+        return False
     if found.re in (words.CORRECTED, words.OTHER_BETTER):
         return True
+    if not is_plain(sentence, behind, found.end()):
+        return False
     if words.DOUBTED.search(sentence[: found.end()]) or words.QUOTED.search(
         sentence[: found.start()]
     ):

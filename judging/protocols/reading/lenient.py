@@ -1,5 +1,6 @@
 """Decide which statement of a reply counts, where strict reading finds no verdict."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from judging.protocols.reading.claims import (
     in_json,
     in_words,
 )
+from judging.protocols.reading.leads import is_compared
 from judging.protocols.reading.mentions import (
     MENTION,
     plain,
@@ -21,8 +23,10 @@ from judging.protocols.reading.mentions import (
     with_mentions,
     without_quotations,
 )
+from judging.protocols.reading.voices import is_contradicted
 from judging.protocols.verdicts import without_next_turn
 
+_END_OF_SENTENCE = re.compile(r"[.!?;\n。！？；]")
 LONGEST = 20_000  # characters that are read; a verdict comes at the end
 
 
@@ -100,10 +104,21 @@ def _is_left_open(text: str, chosen: Claim) -> bool:
     """Whether the reply turns after the claim, and names another response or breaks off."""
     if chosen.weight == IN_WORDS and words.BROKEN_OFF.search(text, chosen.end):
         return True
+    if chosen.weight < EXPLICIT and _is_contradicted(text, chosen):
+        return True
     changed = words.RECONSIDERED.search(text, chosen.end)
     return changed is not None and any(
         side_of(mention) != chosen.side for mention in MENTION.findall(text, changed.end())
     )
+
+
+def _is_contradicted(text: str, chosen: Claim) -> bool:
+    """Whether the words around a choice in words leave it open."""
+    side = chosen.side or ""
+    rest = _END_OF_SENTENCE.split(text[chosen.end :], maxsplit=1)[0]
+    if chosen.weight == IN_WORDS and not is_compared(rest, side):
+        return True
+    return is_contradicted(text, chosen.start, chosen.end, side)
 
 
 def _last(text: str, claims: Sequence[Claim]) -> Claim | None:

@@ -93,13 +93,16 @@ _GUESS = (
 
 CHOOSING = pattern(
     _CHOICE_EN + _ARTICLE + "§",
+    r"\b(?:i|we|they|he|she|person|user|reader)\b(?:['’]d)?(?:\s+(?:would|will|probably|likely|also"
+    r"|clearly)){0,3}\s+(?:likes?|enjoys?|appreciates?)\s+§\s+(?:more|better|best)"
+    r"(?=\s*(?:[.,;!]|\Z|than\b|because\b))",
     r"\b(?:profile|evidence|everything|all\s+this)\s+(?:clearly\s+)?points?\s+to" + _ARTICLE + "§",
     # “Leaning B.” is a whole sentence.
     rf"(?:^\W*{_CHOOSING_EN}){_ARTICLE}§(?=[^§\w]*\Z)",
     *(
         words + _ARTICLE + "§"
         for words in (
-            _CHOOSING_DE,
+            _CHOOSING_DE + r"(?:\s+(?:diese|die)\s+person)?",
             _CHOOSING_ES,
             _CHOOSING_FR,
             _CHOSEN_NOUN,
@@ -146,6 +149,7 @@ _BETTER_EN = (
 _FITS_EN = (
     r"§\s+(?:(?:would|will|should|clearly|probably|simply|just)\s+){0,2}"
     r"(?:wins?\b(?!\s+(?:on|in|at)\b)"
+    r"|(?:better|best|more\s+closely)\s+(?:fits|suits|match(?:es)?|aligns|reflects|serves|respects)\b"
     r"|(?:fits?|suits?|match(?:es)?|aligns?|resonates?|works?|serves?|appeals?|speaks?)\b"
     r"[^§.;\n,]{0,50}?\b(?:better|best|more\s+closely|more)\b" + _NOT_AN_ASPECT + ")"
 )
@@ -212,14 +216,21 @@ INSTEAD = pattern(
     r"|au\s+lieu\s+de|plutôt\s+que)|与其选?择?)\s*(?:the\s+|la\s+)?§"
 )
 # The second of the two is the better one.
-OTHER_BETTER = pattern(r"§\s*(?:不如|没有|不及)\s*§")
+OTHER_BETTER = pattern(
+    r"§\s*(?:不如|没有|不及)\s*§",
+    r"^\W*(?:(?:die|la)\s+)?§\s+(?:(?:is|ist|es|est)\s+(?:clearly\s+|klar\s+|claramente\s+|nettement\s+)?"
+    r"(?:worse\s+than|schlechter\s+als|peor\s+que|pire\s+que|moins\s+bonne\s+que)"
+    r"|loses\s+to|verliert\s+gegen|pierde\s+contra|perd\s+contre)\s+(?:(?:die|la)\s+)?§[^§\w]*\Z",
+    r"^\W*§\s*比\s*§\s*(?:更?差)[^§\w]*\Z",
+)
 
 # ---- labels ----
 
 _LABELS = (
     r"(?:final|overall|my|preferred|best|better|chosen|selected|predicted|winning)?\s*"
     r"(?:answer|verdict|choice|decision|preference|winner|selection|conclusion|judge?ment|result"
-    r"|pick|leaning|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)",
+    r"|pick|leaning|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)"
+    r"(?:\s+for\s+(?:this|the)\s+(?:person|user))?",
     r"(?:meine|endgültige|finale|bessere|gewählte)?\s*"
     r"(?:antwort|urteil|wahl|entscheidung|fazit|ergebnis|präferenz|tendenz)",
     r"(?:mi|la)?\s*(?:respuesta|elección|opción|decisión|veredicto|conclusión|preferencia|tendencia|resultado"

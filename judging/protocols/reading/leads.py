@@ -1,0 +1,154 @@
+"""What may stand before and behind a choice in words, so that it is certainly a verdict.
+
+A sentence is read only if it has one of a few known shapes: a reason or a contrast first (“Given
+her age, …”, “… , so …”), then only words of a list, then the choice. Any other word before the
+choice could turn it round: “Nothing suggests that she would choose A”.
+"""
+
+import re
+
+from judging.protocols.reading.mentions import MENTION, side_of
+from judging.protocols.reading.voices import CHOOSES, OTHERS
+from judging.protocols.reading.words import DENIED, pattern
+
+# Everything up to the last of these is a reason or the other side of a contrast.
+_CONNECTIVE = pattern(
+    r"\b(?:so|therefore|thus|hence|consequently|accordingly|but|however|yet|overall|which\s+means"
+    r"|meaning\s+that)\b",
+    r"[,;]\s*(?:and|which\s+is\s+why|while|whereas|though|although)\b",
+    r"\band\s+(?=(?:would|will|they|she|he|i|this|the\s+(?:person|user))\b)",
+    r"\b(?:also|daher|deshalb|darum|somit|folglich|weshalb|sodass|aber|jedoch|doch|sondern"
+    r"|insgesamt)\b|[,;]\s*und\b",
+    r"\b(?:así\s+que|por\s+(?:lo\s+)?tanto|por\s+eso|por\s+ello|pero|sino)\b|[,;]\s*y\b",
+    r"\b(?:donc|par\s+conséquent|c['’]est\s+pourquoi|mais|cependant|toutefois)\b|[,;]\s*et\b",
+    r"因此|所以|因而|故|但是?|不过|然而|可是",
+    r"\bund\s+(?=(?:würde|wählt|bevorzugt)\b)|\by\s+(?=(?:preferir|elegir|prefiere|elige))"
+    r"|\bet\s+(?=(?:préfér|choisi))",
+    r"§\s*[,，]",
+    r":\s*(?=(?:i|we|she|he|they|this\s+person|ich|sie|er|diese\s+person|ella|él|esta\s+persona"
+    r"|je|elle|il|cette\s+personne)\b|我|他|她|这个人)",
+    r"[,，]\s*(?=(?:this\s+(?:person|user)|diese[rs]?\s+(?:person|nutzer(?:in)?)|esta\s+persona"
+    r"|cette\s+personne)\b|这个人|这位)",
+)
+_REASON = pattern(
+    r"\A\W*(?:given|considering|based\s+on|judging\s+(?:by|from)|because|since|as|due\s+to"
+    r"|looking\s+at|(?:re-?)?reading|taking|weighing|having|after|although|though|while|even\s+though|despite"
+    r"|in\s+(?:light|view)\s+of|knowing|from|between|of\s+the\s+two|both"
+    r"|angesichts|aufgrund|da|weil|obwohl|nachdem|nach\s+abwägung|in\s+anbetracht|auch\s+wenn"
+    r"|dad[oa]s?|considerando|teniendo|por\s+sus?|como|ya\s+que|debido|aunque|puesto|entre"
+    r"|étant\s+donné|compte\s+tenu|vue?|comme|puisque|bien\s+que|malgré|considérant|entre"
+    r"|考虑到|鉴于|由于|因为|虽然|尽管|根据|基于|作为|相比|对于|对)[^§;]*[,，:：]",
+    r"\A\W*(?:although|though|while|even\s+though|obwohl|auch\s+wenn|während|aunque|si\s+bien"
+    r"|bien\s+que|虽然|尽管)[^;]*[,，]",
+    r"\A\W*(?:angesichts|aufgrund|wegen|dank|nach\s+abwägung|in\s+anbetracht)\b[^§,;]*?"
+    r"(?=\b(?:würde|wählt|ist|wäre|passt|gefällt|bevorzugt|entscheide|nehme|wähle|tippe)\b)",
+)
+_SAFE = pattern(
+    # phrases, before their words
+    r"\b(?:(?:the|her|his|their)\s+(?:tone|style|content|approach|wording|advice)\s+of"
+    r"|this\s+is\s+not\s+a\s+tie)\b",
+    # who
+    r"\b(?:i|we|they|he|she|it|me|him|her|them|this|that|the|a|these|here|there)\b(?:['’]\w+)?",
+    r"\b(?:person|user|reader|individual|participant|respondent|customer|asker|someone|somebody)\b"
+    r"(?:['’]s)?",
+    r"\b(?:like\s+(?:this|him|her|them)|with\s+(?:this|these|such)(?:\s+(?:a\s+)?\w+)?"
+    r"|in\s+(?:the|this)\s+profile|of\s+the\s+(?:two|profile)|in\s+question|between\s+the\s+two"
+    r"|(?:the\s+)?(?:profile|evidence|everything)(?:\s+\w+ly)?\s+points?)\b",
+    r"\b(?:target|described|given|same|for|to|my|their|his|own|final|overall|now|one)\b",
+    # how
+    r"\b(?:would|will|should|must|do|does|am|is|are|be|have|has|if\s+(?:forced|pressed|pushed|anything)"
+    r"|(?:even\s+)?if\s+(?:i|we)\s+(?:had|have|must|were\s+forced|am\s+forced)(?:\s+to\s+\w+)?(?:\s+one)?"
+    r"|think|believe|say|guess|feel|conclude|find|expect|judge|suspect|that"
+    r"|most|more|very|likely|probably|almost\s+certainly|definitely|certainly|clearly|simply|also"
+    r"|still|then|instead|rather|ultimately|strongly|slightly|somewhat|therefore|thus|just|likewise"
+    r"|naturally|surely|in\s+(?:conclusion|summary|short|the\s+end|sum|my\s+(?:view|opinion))"
+    r"|on\s+(?:balance|the\s+whole|reflection)|all\s+(?:in\s+all|things\s+considered)|taken\s+together"
+    r"|finally|hands\s+down|no\s+doubt|without\s+(?:a\s+)?doubt|actually|yes|no|wait|hmm|okay|ok"
+    r"|loses|decide|output|make|mean|sorry|or|hard|maybe\s+not|honestly|to\s+be\s+honest|personal)\b",
+    r"\b(?:choos(?:e|es|ing)|chose|picks?|picking|picked|selects?|selecting|selected|prefers?"
+    r"|preferred|likes?|enjoys?|appreciates?|favou?rs?|go(?:es)?|going|with|opts?|opting|votes?|settles?|settled|on|sides?"
+    r"|lean(?:s|ing)?|inclined|towards?|points?|winner|verdict|answer|choice|pick|decision"
+    r"|preference|selection|vote|conclusion|judge?ment|better|best|stronger|chosen|winning|fit|match"
+    r"|response|option|reply|goes)\b",
+    # German
+    r"\b(?:ich|wir|sie|er|es|mich|sich|mir|ihr|ihm|diese[rsnm]?|die|der|das|den|dem|person|nutzer(?:in)?"
+    r"|leser(?:in)?|für|zu|zur|auf|mit|würde|wird|werde|muss|müsste|ist|wäre|lautet|fällt|geht|an|bin"
+    r"|habe|hat|denke|glaube|meine|finde|sagen|dass|eher|wohl|vermutlich|wahrscheinlich|klar|eindeutig"
+    r"|deutlich|daher|deshalb|hier|nun|dann|lieber|letztlich|abschließend|zusammenfassend|schließlich"
+    r"|meiner|meinung|nach|eine?|antwort|wahl|entscheidung|urteil|favorit|bessere|sieger|präferenz"
+    r"|wähl(?:e|t|en|te)|nehme|nimmt|nähme|bevorzug(?:e|t|en)|favorisier(?:e|t)|ziehe|zieht"
+    r"|tendier(?:e|t)|tipp(?:e|t)|neig(?:e|t)|entscheid(?:e|et|en)|votier(?:e|t)|stimme|passt|gefällt"
+    r"|überzeugt|entspricht|alles\s+in\s+allem|unterm\s+strich|aber|nein|moment|doch|besser"
+    r"|insgesamt|bei\s+näherer\s+(?:überlegung|betrachtung)|wenn\s+ich\s+(?:mich\s+)?(?:\w+\s+)?(?:müsste|muss))\b",
+    # Spanish
+    r"\b(?:yo|ell?a|él|usted|esta|este|persona|usuari[oa]|lector[a]?|la|el|le|se|me|mi|por|para|con|a"
+    r"|que|creo|diría|pienso|considero|probablemente|seguramente|claramente|muy|más|sin\s+duda|en"
+    r"|conjunto|conclusión|resumen|definitiva|finalmente|entonces|es|sería|será|respuesta|elección"
+    r"|opción|decisión|veredicto|ganadora?|preferencia|voto|mejor|elijo|elige|eleg[íi]r[íi]?a?|elegirá"
+    r"|escojo|escoger?[íi]?a?|prefier[eo]|preferir[íi]a|opto|optar[íi]a|opta|qued\w+|decant\w+"
+    r"|inclin\w+|gana(?:r[íi]a)?|selecciono|voto|hacia|de|su|opinión|claro|obviamente|tal\s+vez\s+no"
+    r"|si\s+tuviera\s+que\s+elegir|si\s+tengo\s+que\s+elegir|esto|no\s+hay\s+duda)\b",
+    # French
+    r"\b(?:je|elle|il|on|cette|cet|personne|utilisateur|utilisatrice|la|le|lui|mon|ma|pour|vers|que"
+    r"|qui|crois|pense|dirais|estime|trouve|plutôt|probablement|sans\s+(?:aucun\s+)?doute|clairement"
+    r"|donc|très|finalement|en|somme|conclusion|résumé|définitive|dans\s+l['’]ensemble|globalement"
+    r"|au\s+final|à|avis|est|serait|sera|réponse|choix|décision|préférence|gagnante?|meilleure"
+    r"|jugement|choisi[stre]*|choisirai[st]?|préfèr\w+|préférerai[st]?|opte\w*|penche\w*|retien\w+"
+    r"|retiendrai[st]?|sélectionn\w+|vote\w*|se|porte|porterait|sur|la|de|ce|si\s+je\s+(?:devais|dois)"
+    r"\s+choisir|s['’]il\s+faut\s+choisir)\b|\b(?:[lcdj]|qu)['’]",
+    # Chinese
+    r"我|他|她|TA|这个人|这位(?:用户|读者|女士|先生)?|该用户|用户|此人|本人|的|会|应该?|应当|可能性?|更|很"
+    r"|最终|最后|综上(?:所述)?|总的来说|总体(?:来看|而言)?|总之|综合来看|相比之下|因此|所以|认为|觉得|猜|想"
+    r"|选择?|了|答案|结论|判断|偏好|结果|胜者|首选|是|为|就|还是?|倾向于?|喜欢|偏向于?|投给|支持|青睐"
+    r"|如果(?:一定|必须|非)要?选?|如果要我选?|大概|很|肯定|显然|毫无疑问|对|来说|而言|不如|比较|于|等等|不对",
+)
+_COMMA_AT_END = re.compile(r"[,，]\s*\Z")
+_LETTER = re.compile(r"[^\W\d_]")
+_BEHIND = pattern(
+    r"\A[^§\w]*\Z",
+    r"\A\s*[^§\w\s]",  # a sign of punctuation
+    r"\A\s*(?:over|than|rather|instead|because|since|as|due|for|with|by|the|what|how|given|mainly|mostly|primarily"
+    r"|to|most|more|much|here|overall|choice|fit|match|option|answer|one|of|this|she|he|they|on\s+balance|then|it|wins|is|at\s+\d|about|and\s+(?:not|i['’]?m?|my)"
+    r"|weil|da|denn|wegen|mit|als|gegenüber|vorziehen|wählen|nehmen|bevorzugen|entscheiden|besser|vor|zu|zur|wahl|für|diese[rm]?|würde"
+    r"|porque|ya|debido|por|con|que|sobre|antes|para|a|frente"
+    r"|parce|car|puisque|avec|grâce|sur|qui|lui|pour|à|le)\b",
+    r"\A\s*(?:[\u4e00-\u9fff])",
+)
+# Behind these the other response is only what the choice is compared with.
+_COMPARED = pattern(
+    r"\A[^§]*\b(?:over|than|rather|instead|compared|because|since|as|not|als|gegenüber|vor|weil|da"
+    r"|denn|statt|nicht|que|sobre|antes|frente|porque|no|plutôt|car|parce|puisque|pas)\b",
+    r"\b(?:to|a|à)\s+(?:the\s+|la\s+)?\Z",
+    r"\A[^§]*(?:因为|不是|而不|相比|胜过|比)",
+)
+_UNCERTAIN_BEHIND = pattern(
+    r"\b(?:perhaps|maybe|possibly|vielleicht|quizás?|tal\s+vez|peut-être)\s+(?:also\s+|auch\s+)?"
+    r"(?:not|nicht|no|pas|§|the\s+other)",
+    r"未必|不一定|也许不|或许不",
+)
+
+
+def is_plain(sentence: str, behind: int, end: int) -> bool:
+    """Whether a choice that ends at `end`, and its response at `behind`, has a known shape."""
+    before = sentence[: behind - 1]
+    cut = max((found.end() for found in _CONNECTIVE.finditer(before)), default=0)
+    if _COMMA_AT_END.search(before, 0, cut) and _chooses_otherwise(before[:cut]):
+        return False
+    before = before[cut:]
+    if reason := _REASON.match(before):
+        before = before[reason.end() :]
+    if _LETTER.search(_SAFE.sub(" ", before)):
+        return False
+    rest = sentence[end:]
+    return _BEHIND.search(rest) is not None and not _UNCERTAIN_BEHIND.search(rest)
+
+
+def _chooses_otherwise(clause: str) -> bool:
+    """Whether an earlier clause chooses too: “I would choose A, she would choose B”."""
+    return bool(CHOOSES.search(clause)) and not (OTHERS.search(clause) or DENIED.search(clause))
+
+
+def is_compared(rest: str, side: str) -> bool:
+    """Whether the rest of a sentence names another response only to compare it, if at all."""
+    other = next((each for each in MENTION.finditer(rest) if side_of(each[0]) != side), None)
+    return other is None or _COMPARED.search(rest, 0, other.start()) is not None
