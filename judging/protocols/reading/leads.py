@@ -64,7 +64,7 @@ _SAFE = pattern(
     r"|naturally|surely|in\s+(?:conclusion|summary|short|the\s+end|sum|my\s+(?:view|opinion))"
     r"|on\s+(?:balance|the\s+whole|reflection)|all\s+(?:in\s+all|things\s+considered)|taken\s+together"
     r"|finally|hands\s+down|no\s+doubt|without\s+(?:a\s+)?doubt|actually|yes|no|wait|hmm|okay|ok"
-    r"|loses|decide|output|make|mean|sorry|or|hard|maybe\s+not|honestly|to\s+be\s+honest|personal)\b",
+    r"|loses|decide|output|make|mean|sorry|or\s+rather|hard|maybe\s+not|honestly|to\s+be\s+honest|personal)\b",
     r"\b(?:choos(?:e|es|ing)|chose|picks?|picking|picked|selects?|selecting|selected|prefers?"
     r"|preferred|likes?|enjoys?|appreciates?|favou?rs?|go(?:es)?|going|with|opts?|opting|votes?|settles?|settled|on|sides?"
     r"|lean(?:s|ing)?|inclined|towards?|points?|winner|verdict|answer|choice|pick|decision"
@@ -104,15 +104,39 @@ _SAFE = pattern(
 )
 _COMMA_AT_END = re.compile(r"[,，]\s*\Z")
 _LETTER = re.compile(r"[^\W\d_]")
+_REASON_BEHIND = (
+    r"(?:because|since|as|due|given|considering|mainly|mostly|primarily|largely|especially|simply"
+    r"|partly|based|which|who|it|its|he|she|they|not|rather|even|though|although|while|whereas|but"
+    r"|despite|followed|however|so|here|overall|on\s+balance|then|hands\s+down|instead|too"
+    r"|i(?:['’]?m|\s+am)|about|roughly|around|my|certainty|confidence|and\s+(?:not|i|my|it|its|she|he)"
+    r"|weil|da|denn|wegen|obwohl|auch|aber|sondern|nicht|sie|er|die|der|das|und\s+(?:nicht|ich|zwar)"
+    r"|sicherheit|gewissheit|etwa|vor\s+allem|statt|anstatt|so\s+dass|allerdings|jedoch"
+    r"|porque|ya\s+que|pues|puesto|dado|debido|aunque|pero|que|no|certeza|seguridad|y\s+(?:no|estoy|mi)"
+    r"|sobre\s+todo|parce|car|puisque|bien\s+que|même|mais|qui|elle|il|non|pas|certitude|surtout"
+    r"|et\s+(?:non|pas|je|ma))\b"
+)
 _BEHIND = pattern(
     r"\A[^§\w]*\Z",
-    r"\A\s*[^§\w\s]",  # a sign of punctuation
-    r"\A\s*(?:over|than|rather|instead|because|since|as|due|for|with|by|the|what|how|given|mainly|mostly|primarily"
-    r"|to|most|more|much|here|overall|choice|fit|match|option|answer|one|of|this|she|he|they|on\s+balance|then|it|wins|is|at\s+\d|about|and\s+(?:not|i['’]?m?|my)"
-    r"|weil|da|denn|wegen|mit|als|gegenüber|vorziehen|wählen|nehmen|bevorzugen|entscheiden|besser|vor|zu|zur|wahl|für|diese[rm]?|würde"
-    r"|porque|ya|debido|por|con|que|sobre|antes|para|a|frente"
-    r"|parce|car|puisque|avec|grâce|sur|qui|lui|pour|à|le)\b",
-    r"\A\s*(?:[\u4e00-\u9fff])",
+    r"\A[^§\w]*\d",
+    rf"\A[^§\w]*{_REASON_BEHIND}",
+    r"\A\W*(?:over|than|to|from|instead\s+of|rather\s+than|als|gegenüber|vor|que|a|à|sobre|antes\s+que"
+    r"|frente\s+a|statt|anstatt)\s+(?:the\s+|la\s+|der\s+|die\s+)?§",
+    r"\A\s*(?:for|to|than|of|in\s+line\s+with|für|zu|para|a|pour|à)\s+(?:this|the|him|me|them|someone"
+    r"|somebody|such|her(?!\s+\w)|its|what|an?\s+(?:person|user|reader)|diese\w*|die|den|sie|ihn|ihr|ihm"
+    r"|esta|este|ella|él|la|el|cette|cet|elle|lui)\b",
+    r"\A[^§\w]*(?:with|at|mit|con|avec|à|al?|zu)\s+(?:(?:an?|einer?|una?|une|my|etwa|about|moderate|high"
+    r"|low|some|medium|hoher|mittlerer)\s+){0,2}(?:\d|certaint|confiden|sicherheit|gewissheit|certeza"
+    r"|confianza|seguridad|certitude|confiance|conviction)",
+    r"\A\s*(?:by\s+(?:far|a\s+\w+|virtue)|for\s+its|mainly|most|more|much|choice|fit|match|option"
+    r"|answer|one|this|she|he|they|her|his|their|its|the|what|how|it\s+is|wins|vorziehen|wählen|nehmen"
+    r"|bevorzugen|entscheiden|besser|wahl|würde|lui|le\s+plus)\b",
+    r"\A[^§\w]*(?:因为|由于|确定|把握|信心|置信|虽然|尽管|它|他|她|我|而不|而非|不过|但|这|毕竟|吧)",
+    r"\A\s*[\u4e00-\u9fff]",
+)
+# “B is better aligned with her values”
+_FITTING = pattern(
+    r"\A\s*(?:with|to|mit|zu|con|a|à|avec)\s+(?:what|the|this|her|his|their|seine\w*|ihre\w*|de[nmr]"
+    r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette)\b",
 )
 # Behind these the other response is only what the choice is compared with.
 _COMPARED = pattern(
@@ -140,7 +164,10 @@ def is_plain(sentence: str, behind: int, end: int) -> bool:
     if _LETTER.search(_SAFE.sub(" ", before)):
         return False
     rest = sentence[end:]
-    return _BEHIND.search(rest) is not None and not _UNCERTAIN_BEHIND.search(rest)
+    if _UNCERTAIN_BEHIND.search(rest):
+        return False
+    is_called_better = end > behind
+    return bool(_BEHIND.search(rest) or (is_called_better and _FITTING.search(rest)))
 
 
 def _chooses_otherwise(clause: str) -> bool:

@@ -66,7 +66,7 @@ OTHERS = pattern(
     rf"\b(?:una?|cada|cualquier|ning[úu]na?|los|las|su|sus|mi)\s+(?:\w+\s+){{1,3}}?{_VERB_ES}\b",
     rf"\b(?:el|la)\s+(?!{_THIS_PERSON}\b|respuesta|opción)\w+(?:\s+\w+)?\s+{_VERB_ES}\b",
     rf"\b(?:el|la|una?)\s+{_THIS_PERSON}\s+(?!(?:que|se|le|de|en|con)\b)\w+\s+{_VERB_ES}\b",
-    rf"\b(?:prefier[ea]|preferir[íi]a|elegir[íi]a|elige)\s+(?:una?|su|cualquier)\s+\w+",
+    r"\b(?:prefier[ea]|preferir[íi]a|elegir[íi]a|elige)\s+(?:una?|su|cualquier)\s+\w+",
     r"\bpara\s+(?:una?|cualquier|los|las|su)\s+(?!persona\s+(?:como|así|con|que)\b)\w+",
     # French
     r"\b(?:plupart|majorité|minorité|beaucoup|autres?|tous|toutes|tout\s+le\s+monde|personnes"
@@ -187,7 +187,7 @@ def is_own(sentence: str, start: int, end: int) -> bool:
 
 
 def is_own_label(line: str, rest: str) -> bool:
-    """Whether a label belongs to the verdict: not “The choice of most people: A”, “A for others”."""
+    """Whether a label belongs to the verdict: not “The choice of most: A”."""
     before = re.split(r"[.!?;:。！？；：]", line)[-1]
     if OTHERS.search(before) or REPORTED.search(_OWN_WORDS.sub(" ", before)):
         return False
