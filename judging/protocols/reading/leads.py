@@ -136,7 +136,7 @@ _BEHIND = pattern(
 # “B is better aligned with her values”
 _FITTING = pattern(
     r"\A\s*(?:with|to|mit|zu|con|a|à|avec)\s+(?:what|the|this|her|his|their|seine\w*|ihre\w*|de[nmr]"
-    r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette)\b",
+    r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette|esta|este|cet|ella|él|elle|lui)\b",
 )
 # Behind these the other response is only what the choice is compared with.
 _COMPARED = pattern(

@@ -170,7 +170,13 @@ _VERDICT = pattern(
 )
 _RESOLVED = pattern(words.CHANGED.pattern, words.CONCLUDED.pattern, _TURN)
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]?")
-_TURNED = pattern(rf"^\W*(?:{_TURN}|still|nevertheless|then\s+again|that\s+said|trotzdem|dennoch)")
+_TURNED = pattern(
+    rf"^\W*(?:{_TURN})",
+    r"^\W*(?:still|nevertheless|then\s+again|that\s+said|unless|except|or|said|as\s+if|almost|not"
+    r"|never|trotzdem|dennoch|oder|außer|fast|nicht|nie|salvo|casi|nunca|ou|sauf|presque|pas"
+    r"|jamais)\b",
+    r"^\W*(?:才怪|除非|几乎)",
+)
 
 
 def is_own(sentence: str, start: int, end: int) -> bool:
@@ -205,7 +211,8 @@ def is_contradicted(text: str, start: int, end: int, side: str) -> bool:
         elif sentence.start() >= end:
             if _TAKEN_BACK.search(sentence[0]) and (not named or side in named):
                 return True
-            if named - {side} and _TURNED.search(sentence[0]):
+            turned = _TURNED.search(sentence[0])
+            if turned and (named - {side} or not named) and not _HEDGED.search(sentence[0]):
                 return True
             if named - {side} and _VERDICT.search(sentence[0]) and _is_serious(sentence[0]):
                 return True
