@@ -105,12 +105,12 @@ _SAFE = pattern(
 _COMMA_AT_END = re.compile(r"[,，]\s*\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 _REASON_BEHIND = (
-    r"(?:because|since|as|due|given|considering|mainly|mostly|primarily|largely|especially|simply"
+    r"(?:because|since|as\s+(?:it|she|he|they|this|that|the|her|his|their|§|for)|due|given|considering|mainly|mostly|primarily|largely|especially|simply"
     r"|partly|based|which|who|it|its|he|she|they|not|rather|even|though|although|while|whereas|but"
     r"|despite|followed|however|so|here|overall|on\s+balance|then|hands\s+down|instead|too"
-    r"|i(?:['’]?m|\s+am)|about|roughly|around|my|certainty|confidence|and\s+(?:not|i|my|it|its|she|he)"
+    r"|i(?:['’]?m|\s+am)|(?:about|roughly|around|etwa)\s+\d+|my|certainty|confidence|and\s+(?:not|i|my|it|its|she|he)"
     r"|weil|da|denn|wegen|obwohl|auch|aber|sondern|nicht|sie|er|die|der|das|und\s+(?:nicht|ich|zwar)"
-    r"|sicherheit|gewissheit|etwa|vor\s+allem|statt|anstatt|so\s+dass|allerdings|jedoch"
+    r"|sicherheit|gewissheit|vor\s+allem|statt|anstatt|so\s+dass|allerdings|jedoch"
     r"|porque|ya\s+que|pues|puesto|dado|debido|aunque|pero|que|no|certeza|seguridad|y\s+(?:no|estoy|mi)"
     r"|sobre\s+todo|parce|car|puisque|bien\s+que|même|mais|qui|elle|il|non|pas|certitude|surtout"
     r"|et\s+(?:non|pas|je|ma))\b"
@@ -118,7 +118,11 @@ _REASON_BEHIND = (
 _BEHIND = pattern(
     r"\A[^§\w]*\Z",
     r"\A[^§\w]*\d",
-    rf"\A[^§\w]*{_REASON_BEHIND}",
+    rf"\A\s*[^§\w\s][^§\w]*{_REASON_BEHIND}",
+    r"\A\s*(?:because|since|as\s+(?:it|she|he|they|this|the)|due\s+to|given|considering|mainly|mostly"
+    r"|primarily|overall|here|on\s+balance|hands\s+down|then|instead|too|and\s+(?:not|i|my)|weil|da|denn"
+    r"|wegen|statt|anstatt|vor\s+allem|porque|ya\s+que|puesto\s+que|debido|y\s+(?:no|estoy|mi)"
+    r"|parce|car|puisque|qui|et\s+(?:non|pas|je|ma)|plutôt)\b",
     r"\A\W*(?:over|than|to|from|instead\s+of|rather\s+than|als|gegenüber|vor|que|a|à|sobre|antes\s+que"
     r"|frente\s+a|statt|anstatt)\s+(?:the\s+|la\s+|der\s+|die\s+)?§",
     r"\A\s*(?:for|to|than|of|in\s+line\s+with|für|zu|para|a|pour|à)\s+(?:this|the|him|me|them|someone"
@@ -129,7 +133,7 @@ _BEHIND = pattern(
     r"|confianza|seguridad|certitude|confiance|conviction)",
     r"\A\s*(?:by\s+(?:far|a\s+\w+|virtue)|for\s+its|mainly|most|more|much|choice|fit|match|option"
     r"|answer|one|this|she|he|they|her|his|their|its|the|what|how|it\s+is|wins|vorziehen|wählen|nehmen"
-    r"|bevorzugen|entscheiden|besser|wahl|würde|lui|le\s+plus)\b",
+    r"|bevorzugen|entscheiden|besser|wahl|würden?|passt|lui|le\s+plus)\b",
     r"\A[^§\w]*(?:因为|由于|确定|把握|信心|置信|虽然|尽管|它|他|她|我|而不|而非|不过|但|这|毕竟|吧)",
     r"\A\s*[\u4e00-\u9fff]",
 )

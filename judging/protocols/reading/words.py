@@ -160,6 +160,8 @@ _BETTER_DE = (
     r"|vorzuziehen|überlegen|wahl|richtige|überzeugender(?:e)?|siegerin)\b" + _NOT_AN_ASPECT
 )
 _FITS_DE = (
+    r"§\s+(?:besser|mehr)\s+(?:(?:zu\s+)?(?:ihr|ihm|diese[rm]\s+\w+|der\s+person)\s+)?"
+    r"(?:passt|gefällt|entspricht)\b|"
     r"§\s+(?:würde\s+)?(?:passt|gefällt|überzeugt|entspricht|gewinnt|trifft|spricht)"
     r"(?:[^§.;\n,]{0,50}?\b(?:besser|am\s+besten|mehr|eher)\b|(?=\s*[.!\n]|\s*\Z))"
 )
