@@ -45,7 +45,7 @@ _REASON = pattern(
 )
 _SAFE = pattern(
     # phrases, before their words
-    r"\b(?:(?:the|her|his|their)\s+(?:tone|style|content|approach|wording|advice)\s+of"
+    r"\bfor\s+(?:this|that|these|those)\s+reasons?\b|\b(?:(?:the|her|his|their)\s+(?:tone|style|content|approach|wording|advice)\s+of"
     r"|this\s+is\s+not\s+a\s+tie)\b",
     # who
     r"\b(?:i|we|they|he|she|it|me|him|her|them|this|that|the|a|these|here|there)\b(?:['’]\w+)?",
@@ -131,14 +131,15 @@ _BEHIND = pattern(
     r"\A[^§\w]*(?:with|at|mit|con|avec|à|al?|zu)\s+(?:(?:an?|einer?|una?|une|my|etwa|about|moderate|high"
     r"|low|some|medium|hoher|mittlerer)\s+){0,2}(?:\d|certaint|confiden|sicherheit|gewissheit|certeza"
     r"|confianza|seguridad|certitude|confiance|conviction)",
-    r"\A\s*(?:by\s+(?:far|a\s+\w+|virtue)|for\s+its|mainly|most|more|much|choice|fit|match|option"
-    r"|answer|one|this|she|he|they|her|his|their|its|the|what|how|it\s+is|wins|vorziehen|wählen|nehmen"
-    r"|bevorzugen|entscheiden|besser|wahl|würden?|passt|lui|le\s+plus)\b",
+    r"\A\s*(?:by\s+(?:far|virtue)|for\s+its|the\s+most|more\s*(?:[.,;]|\Z)|it\s+is|vorziehen|wählen"
+    r"|nehmen|bevorzugen|entscheiden|würden?|le\s+plus)\b",
     r"\A[^§\w]*(?:因为|由于|确定|把握|信心|置信|虽然|尽管|它|他|她|我|而不|而非|不过|但|这|毕竟|吧)",
     r"\A\s*[\u4e00-\u9fff]",
 )
-# “B is better aligned with her values”
+# “B is better aligned with her values”, “B is the better choice”
 _FITTING = pattern(
+    r"\A\s*(?:most|more|much|choice|fit|match|option|answer|one|this|she|he|they|her|his|their|its|the"
+    r"|what|how|of|by\s+(?:far|a)|wins|besser|wahl|passt|lui|le\s+plus|option|opción|choix)\b",
     r"\A\s*(?:with|to|mit|zu|con|a|à|avec)\s+(?:what|the|this|her|his|their|seine\w*|ihre\w*|de[nmr]"
     r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette|esta|este|cet|ella|él|elle|lui)\b",
 )

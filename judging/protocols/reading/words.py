@@ -159,6 +159,9 @@ _BETTER_DE = (
     + r"\s+(?:die\s+|meine\s+)?(?:besser(?:e)?|beste|am\s+besten|geeigneter|passender(?:e)?"
     r"|vorzuziehen|überlegen|wahl|richtige|überzeugender(?:e)?|siegerin)\b" + _NOT_AN_ASPECT
 )
+_INVERTED_DE = (
+    r"(?:ist|wäre)\s+§\s+(?:klar\s+|eindeutig\s+)?(?:die\s+)?(?:bessere?|beste)\b" + _NOT_AN_ASPECT
+)
 _FITS_DE = (
     r"§\s+(?:besser|mehr)\s+(?:(?:zu\s+)?(?:ihr|ihm|diese[rm]\s+\w+|der\s+person)\s+)?"
     r"(?:passt|gefällt|entspricht)\b|"
@@ -199,6 +202,7 @@ BETTER = pattern(
     _BETTER_EN,
     _FITS_EN,
     _BETTER_DE,
+    _INVERTED_DE,
     _FITS_DE,
     _BETTER_ES,
     _FITS_ES,
