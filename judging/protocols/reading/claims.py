@@ -255,6 +255,7 @@ def _in_row(character: str, start: int, cells: list[str]) -> Claim:
 
 # ---- words ----
 
+_LONGEST_SENTENCE = 600  # characters; a longer one is no verdict, and slow to search
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;\n。！？；]?")
 _CLAUSE_END = re.compile(
     r"[,，:：、()–—]|\b(?:but|yet|however|although|though|while|and|aber|jedoch|doch|sondern|obwohl"
@@ -279,7 +280,8 @@ def in_words(text: str) -> Iterator[Claim]:
     """Sentences that choose a response or call one the better one, and those that see a tie."""
     text = words.INSTEAD.sub(lambda given_up: " " * len(given_up[0]), text)
     for sentence in _SENTENCE.finditer(text):
-        if sentence[0].rstrip().endswith(("?", "？")):
+        is_question = sentence[0].rstrip().endswith(("?", "？"))
+        if is_question or len(sentence[0]) > _LONGEST_SENTENCE:
             continue
         if not words.CONDITIONAL.search(words.NOT_CONDITIONAL.sub(" ", sentence[0])):
             yield from _in_sentence(sentence[0], sentence.start())

@@ -3,6 +3,9 @@
 `replies.jsonl` has one reply per line with what a careful reader takes from it: `side` is null
 where the reply must not be read, and `read` says how lenient reading reads it. Some expectations
 are not met: these replies are lost.
+
+`unseen.jsonl` was written after the rules and measured once. Do not fit the rules to it: move its
+replies to the corpus when you change the rules, and write new ones.
 """
 
 import json
@@ -16,9 +19,13 @@ from hypothesis import strategies as st
 from judging.protocols.parsing import parse_reply
 from judging.protocols.reading.certainties import of_json, whole
 
-REPLIES = [
-    json.loads(line) for line in Path(__file__).with_name("replies.jsonl").read_text().splitlines()
-]
+
+def replies(name):
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+
+
+REPLIES = replies("replies.jsonl")
+UNSEEN = replies("unseen.jsonl")
 MOST_LOST = 0.03
 
 
@@ -60,6 +67,31 @@ def test_few_replies_are_lost():
     ]
 
     assert len(lost) <= MOST_LOST * len(readable), lost
+
+
+def test_no_unseen_reply_is_given_a_wrong_side_or_certainty():
+    wrong = [
+        row["reply"]
+        for row in UNSEEN
+        if read(row).side not in (row["side"], None)
+        or read(row).certainty not in (row["certainty"], None)
+    ]
+
+    assert wrong == []
+
+
+def test_all_unseen_replies_with_a_verdict_are_read():
+    readable = [row for row in UNSEEN if row["side"] is not None]
+    lost = [row["reply"] for row in readable if read(row).side is None]
+
+    assert len(readable) == 12
+    assert lost == []
+
+
+def test_unseen_replies_are_not_part_of_the_corpus():
+    assert not {row["reply"] for row in REPLIES} & {row["reply"] for row in UNSEEN}
+    assert len(UNSEEN) == 40
+    assert len({row["language"] for row in UNSEEN}) == 5
 
 
 def test_the_verdict_says_how_it_was_read():
@@ -122,7 +154,12 @@ def test_a_certainty_in_json_may_have_other_types(value, expected):
 
 @pytest.mark.parametrize(
     "reply",
-    ["\n" * 40_000, "{" * 40_000, "I think she might prefer it, Response A is fine and " * 800],
+    [
+        "\n" * 40_000,
+        "{" * 40_000,
+        "I think she might prefer it, Response A is fine and " * 800,
+        "I choose A, " * 2_000,
+    ],
 )
 def test_a_very_long_reply_is_read_up_to_a_limit(reply):
     assert read({"reply": reply, "offers_tie": False}).side is None
