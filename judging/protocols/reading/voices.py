@@ -197,8 +197,8 @@ def is_own_label(line: str, rest: str) -> bool:
     before = re.split(r"[.!?;:。！？；：]", line)[-1]
     if OTHERS.search(before) or REPORTED.search(_OWN_WORDS.sub(" ", before)):
         return False
-    whom = _FOR.match(rest)
-    return whom is None or not OTHERS.search(whom[0])
+    addressed = _FOR.match(rest)
+    return addressed is None or not OTHERS.search(addressed[0])
 
 
 def is_contradicted(text: str, start: int, end: int, side: str) -> bool:
