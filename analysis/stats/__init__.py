@@ -23,6 +23,13 @@ from .accuracy.general_accuracy import general_contrast, general_proportion, gen
 from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
 from .agreement.annotators import AnnotatorQuality, annotator_quality
+from .agreement.ceiling import (
+    AgreementCeiling,
+    ShareOfPossible,
+    agreed_with,
+    agreement_ceiling,
+    share_of_possible,
+)
 from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
@@ -32,6 +39,7 @@ from .agreement.coefficients import (
     percent_agreement,
 )
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
+from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -200,6 +208,7 @@ __all__ = [
     "AccuracyBounds",
     "AccuracyCells",
     "Adjusted",
+    "AgreementCeiling",
     "AgreementDraws",
     "AltTest",
     "AnnotatorQuality",
@@ -262,12 +271,14 @@ __all__ = [
     "Recalibration",
     "RiskCoverage",
     "RunNoise",
+    "ShareOfPossible",
     "SharedErrors",
     "SharedGuess",
     "SharedPeople",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",
+    "SoftLabelScores",
     "Strengths",
     "TestedThreshold",
     "ThresholdCheck",
@@ -280,6 +291,8 @@ __all__ = [
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
+    "agreed_with",
+    "agreement_ceiling",
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
@@ -374,12 +387,14 @@ __all__ = [
     "seed_of",
     "self_preference",
     "set_contrast",
+    "share_of_possible",
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",
     "shared_guess",
     "shared_people",
     "shared_stereotype",
+    "soft_label_scores",
     "stands_out",
     "starting_threshold",
     "support",

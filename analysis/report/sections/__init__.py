@@ -8,6 +8,7 @@ from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias import Bias
 from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.choices.section import Choices
+from analysis.report.sections.disagreement import Disagreement
 from analysis.report.sections.downloads import Downloads
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
@@ -23,6 +24,7 @@ SECTIONS: list[Section] = [
     Accuracy(),
     Certainty(),
     Agreement(),
+    Disagreement(),
     Groups(),
     Ablations(),
     Wording(),

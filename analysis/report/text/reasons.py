@@ -25,7 +25,7 @@ REASONS = {
     "biased": "chance alone pushes the estimate one way, and no interval allows for that",
     "not_connected": "some systems never lose to the others, or never meet them",
     "too_few_systems": "fewer than three systems",
-    "at_chance": "the judge may be no better than chance",
+    "at_chance": "it may be no better than chance",
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
     "not_settled": "the model did not settle",

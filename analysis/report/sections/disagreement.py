@@ -1,0 +1,216 @@
+"""Disagreement: the best possible agreement with people, and judges' distance from all answers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import Run
+from analysis.data.signals import DISTRIBUTIONS, Distribution
+from analysis.data.verdicts import Verdicts
+from analysis.report.encode import Json, estimate, number, put, put_interval
+from analysis.report.section import Report, Section, Sentence, Source
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name, whole_runs
+from analysis.report.text.numbers import percent
+from analysis.report.text.sentences import fill, shown
+from analysis.stats.agreement.ceiling import (
+    ShareOfPossible,
+    agreed_with,
+    agreement_ceiling,
+    majority_of_others,
+    pair_agreement,
+    share_of_possible,
+)
+from analysis.stats.agreement.soft_labels import SoftLabelScores, soft_label_scores
+from analysis.stats.core.results import IntArray
+
+FEWEST_ANSWERS = 2  # on average, of the items with an answer
+PERSON, OTHERS = "One annotator", "Majority of the item’s other annotators"
+
+
+def disagreement(study: Study) -> Json:
+    """The entry of report.json; empty without judges or with few items that have two answers."""
+    votes = study.votes
+    counts = votes.counts()
+    answers = counts.sum(axis=1)
+    if not study.data.runs or votes.n < FEWEST_ANSWERS * max(int((answers > 0).sum()), 1):
+        return {}
+    sharing = study.shared.items
+    ceiling = agreement_ceiling(counts, sharing)
+    found: Json = {
+        "items": ceiling.n_items,
+        "answers_per_item": votes.n / int((answers > 0).sum()),
+        "chance": 1 / votes.n_options,
+        "ceiling": {"low": estimate(ceiling.low), "high": estimate(ceiling.high)},
+    }
+    for name, agreed in (
+        ("person", pair_agreement(counts)),
+        ("others", majority_of_others(counts)),
+    ):
+        found[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
+    even = np.full(counts.shape, 1 / votes.n_options)
+    found["even"] = _distance(soft_label_scores(even, counts, sharing))
+    runs = zip(study.data.runs, study.judges, strict=True)
+    found["judges"] = [_judge(study, counts, run, judge) for run, judge in runs]
+    return {"disagreement": found}
+
+
+def _judge(study: Study, counts: IntArray, run: Run, judge: Verdicts) -> Json:
+    # An option that annotators did not have agrees with nobody.
+    wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+    agreed = agreed_with(judge.answer, wide)
+    items = int(((judge.answer >= 0) & (counts.sum(axis=1) >= 2)).sum())
+    found = share_of_possible(agreed, counts, study.shared.items)
+    scores = [_scored(study, wide, run, judge, source) for source in DISTRIBUTIONS]
+    return (
+        identity(run)
+        | _share(found, items)
+        | {"distances": [each for each in scores if each["items"]]}
+    )
+
+
+def _scored(
+    study: Study, counts: IntArray, run: Run, judge: Verdicts, source: Distribution
+) -> Json:
+    given = source.values(study.data, run, judge)
+    # Without a tie on either side there is nothing to compare at that option.
+    has_tie = bool(counts[:, 2].any()) or bool((given.shares[:, 2] > 0).any())
+    options = 3 if has_tie else 2
+    found = soft_label_scores(
+        given.shares[:, :options], counts[:, :options], study.shared.items, noise=given.noise
+    )
+    return {"source": source.name} | _distance(found)
+
+
+def _share(found: ShareOfPossible, items: int) -> Json:
+    share: Json = {}
+    put(share, "value", number(found.low), found.reason)
+    put(share, "up_to", number(found.high), found.reason)
+    put_interval(share, "ci", found.interval, found.interval_reason or found.reason)
+    return {"items": items, "agreement": estimate(found.agreement), "share": share}
+
+
+def _distance(found: SoftLabelScores) -> Json:
+    squared: Json = {}
+    put(squared, "value", number(found.squared.value), found.reason)
+    put_interval(
+        squared, "ci", found.squared.interval, found.squared.interval_reason or found.reason
+    )
+    out: Json = {"items": found.n_items, "squared": squared}
+    for name in ("manhattan", "wasserstein"):
+        out[name] = {}
+        put(out[name], "value", number(getattr(found, name)), found.reason)
+        put(out[name], "by_chance", number(getattr(found, f"{name}_by_chance")), found.reason)
+    return out
+
+
+def _named(report: Report) -> list[tuple[str, Report]]:
+    judges = report["disagreement"]["judges"]
+    return [(run_name(entry, judges), entry) for entry in judges]
+
+
+def ceiling_table(report: Report) -> Table:
+    found = report["disagreement"]
+    rows = [(PERSON, found["person"]), (OTHERS, found["others"]), *_named(report)]
+    ends = " and ".join(percent(found["ceiling"][end]["value"]) for end in ("low", "high"))
+    return table_of_entries(
+        "ceiling",
+        "Agreement with one more person, as a share of what is possible",
+        rows,
+        [
+            ("Items", "count", "items"),
+            ("Agreement", "percent", "agreement.value"),
+            ("95 % interval", "percent_range", "agreement.ci"),
+            ("at least", "percent", "share.value", "Share of what is possible"),
+            ("at most", "percent", "share.up_to", "Share of what is possible"),
+            ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
+        ],
+        "Items with two or more answers. No judge can agree with everybody where people differ: "
+        f"the best possible agreement is estimated to be between {ends}. Share: 0 is chance "
+        f"({percent(found['chance'])}), 100 % the best possible on the same items; “–” where that "
+        "may be no better than chance. Intervals are for items, people, personas and questions in "
+        "general; that of the share is for both ends.",
+        first="Who",
+    )
+
+
+def distance_table(report: Report) -> Table:
+    labels = {source.name: source.label for source in DISTRIBUTIONS}
+    rows = [("Every option alike", report["disagreement"]["even"] | {"label": "–"})]
+    for name, entry in _named(report):
+        rows += [(name, {**each, "label": labels[each["source"]]}) for each in entry["distances"]]
+    return table_of_entries(
+        "soft_labels",
+        "Distance from the distribution of people’s answers",
+        rows,
+        [
+            ("Distribution", "text", "label"),
+            ("Items", "count", "items"),
+            ("Squared", "decimal", "squared.value"),
+            ("95 % interval", "range", "squared.ci"),
+            ("found", "decimal", "manhattan.value", "Manhattan"),
+            ("by chance", "decimal", "manhattan.by_chance", "Manhattan"),
+            ("found", "decimal", "wasserstein.value", "Wasserstein"),
+            ("by chance", "decimal", "wasserstein.by_chance", "Wasserstein"),
+        ],
+        "0 is the distribution of people in general, 1 as far from it as can be. The squared "
+        "distance allows for the few answers of an item, and can be below 0 by chance. The others "
+        "do not: “by chance” is what they would be if people answered by the judge’s "
+        "distribution. The order of options for Wasserstein’s is response 1, tie, response 2.",
+        first="Who",
+    )
+
+
+class Disagreement(Section):
+    """What the disagreement of people leaves possible, and whether judges reproduce it."""
+
+    name = "disagreement"
+    title = "Disagreement"
+    inside = "The best possible agreement, and distances from all answers of an item"
+    sources = (Source("disagreement", "ceiling"),)
+
+    def is_needed(self, report: Report) -> bool:
+        return "disagreement" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return disagreement(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "disagreement" in report:
+            yield ceiling_table(report)
+            yield distance_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        found = report.get("disagreement")
+        if found is None or found["person"]["agreement"]["value"] is None:
+            return
+        pair = found["person"]["agreement"]["value"]
+        high = found["ceiling"]["high"]["value"]
+        words = (
+            "Two people agree on {pair} of the items, so no judge can agree with one more person "
+            "on more than about {high}"
+        )
+        values = {
+            "pair": shown(percent(pair), "disagreement.person.agreement.value"),
+            "high": shown(percent(high), "disagreement.ceiling.high.value"),
+        }
+        known = [
+            index
+            for index in whole_runs(report)
+            if found["judges"][index]["share"]["value"] is not None
+        ]
+        if known:
+            best = max(known, key=lambda at: found["judges"][at]["agreement"]["value"])
+            entry = found["judges"][best]
+            words += (
+                "; {judge} agrees most, on {agreed}"
+                if len(known) > 1
+                else ("; {judge} agrees on {agreed}")
+            )
+            values["judge"] = shown(run_name(entry, found["judges"]), "")
+            values["agreed"] = shown(
+                percent(entry["agreement"]["value"]),
+                f"disagreement.judges.{best}.agreement.value",
+            )
+        yield Sentence("finding", fill(words + ".", **values))

@@ -1,0 +1,154 @@
+"""The chapter on disagreement: distributions of judges, ceilings, and where it is left out."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.data.signals import answer_shares, probability_shares, reading_shares
+from analysis.data.verdicts import run_verdicts
+from analysis.report.build import build_report
+from analysis.report.contents import all_sentences, all_tables
+from analysis.report.render import render_html
+from judging.models import Judgment
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def built(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+
+@pytest.fixture
+def study():
+    """Sixty items, each of three people of nine; two of three say r1, at every fifth all do."""
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(15)]
+    personas = [make_persona(study=study) for _ in range(10)]
+    run = make_run(study=study, judge="steady", samples=4)
+    other = make_run(study=study, judge="contrary")
+    for n in range(60):
+        item = make_item(study=study, persona=personas[n % 10], key=f"i{n:02}")
+        for k in range(3):
+            split = k == n % 3 and n % 5
+            answer(raters[(n * 3 + k * 4) % 15], item, "r2" if split else "r1")
+        for sample in range(1, 5):
+            judge_item(run, item, "r2" if sample == 4 else "r1", 70, sample=sample)
+        judge_item(other, item, "r1" if n % 4 else "r2", 70)
+    return study
+
+
+def test_the_chapter_has_the_figures_of_a_count_by_hand(study):
+    report = built(study)
+
+    found = report["disagreement"]
+    steady = next(each for each in found["judges"] if each["judge"] == "steady")
+    contrary = next(each for each in found["judges"] if each["judge"] == "contrary")
+    pair = (48 / 3 + 12) / 60
+    assert (found["items"], found["answers_per_item"], found["chance"]) == (60, 3.0, 0.5)
+    assert found["person"]["agreement"]["value"] == pytest.approx(pair)
+    assert found["ceiling"]["low"]["value"] == pytest.approx(pair)
+    assert steady["agreement"]["value"] == pytest.approx((48 * 2 / 3 + 12) / 60)
+    readings, alone = steady["distances"]
+    assert (readings["source"], alone["source"]) == ("readings", "answer")
+    noise = 0.75 * 0.25 / 3
+    split = (0.75 - 2 / 3) ** 2 - 2 / 9 / 2 - noise
+    same = 0.25**2 - noise
+    assert readings["squared"]["value"] == pytest.approx((48 * split + 12 * same) / 60)
+    assert readings["manhattan"]["value"] == pytest.approx((48 / 12 + 12 / 4) / 60)
+    assert alone["squared"]["value"] == pytest.approx(48 * (1 / 9 - 1 / 9) / 60)
+    assert [each["source"] for each in contrary["distances"]] == ["answer"]
+    assert contrary["agreement"]["value"] == pytest.approx((12 / 3 + 9 + 36 * 2 / 3) / 60)
+
+
+def test_the_page_shows_both_tables_and_one_sentence(study):
+    report = built(study)
+
+    page = render_html(report, date=date(2026, 1, 2))
+
+    chapter = page.split('<section id="disagreement">')[1].split("</section>")[0]
+    assert 'id="table-ceiling"' in chapter
+    assert 'id="table-soft_labels"' in chapter
+    (sentence,) = (
+        str(each.text)
+        for each in all_sentences(report, "finding")
+        if str(each.text).startswith("Two people agree")
+    )
+    pair = report["disagreement"]["person"]["agreement"]["value"]
+    assert f"Two people agree on {100 * pair:.1f} % of the items" in sentence
+    names = [row[0] for row in all_tables(report)["ceiling"].rows]
+    assert names[:2] == ["One annotator", "Majority of the item’s other annotators"]
+
+
+def test_where_people_agree_by_chance_no_judge_has_a_share(study):
+    report = built(study)
+    judges = report["disagreement"]["judges"]
+
+    # Pairs agree on 46.7 % of the items.
+    assert {each["share"]["value_reason"] for each in judges} == {"at_chance"}
+
+
+@pytest.mark.parametrize("without", ["second answers", "judges"])
+def test_it_is_left_out_without_second_answers_or_judges(without):
+    runs = () if without == "judges" else ({"judge": "steady"},)
+    per_item = (1, 1, 2) if without == "second answers" else (3,)
+    study = random_study(5, n_items=12, per_item=per_item, runs=runs)
+
+    report = built(study)
+
+    assert "disagreement" not in report
+    assert 'id="disagreement"' not in render_html(report, date=date(2026, 1, 2))
+
+
+def test_a_mirrored_study_has_the_same_figures():
+    runs = ({"judge": "both ways", "setting": "tie", "orders": "both"},)
+    one, two = (
+        built(random_study(6, allow_tie=True, runs=runs, mirrored=mirrored))["disagreement"]
+        for mirrored in (False, True)
+    )
+
+    for name in ("person", "others"):
+        assert one[name]["agreement"] == two[name]["agreement"]
+    (here,), (there,) = one["judges"], two["judges"]
+    assert here["agreement"]["value"] == pytest.approx(there["agreement"]["value"])
+    for mine, other in zip(here["distances"], there["distances"], strict=True):
+        assert mine["squared"]["value"] == pytest.approx(other["squared"]["value"])
+        assert mine["wasserstein"] == pytest.approx(other["wasserstein"])
+
+
+def test_distributions_weigh_orders_alike_and_know_their_noise():
+    study = make_study()
+    run = make_run(study=study, orders="both", samples=2)
+    item, bare = (make_item(study=study, key=key) for key in "ab")
+    for choice, first, sample in (
+        ("r1", "r1", 1),
+        ("r2", "r1", 2),
+        ("r1", "r2", 1),
+        ("r1", "r2", 2),
+    ):
+        judge_item(run, item, choice, shown_first=first, sample=sample)
+    judge_item(run, bare, "r2")
+    Judgment.objects.filter(run=run, shown_first="r1", item=item).update(
+        probabilities={"r1": 0.6, "r2": 0.4}
+    )
+    Judgment.objects.filter(run=run, shown_first="r2", item=item, sample=1).update(
+        probabilities={"r1": 0.9, "r2": 0.1}
+    )
+    data = load_dataset(study.slug)
+    loaded = data.runs[0]
+    verdicts = run_verdicts(data, loaded)
+
+    readings = reading_shares(data, loaded, verdicts)
+    probabilities = probability_shares(data, loaded, verdicts)
+    alone = answer_shares(data, loaded, verdicts)
+
+    assert readings.shares[0].tolist() == pytest.approx([0.75, 0.25, 0])
+    # Half of the variances: .25 in one order of two, as a share of its two readings.
+    assert readings.noise[0] == pytest.approx(0.25 / 1 / 4)
+    assert probabilities.shares[0].tolist() == pytest.approx([0.75, 0.25, 0])
+    assert alone.shares.tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert np.isnan(readings.shares[1]).all()
+    assert np.isnan(probabilities.shares[1]).all()
