@@ -11,7 +11,7 @@ from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence, Source
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name, whole_runs
+from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent
 from analysis.report.text.sentences import fill, shown
 from analysis.stats.agreement.ceiling import (
@@ -197,8 +197,8 @@ class Disagreement(Section):
         }
         known = [
             index
-            for index in whole_runs(report)
-            if found["judges"][index]["share"]["value"] is not None
+            for index, entry in enumerate(found["judges"])
+            if entry["share"]["value"] is not None
         ]
         if known:
             best = max(known, key=lambda at: found["judges"][at]["agreement"]["value"])
