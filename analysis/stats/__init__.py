@@ -67,6 +67,7 @@ from .certainty.interaction import CertaintyBySource, certainty_by_source
 from .certainty.intervals import CertaintyQuality, certainty_quality
 from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from .certainty.matched_coverage import matched_accuracy
+from .certainty.meta_d import Insight, certainty_levels, insight, insight_difference
 from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
 from .certainty.risk_coverage import (
     RiskCoverage,
@@ -243,6 +244,7 @@ __all__ = [
     "HeldOutThreshold",
     "HighSets",
     "HumanLikeness",
+    "Insight",
     "Interval",
     "JointBootstrap",
     "JudgeComparison",
@@ -310,6 +312,7 @@ __all__ = [
     "certainty_band_counts",
     "certainty_by_source",
     "certainty_icc",
+    "certainty_levels",
     "certainty_quality",
     "certainty_weights",
     "certify_threshold",
@@ -349,6 +352,8 @@ __all__ = [
     "human_likeness",
     "human_likeness_of_several",
     "individual_accuracy",
+    "insight",
+    "insight_difference",
     "item_clustered_proportion",
     "joint_bootstrap",
     "krippendorff_alpha",

@@ -12,6 +12,7 @@ from analysis.report.sections.disagreement import Disagreement
 from analysis.report.sections.downloads import Downloads
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
+from analysis.report.sections.insight import Insight
 from analysis.report.sections.limits import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
@@ -23,6 +24,7 @@ SECTIONS: list[Section] = [
     Glance(),
     Accuracy(),
     Certainty(),
+    Insight(),
     Agreement(),
     Disagreement(),
     Groups(),
