@@ -74,13 +74,12 @@ def insight_table(report: Report) -> Table:
         [
             ("Answers", "count", "n"),
             ("right", "count", "n_right"),
-            ("d′", "decimal", "d_prime", "Choices"),
-            ("criterion", "decimal", "criterion", "Choices"),
-            ("meta-d′", "decimal", "meta_d", "Certainty"),
-            ("meta-d′ / d′", "decimal", "m_ratio", "M-ratio"),
-            ("95 % interval", "range", "m_ratio_ci", "M-ratio"),
+            ("d′", "decimal", "d_prime"),
+            ("meta-d′", "decimal", "meta_d"),
+            ("Ratio", "decimal", "m_ratio", "M-ratio"),
+            ("95 %", "range", "m_ratio_ci", "M-ratio"),
             ("Difference", "decimal", "difference.value", "Less people’s M-ratio"),
-            ("95 % interval", "range", "difference.ci", "Less people’s M-ratio"),
+            ("95 %", "range", "difference.ci", "Less people’s M-ratio"),
             ("Holm p", "p", "difference.p_holm", "Less people’s M-ratio"),
         ],
         "Answers that chose one of two responses, with a certainty, at items where one is right. "
@@ -126,7 +125,9 @@ class Insight(Section):
             words["ends"] = shown(
                 decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
             )
-        form += "; a ratio of one means that certainty uses all the evidence of the choice. {judges}"
+        form += (
+            "; a ratio of one means that certainty uses all the evidence of the choice. {judges}"
+        )
         yield Sentence("finding", fill(form, judges=_judges(report), **words))
 
 

@@ -184,6 +184,15 @@ def test_the_influences_of_answers_predict_what_leaving_them_out_does():
     assert abs(found.influence.sum()) < 0.02
 
 
+def test_a_side_does_not_differ_from_itself():
+    rows = np.arange(400)
+    side = of(observer(np.random.default_rng(12), 400, 1.0, noise=0.4))
+
+    gap = insight_difference(side, rows, side, rows, clusters_of(400))
+
+    assert (gap.value, gap.interval, gap.interval_reason) == (0, None, "no_variation")
+
+
 def test_levels_keep_equal_certainties_together_and_missing_ones_apart():
     assert certainty_levels([80] * 9 + [60]).tolist() == [2] * 9 + [0]
     assert certainty_levels([50, np.nan, 70]).tolist() == [1, -1, 3]
