@@ -86,8 +86,8 @@ def insight_table(report: Report) -> Table:
         f"Certainty: up to {found['levels']} levels with about equally many answers each; "
         "people’s are formed person by person and their answers counted together. Undefined with "
         "fewer than ten right or wrong answers, with d′ below 0.2, or with one certainty. "
-        "Intervals hold for items, people, personas and questions in general. Items of unequal "
-        "difficulty raise the M-ratio, of both sides if they answer the same ones.",
+        "Intervals hold for items, people, personas and questions in general. The ratio can "
+        "exceed 1 where certainty follows how difficult an item is.",
         first="Side",
     )
 
