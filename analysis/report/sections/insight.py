@@ -42,7 +42,7 @@ def insight_of_sides(study: Study) -> Json:
 
 def _entry(found: Found) -> Json:
     out: Json = {"n": found.n, "n_right": found.n_right, "levels": found.n_levels}
-    out |= pick(found, {name: name for name in ("d_prime", "criterion", "meta_d", "m_ratio")})
+    out |= pick(found, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
     put_interval(out, "m_ratio_ci", found.interval, found.interval_reason or found.reason)
     return out
 
