@@ -147,20 +147,25 @@ def people(slug: str) -> Iterator[Operation]:
 def monitor(slug: str, size: int) -> Iterator[Operation]:
     """A researcher's pages."""
     from django.contrib.auth.models import User
+    from django.core.cache import cache
     from django.test import Client
 
     from annotation.models import Annotator
     from judging.models import JudgeRun
+    from studies.models import Item
 
     client = Client()
     client.force_login(User.objects.get(username=f"owner of {slug}"))
     run = JudgeRun.objects.get(study__slug=slug).public_id
     last = max(1, size // 30 // 50)
+    item = Item.objects.filter(study__slug=slug).earliest("key").key
     somebody = Annotator.objects.filter(study__slug=slug).earliest("pk").pseudonym
     pages = {
         "studies": "/studies/",
         "study": f"/studies/{slug}/",
         "monitor": f"/studies/{slug}/monitor/",
+        "disagreements": f"/studies/{slug}/disagreements/",
+        "an item": f"/studies/{slug}/items/{item}/",
         "panel of annotators": f"/studies/{slug}/people/panel/",
         "annotators": f"/studies/{slug}/people/",
         "annotators, last page": f"/studies/{slug}/people/?page={last}",
@@ -173,6 +178,12 @@ def monitor(slug: str, size: int) -> Iterator[Operation]:
         "a run, last page": f"/studies/{slug}/judges/{run}/?page={size // 20}",
         "a run's panel": f"/studies/{slug}/judges/{run}/panel/",
     }
+
+    def count_again() -> None:
+        cache.clear()
+        client.get(pages["monitor"])
+
+    yield "monitor, counted again", count_again
     for name, address in pages.items():
 
         def open_page(address: str = address) -> None:

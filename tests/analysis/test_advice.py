@@ -29,9 +29,9 @@ def study():
     items = [make_item(study=study, advice=ADVICE, key=f"i{n}") for n in range(10)]
     run = make_run(study=study, setting="certainty")
     for item in items:
-        made = judge_item(run, item, "r2", 90)
+        judged = judge_item(run, item, "r2", 90)
         said = {"before_advice": {"choice": "r1", "certainty": 80}}
-        Judgment.objects.filter(pk=made.pk).update(details=said)
+        Judgment.objects.filter(pk=judged.pk).update(details=said)
     for n in range(12):
         rater = make_rater(study=study)
         for k, item in enumerate(items):

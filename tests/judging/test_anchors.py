@@ -116,7 +116,7 @@ def test_a_killed_worker_asks_no_answered_anchor_twice(judge, llm):
             state="leased", lease="killed", leased_until=timezone.now() - timedelta(seconds=1)
         )
     JudgeRun.objects.filter(pk=run.pk).update(state="running")
-    called = []
+    called: list[int] = []
 
     recovery.recover_runs(call=called.append)
 
@@ -203,7 +203,7 @@ def test_samples_of_other_items_say_what_chance_explains(judge, llm):
     found = anchors_of([run])[run.pk]
 
     chosen = set(anchors(run).values_list("item", flat=True))
-    others = {}
+    others: dict[int, set[str]] = {}
     for item, choice in run.judgments.exclude(item__in=chosen).values_list("item", "choice"):
         others.setdefault(item, set()).add(choice)
     assert (found.pairs, found.differ) == (8, sum(len(each) == 2 for each in others.values()))

@@ -186,7 +186,7 @@ def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
     def rows(what):
         return list(make_table(drifted.study, what, Disclosure()).rows())
 
-    counts = Counter()
+    counts = Counter[str]()
     for row in rows("versions"):
         counts[row["fingerprint"]] += row["judgments"]
         assert row["hour"].minute == row["hour"].second == 0

@@ -34,8 +34,8 @@ def study(db):
     return study
 
 
-def start(study, **plan):
-    plan = CampaignPlan("C", ["one"], orders=["r1_first"], **plan)
+def start(study, **fields):
+    plan = CampaignPlan("C", ["one"], orders=["r1_first"], **fields)
     return start_campaign(study_id=study.pk, plan=plan, enqueue=False)
 
 
@@ -113,8 +113,9 @@ def test_a_missing_translation_is_refused_and_not_replaced(study, tmp_path):
 def test_the_form_wants_a_language_where_there_is_no_translation(study):
     Study.objects.update(language="fr")
     client, url = sign_in(study), reverse("judging:new", args=["s"])
-    chosen = {"name": "C", "judges": ["one"], "settings": ["standard"], "features": ["all"]}
-    chosen |= {"orders": "r1_first", "samples": 1}
+    chosen: dict[str, str | list[str]] = {"name": "C", "judges": ["one"], "features": ["all"]}
+    chosen["settings"] = ["standard"]
+    chosen |= {"orders": "r1_first", "samples": "1"}
 
     assert "you choose English" in client.get(url).content.decode()
     assert client.post(url, chosen).status_code == 422
@@ -166,16 +167,16 @@ def test_a_translation_has_every_text_with_the_same_slots(language):
     for protocol in PROTOCOLS:
         if protocol.template:
             continue  # in English alone
-        own, english = protocol.texts(language), protocol.texts("en")
+        translated, original = protocol.texts(language), protocol.texts("en")
         for ours, theirs in zip(
-            (own.prompt, own.prompt_without_persona, own.follow_up),
-            (english.prompt, english.prompt_without_persona, english.follow_up),
+            (translated.prompt, translated.prompt_without_persona, translated.follow_up),
+            (original.prompt, original.prompt_without_persona, original.follow_up),
             strict=True,
         ):
             assert names_in(ours) == names_in(theirs)
             assert len(steps_of(ours)) == len(steps_of(theirs))
-        assert own.questions.keys() == english.questions.keys()
-        assert len(own.levels) == len(english.levels)
+        assert translated.questions.keys() == original.questions.keys()
+        assert len(translated.levels) == len(original.levels)
     for framing in framings().values():
         assert framing.languages is None or language in framing.languages
 

@@ -287,7 +287,7 @@ class InMemory:
             self.most = max(self.most, self.now)
             self.log.append(f"load {name}")
             model = MadeUp(**behaviour)
-            model.unload = unload
+            model.unload = unload  # type: ignore[method-assign]
             return model
 
         def unload():

@@ -77,7 +77,8 @@ class Asked:
         """What a judge chose, read by the protocol: 0 is response 1, 1 is response 2."""
         asking, found = self.asking[name], []
         for messages, first in zip(self.messages[name], self._first(), strict=True):
-            protocol, earlier = asking.reply_format, ()
+            protocol = asking.reply_format
+            earlier: tuple[str, ...] = ()
             verdict = protocol.read(judge.reply(messages))
             while verdict.continues:
                 earlier += (judge.reply(protocol.conversation(messages, earlier)),)
@@ -103,7 +104,8 @@ FEATURES = [{"key": "age", "label": "Age", "value": "30", "text": "They are 30."
 
 def test_each_planted_bias_is_found_with_its_size_and_no_other_one():
     n_seeds = examples(1, every=20)
-    errors, covered, false_alarms = {name: [] for name in TARGETED}, 0, 0
+    errors: dict[str, list[float]] = {name: [] for name in TARGETED}
+    covered = false_alarms = 0
     assert set(MARKS) == set(TARGETED)
     for seed in range(n_seeds):
         asked = Asked(seed, *TARGETED)

@@ -261,16 +261,20 @@ def rows_like(count):
     return [f"{text} First {a}, then {b} [[" for text in about for a, b in ("XY", "YX")]
 
 
-def test_a_beginning_that_is_computed_once_changes_no_reply(folder):
+def test_a_beginning_that_is_computed_once_changes_no_reply(folder, monkeypatch):
     """Both orders and two samples of each item, in float32."""
     prompts = [prompt for prompt in rows_like(3) for _ in range(2)]
     asked = [question(n, prompt) for n, prompt in enumerate(prompts)]
     seeds = list(range(len(asked)))
     model = LocalModel(settings(folder, scores=True))
-    read = []
-    model._forward = lambda ids, *rest, forward=model._forward: (
-        read.append(tuple(ids.shape)) or forward(ids, *rest)
-    )
+    read: list[tuple[int, ...]] = []
+    forward = model._forward
+
+    def counted(ids, *rest):
+        read.append(tuple(ids.shape))
+        return forward(ids, *rest)
+
+    monkeypatch.setattr(model, "_forward", counted)
 
     shared = model.answer(asked, seeds)
     count = len(read)
@@ -334,7 +338,8 @@ def test_a_template_that_refuses_the_messages_is_quoted(folder):
 
 
 def test_the_weights_leave_the_memory_before_the_next_model_is_loaded(folder, monkeypatch):
-    loaded, alive = [], []
+    loaded: list[object] = []
+    alive: list[object] = []
     original = LocalModel.__init__
 
     def init(self, settings):
