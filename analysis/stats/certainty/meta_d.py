@@ -169,8 +169,8 @@ def insight(
     >>> choice, certainty = [0, 0, 1, 1, 1, 0] * 20, [90, 80, 60, 90, 70, 70] * 20
     >>> sharing = Sharing.of_items(120, {"persona": np.arange(120) // 4})
     >>> found = insight(truth, choice, certainty, sharing)
-    >>> round(found.d_prime, 2), found.n_right, found.m_ratio > 1
-    (0.84, 80, True)
+    >>> round(found.d_prime, 1), found.n_right, found.m_ratio > 1
+    (0.8, 80, True)
     """
     check_level(level)
     truths, choices = (np.asarray(side).astype(np.int64) for side in (truth, choice))
