@@ -28,8 +28,7 @@ _PROBE_LANGUAGE = Reason(
 )
 _NO_CRITERIA = Reason(
     "no_criteria",
-    "{field}: “{setting}” needs criteria, and this study has none. Add them to the question of the "
-    "study.",
+    "{field}: “{setting}” needs criteria, and this study has none. Add them under Settings.",
 )
 _NO_PROBABILITIES = Reason(
     "no_probabilities",
