@@ -57,7 +57,6 @@ SHORT = {
     "growth": Short(50, ("--sizes", "1000", "10000", "--times", "20")),
     "report": Short(50, ("1000",), True),
     "statistics": Short(40),
-    "verdicts": Short(40, ("300",)),
     "slow_clients": Short(30, ("0", "20")),
     "local_models": Short(
         30, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")

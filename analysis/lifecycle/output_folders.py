@@ -15,6 +15,7 @@ OF_REPORT = (
     "methods.txt",
 )
 OF_REPLICATION = ("replication.json", "replication.html", "tables")
+OF_METHODS = ("methods.json", "methods.html", "tables")
 
 
 def holds_report(folder: Path) -> bool:
@@ -23,6 +24,10 @@ def holds_report(folder: Path) -> bool:
 
 def holds_replication(folder: Path) -> bool:
     return _begins_with(folder / "replication.json", '{\n "schema": "thirdperson.replication/')
+
+
+def holds_methods(folder: Path) -> bool:
+    return _begins_with(folder / "methods.json", '{\n "schema": "thirdperson.methods/')
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:

@@ -1,37 +1,15 @@
 """The comparison as plain text for a terminal."""
 
-import textwrap
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import Any
 
 from analysis.replication.tables import all_tables, verdict
-from analysis.report.tables import Cell, Table
-
-WIDEST = 52  # a longer cell wraps
+from analysis.report.files.table_text import to_text
 
 
 def as_text(result: Mapping[str, Any]) -> str:
     """Files, compared cells and arithmetic checks, one table each."""
-    parts = [_section(table) for table in all_tables(result, ()).values()]
+    parts = [to_text(table) for table in all_tables(result, ()).values()]
     for entry in result["skipped"]:
         parts.append(f"Skipped {entry['file']}: {entry['why']}.\n".replace("..\n", ".\n"))
     return "\n".join([*parts, verdict(result["cells"])])
-
-
-def _section(table: Table) -> str:
-    """A heading and a table with aligned columns; long cells wrap."""
-    head = [column.heading for column in table.columns]
-    lines_of = [head, *([_words(cell) for cell in row] for row in table.cells)]
-    rows = [[textwrap.wrap(cell, WIDEST) or [""] for cell in line] for line in lines_of]
-    widths = [max(len(part) for line in rows for part in line[i]) for i in range(len(head))]
-    lines = [table.title, "-" * len(table.title)]
-    for line in rows:
-        for parts in zip_longest(*line, fillvalue=""):
-            padded = (f"{part:<{width}}" for part, width in zip(parts, widths, strict=True))
-            lines.append("  ".join(padded).rstrip())
-    return "\n".join([*lines, ""])
-
-
-def _words(cell: Cell) -> str:
-    return " ".join([cell.text, *cell.below])

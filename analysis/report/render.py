@@ -187,6 +187,21 @@ def render_replication(
     return render_to_string("analysis/report/replication.html", context)
 
 
+def render_method_checks(result: Mapping[str, Any], tables: Sequence[Table], *, words: str) -> str:
+    """Render the page of the checks of statistics; `words` says how many promises were kept."""
+    context = {
+        "result": result,
+        "report": {},  # as above
+        "words": words,
+        "shown": [shown(table) for table in tables],
+        "facts": _json({"slug": "methods", "threshold": None, "tex": TEX}),
+        "style": _file("css/report.css"),
+        "script": _script(),
+        "policy": content_security_policy(),
+    }
+    return render_to_string("analysis/report/method_checks.html", context)
+
+
 @cache
 def content_security_policy() -> str:
     """The policy of the page: run its own two scripts, identified by hash, and load nothing else.

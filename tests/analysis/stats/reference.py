@@ -29,28 +29,6 @@ def count_rows(annotators_by_items: list[list[int | None]]) -> tuple[np.ndarray,
     return (table[:, :, None] == values).sum(axis=1), values
 
 
-def block_design(
-    n_items: int = 300, n_annotators: int = 30, k: int = 3
-) -> tuple[np.ndarray, np.ndarray]:
-    """Item and annotator of each row: groups of k annotators share the same items."""
-    per_block = n_items * k // n_annotators
-    item = np.repeat(np.arange(n_items), k)
-    return item, item // per_block * k + np.tile(np.arange(k), n_items)
-
-
-def spread_design(
-    n_items: int = 300, n_annotators: int = 30, k: int = 3
-) -> tuple[np.ndarray, np.ndarray]:
-    """As `block_design`, but every annotator shares items with many others: one block."""
-    per_column = n_annotators // k
-    orders = [np.random.default_rng(column).permutation(n_items) for column in range(k)]
-    annotator = [
-        column * per_column + order // (n_items // per_column)
-        for column, order in enumerate(orders)
-    ]
-    return np.repeat(np.arange(n_items), k), np.stack(annotator, axis=1).ravel()
-
-
 def random_votes(
     rng: np.random.Generator,
     *,

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import (
     Votes,
     answer_accuracy,
@@ -11,7 +12,7 @@ from analysis.stats import (
     majority_vote,
 )
 
-from .reference import block_design, random_votes, shuffled, spread_design, swapped
+from .reference import random_votes, shuffled, swapped
 
 
 def cells_of(result):

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
-from analysis.stats.certainty.squared_gap import squared_gap
 
 from .reference import vector
 
@@ -129,51 +128,3 @@ def test_answers_of_one_cluster_are_no_pair():
     sums = [error[:3].sum(), error[3:5].sum(), error[5:].sum()]
     pairs = 2 * (sums[0] * sums[1] + sums[0] * sums[2] + sums[1] * sums[2])
     assert result.squared_error.value == pytest.approx(pairs / (36 - 9 - 4 - 1))
-
-
-# Levels of certainty, and the share that is right at each.
-PERFECT = ([0.5, 0.6, 0.7, 0.8, 0.9], [0.5, 0.6, 0.7, 0.8, 0.9])
-ONE_LEVEL = ([0.95], [0.95])
-BOASTFUL = ([0.7, 0.8, 0.9, 0.95], [0.6, 0.65, 0.7, 0.7])
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.parametrize("levels", [PERFECT, ONE_LEVEL, BOASTFUL], ids=["perfect", "one", "over"])
-@pytest.mark.parametrize(("n", "alike"), [(60, 1), (300, 1), (300, 3)])
-def test_the_interval_of_the_squared_error_covers_also_perfect_certainties(levels, n, alike):
-    stated, accuracy = (np.array(values) for values in levels)
-    truth = float(np.mean((stated - accuracy) ** 2))
-    rng, covered, repetitions = np.random.default_rng(7), 0, 300
-    unit = np.arange(n) // alike
-    for _ in range(repetitions):
-        level = rng.integers(0, stated.size, n)
-        # Answers of one unit are right or wrong together more often than others.
-        shift = 0.2 * rng.choice([-1, 1], n // alike)[unit] if alike > 1 else 0.0
-        right = rng.random(n) < np.clip(accuracy[level] + shift * (accuracy[level] < 0.8), 0, 1)
-        found = squared_gap(stated[level], right.astype(np.int64), unit)
-        covered += found.interval.low <= truth <= found.interval.high
-
-    assert 0.92 <= covered / repetitions <= 0.995
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_intervals_cover_and_perfect_certainties_have_no_error_left():
-    rng = np.random.default_rng(3)
-    levels = np.array([50, 60, 70, 80, 90])
-    share = levels / 100
-    brier = np.mean(share * (1 - share))
-    wins = np.array([[np.sign(a - b) / 2 + 0.5 for b in levels] for a in levels])
-    weight = np.outer(share, 1 - share)
-    auroc = (wins * weight).sum() / weight.sum()
-    covered, errors = np.zeros(2), []
-    for _ in range(400):
-        certainty = rng.choice(levels, 300)
-        correct = (rng.random(300) < certainty / 100).astype(int)
-        result = certainty_quality(certainty, correct, rng=rng, n_draws=400)
-        errors.append(result.squared_error.value)
-        for i, (estimate, truth) in enumerate([(result.brier, brier), (result.auroc, auroc)]):
-            covered[i] += estimate.interval.low <= truth <= estimate.interval.high
-
-    assert ((covered / 400 >= 0.92) & (covered / 400 <= 0.98)).all()
-    assert abs(np.mean(errors)) < 4 * np.std(errors) / 20

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
+from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import (
     Votes,
     annotator_blocks,
@@ -14,7 +15,7 @@ from analysis.stats import (
     wilson_proportion,
 )
 
-from .reference import block_design, random_votes, shuffled, spread_design
+from .reference import random_votes, shuffled
 
 
 def votes_of(design):

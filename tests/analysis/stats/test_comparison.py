@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.stats import Sharing, Votes, general_difference, majority_vote
+from analysis.stats import Sharing, Votes, general_difference
 from analysis.stats.comparison.differences import block_difference, equivalence, paired_difference
 from analysis.stats.comparison.paired import PairedCounts, mcnemar, tango_interval
 from tests.analysis.stats.reference import vector
@@ -124,35 +124,6 @@ def test_blocks_that_do_not_differ_give_no_interval():
     assert block_difference([1, 0] * 8, np.repeat(range(8), 2)).interval_reason == "no_variation"
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_blocks_keep_the_level_where_mcnemar_does_not():
-    """Trios share 30 items; the people of a trio are better or worse than the model together."""
-    rng, runs, blocks, size = np.random.default_rng(8), 1500, 10, 30
-    by_block = by_item = 0
-    for _ in range(runs):
-        shift = rng.normal(0, 0.6, (blocks, 1))
-        person = rng.random((blocks, size)) < 1 / (1 + np.exp(-0.8 - shift))
-        model = rng.random((blocks, size)) < 1 / (1 + np.exp(-0.8))
-        # The two are equally accurate on average over blocks up to the curvature of the logit.
-        diffs = model.astype(float) - person
-        target = 1 / (1 + np.exp(-0.8)) - _MEAN_ACCURACY
-        by_block += (
-            block_difference((diffs - target).ravel(), np.repeat(range(blocks), size)).p < 0.05
-        )
-        b, c = int((diffs == 1).sum()), int((diffs == -1).sum())
-        by_item += mcnemar(PairedCounts(b=b, c=c, n=diffs.size)).p_mid < 0.05
-
-    assert by_block / runs == pytest.approx(0.05, abs=0.017)
-    assert by_item / runs > 0.09
-
-
-_Z = np.linspace(-6, 6, 2001)
-_MEAN_ACCURACY = float(
-    np.sum(stats.norm.pdf(_Z) / (1 + np.exp(-0.8 - 0.6 * _Z))) / np.sum(stats.norm.pdf(_Z))
-)
-
-
 def seats_at_random(rng, n_items=300, n_people=30, k=3):
     annotator = np.argsort(rng.random((n_items, n_people)), axis=1)[:, :k].ravel()
     return np.repeat(np.arange(n_items), k), annotator
@@ -187,32 +158,3 @@ def test_differences_of_other_items_are_refused():
         general_difference([1.0], sharing)
     with pytest.raises(ValueError, match="margin"):
         general_difference([1.0, 0.0], sharing, margin=0)
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_shared_annotators_keep_the_level_where_mcnemar_does_not():
-    rng, runs = np.random.default_rng(9), 400
-    studies = [simulated_study(rng) for _ in range(runs)]
-    target = np.mean([diffs.mean() for _, diffs in studies])
-
-    general = by_item = 0
-    for votes, diffs in studies:
-        sharing = Sharing.of_items(300, {}, votes)
-        interval = general_difference(diffs, sharing).interval
-        general += not interval.low <= target <= interval.high
-        b, c = int((diffs == 1).sum()), int((diffs == -1).sum())
-        by_item += mcnemar(PairedCounts(b=b, c=c, n=300)).p_mid < 0.05
-
-    assert general / runs == pytest.approx(0.05, abs=0.033)
-    assert by_item / runs > 0.085
-
-
-def simulated_study(rng):
-    """A model against the majority of three people of unequal skill, seats filled at random."""
-    item, annotator = seats_at_random(rng)
-    hardness, skill = rng.normal(0, 1, 300), rng.normal(0, 0.6, 30)
-    right = rng.random(900) < 1 / (1 + np.exp(-0.4 - hardness[item] - skill[annotator]))
-    votes = Votes.from_long(item, annotator, right.astype(int))
-    model = rng.random(300) < 1 / (1 + np.exp(-0.5 - hardness))
-    return votes, model - majority_vote(votes).answer.astype(float)

@@ -4,22 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.planted_truth.worlds.biases import asked
 from analysis.stats.comparison.factor_effects import factor_effects
-
-
-def asked(seed, *, wording=(0.0, 0.0, 0.0), order=(0.0, 0.0), items=240, per_persona=3):
-    """Credits of items × 3 wordings × 2 framings × 2 orders of a judge with these effects."""
-    rng = np.random.default_rng(seed)
-    persona = np.repeat(np.arange(items // per_persona), per_persona)
-    ability = 0.65 + 0.15 * rng.standard_normal(items // per_persona)[persona]
-    chance = (
-        ability[:, None, None, None]
-        + np.array(wording)[:, None, None]
-        + np.zeros(2)[:, None]
-        + np.array(order)
-    )
-    drawn = rng.random(chance.shape) < np.clip(chance, 0, 1)
-    return drawn.astype(float), persona
 
 
 def test_two_levels_are_the_paired_t_test():
@@ -32,7 +18,7 @@ def test_two_levels_are_the_paired_t_test():
 
 
 def test_three_levels_are_hotellings_test_over_clusters():
-    credits, persona = asked(4)
+    credits, persona = asked(np.random.default_rng(4))
     over = credits.mean(axis=(2, 3))
     sums = np.array([over[persona == g].mean(axis=0) for g in np.unique(persona)])
     differences = sums[:, :2] - sums[:, 2:]
@@ -64,7 +50,10 @@ SEEDS = range(20)
 
 
 def test_a_planted_effect_of_the_wording_is_attributed_to_the_wording():
-    found = [factor_effects(*asked(seed, wording=(0.12, 0.0, -0.12))).effects for seed in SEEDS]
+    found = [
+        factor_effects(*asked(np.random.default_rng(seed), wording=(0.12, 0.0, -0.12))).effects
+        for seed in SEEDS
+    ]
 
     assert sum(wording.p < 0.01 for wording, _, _ in found) >= 18
     assert np.median([wording.share for wording, _, _ in found]) > 0.8
@@ -76,7 +65,10 @@ def test_a_planted_effect_of_the_wording_is_attributed_to_the_wording():
 
 
 def test_an_effect_of_the_order_is_not_attributed_to_the_wording():
-    found = [factor_effects(*asked(seed, order=(0.1, -0.1))).effects for seed in SEEDS]
+    found = [
+        factor_effects(*asked(np.random.default_rng(seed), order=(0.1, -0.1))).effects
+        for seed in SEEDS
+    ]
 
     assert sum(order.p < 0.01 for _, _, order in found) >= 18
     assert sum(wording.p < 0.05 for wording, _, _ in found) <= 4
@@ -84,7 +76,7 @@ def test_an_effect_of_the_order_is_not_attributed_to_the_wording():
 
 
 def test_no_effect_is_found_where_there_is_none():
-    found = [factor_effects(*asked(100 + seed)) for seed in SEEDS]
+    found = [factor_effects(*asked(np.random.default_rng(100 + seed))) for seed in SEEDS]
 
     for place in range(3):
         assert sum(each.effects[place].p < 0.05 for each in found) <= 4

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     GeneralDifference,
     Sharing,
@@ -16,9 +17,6 @@ from analysis.stats import (
     general_proportion,
     multiway_variance,
 )
-from benchmarks._verdict_studies import MARGIN, Design, measure
-
-from .reference import block_design
 
 
 def random_design(rng, n=40, n_people=14, k=3, personas=7, questions=6):
@@ -207,37 +205,3 @@ def test_the_lower_end_of_the_best_of_several_allows_for_the_choice():
     assert nine.as_best.high == nine.interval.high
     quantile = stats.t.ppf(1 - 0.05 / 9, nine.df)
     assert nine.as_best.low == pytest.approx(nine.value - quantile * nine.se)
-
-
-# The full simulation is `python -m benchmarks verdicts`; docs/methods.md has its results.
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "design", [Design(people="blocks", sd=0.0), Design(people="seats", personas=0, sd=0.5)]
-)
-def test_verdicts_and_intervals_hold_where_those_for_these_annotators_do_not(design):
-    found = measure(design, 400, seed=1, every=4)
-
-    for name, tally in found.items():
-        if "Wilson" in name or "Tango" in name:
-            continue
-        if name.startswith("covers"):
-            # The best of several, and cells of few items, may be a little too wide.
-            most = 1 if name.endswith(("best of three", "certain")) else 0.97 + 2 * tally.error
-            assert 0.93 - 2 * tally.error <= tally.share <= most, name
-        elif name.startswith("false"):
-            assert tally.share <= 0.06, name
-    assert found["covers: difference, Tango"].share < 0.93
-    assert found["covers: majority, Wilson"].share < 0.9
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_equivalence_at_the_margin_is_claimed_as_rarely_as_promised():
-    design = Design(people="blocks", personas=60, n_items=900, n_people=90, target=-MARGIN)
-
-    found = measure(design, 200, seed=2, every=2)
-
-    assert 0 < found["equivalent: one run"].share <= 0.06
-    assert found["equivalent: best of three"].share <= 0.06
-    assert found["equivalent by Tango: best of three"].share > 0.1

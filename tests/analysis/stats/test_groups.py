@@ -100,26 +100,3 @@ def test_bad_input_is_refused():
         compare_groups([1], [0, 1])
     with pytest.raises(ValueError, match="Counts out of range"):
         newcombe_interval(3, 2, 0, 1)
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_a_difference_of_groups_of_clustered_answers_keeps_its_level():
-    """No group differs; 30 people answer 30 items each, and answers of one person are alike."""
-    rng = np.random.default_rng(6)
-    annotator = np.repeat(np.arange(30), 30)
-    item = np.tile(np.arange(300), 3)
-    rejected = {"clustered": 0, "independent": 0}
-    for _ in range(500):
-        group = rng.integers(0, 2, 30)[annotator]
-        logit = 0.4 + rng.normal(0, 0.8, 30)[annotator] + rng.normal(0, 1, 300)[item]
-        right = (rng.random(900) < 1 / (1 + np.exp(-logit))).astype(int)
-        for name, clusters in (
-            ("clustered", {"item": item, "annotator": annotator}),
-            ("independent", None),
-        ):
-            found = compare_groups(right, group, clusters=clusters).differences
-            rejected[name] += bool(found and found[0].p is not None and found[0].p < 0.05)
-
-    assert 0.02 <= rejected["clustered"] / 500 <= 0.085
-    assert rejected["independent"] / 500 > 0.2

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     Votes,
     alt_test,
@@ -13,7 +14,6 @@ from analysis.stats import (
     pooled_replacement_test,
     two_way_variance,
 )
-from tests.analysis.stats.reference import block_design
 
 
 @given(st.integers(0, 2**32 - 1))

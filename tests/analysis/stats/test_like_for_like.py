@@ -1,21 +1,14 @@
 import numpy as np
 import pytest
 
+from analysis.planted_truth.worlds.certainties import judge_with_impressions
 from analysis.stats import Votes, like_for_like
-
-
-def simulated_judge(rng, truth, k, skill=0.9):
-    """Answers whose certainty grows with the strength of the judge's impression of the item."""
-    signal = skill * np.where(truth == 0, 1, -1)[:, None]
-    impression = signal + rng.normal(0, 1.4, (truth.size, k))
-    certainty = np.clip(np.round(50 + 14 * np.abs(impression)), 1, 100)
-    return Votes.from_matrix((impression < 0).astype(int), certainty)
 
 
 def test_two_equal_judges_look_different_under_unlike_rules_and_equal_under_like_ones():
     rng = np.random.default_rng(6)
     truth = rng.integers(0, 2, 6000)
-    people, runs = simulated_judge(rng, truth, 3), simulated_judge(rng, truth, 3)
+    people, runs = judge_with_impressions(rng, truth, 3), judge_with_impressions(rng, truth, 3)
 
     panel = like_for_like(people, runs, truth, rng=rng)
 
@@ -82,7 +75,7 @@ def test_from_more_answers_than_needed_a_random_three_make_the_majority():
 def test_intervals_say_how_they_were_made():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 2, 120)
-    people, runs = simulated_judge(rng, truth, 3), simulated_judge(rng, truth, 3)
+    people, runs = judge_with_impressions(rng, truth, 3), judge_with_impressions(rng, truth, 3)
 
     panel = like_for_like(people, runs, truth, rng=rng)
 

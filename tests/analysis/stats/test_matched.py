@@ -3,9 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.stats import Votes, accuracy_at_coverage, like_for_like, matched_accuracy
-from tests.analysis.stats.reference import block_design
-from tests.analysis.stats.test_like_for_like import simulated_judge
+from analysis.stats import accuracy_at_coverage, matched_accuracy
 
 
 def matched(certainty, correct, high, **options):
@@ -85,23 +83,3 @@ def test_one_item_has_a_value_and_no_interval():
     result = matched([90], [1], [True])
 
     assert (result.value, result.interval_reason) == (1.0, "too_few_items")
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-@pytest.mark.parametrize("side", ["human_single", "model_single", "model_majority"])
-def test_the_interval_of_the_panel_covers_the_accuracy_at_peoples_coverage(side):
-    def panel_of(rng, n):
-        truth = rng.integers(0, 2, n)
-        people, runs = simulated_judge(rng, truth, 3), simulated_judge(rng, truth, 3, skill=0.7)
-        item, annotator = block_design(n, n // 10)
-        people = Votes.from_long(item, annotator, people.choice, people.certainty)
-        return like_for_like(people, runs, truth, rng=rng)
-
-    truth = getattr(panel_of(np.random.default_rng(0), 60_000), side).matched.value
-    covered = 0
-    for seed in range(400):
-        interval = getattr(panel_of(np.random.default_rng(seed + 1), 300), side).matched.interval
-        covered += interval.low <= truth <= interval.high
-
-    assert 0.92 <= covered / 400 <= 0.985

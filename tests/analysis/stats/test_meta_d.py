@@ -4,6 +4,13 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
+from analysis.planted_truth.worlds.certainties import (
+    both_sides,
+    clusters_of,
+    crowd,
+    insight_of,
+    observer,
+)
 from analysis.stats.certainty.meta_d import (
     Insight,
     certainty_levels,
@@ -11,26 +18,7 @@ from analysis.stats.certainty.meta_d import (
     insight,
     insight_difference,
 )
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
-from analysis.stats.core.votes import Votes
-
-
-def observer(rng, n, d, *, leaning=0.0, noise=0.0):
-    """Truth, choice and certainty: the evidence beyond the criterion, with noise of its own."""
-    truth = rng.integers(0, 2, n)
-    evidence = rng.normal((truth - 0.5) * d, 1)
-    choice = (evidence > leaning).astype(int)
-    beyond = evidence - leaning + rng.normal(0, noise, n)
-    return truth, choice, beyond * np.where(choice == 1, 1, -1)
-
-
-def of(made):
-    truth, choice, certainty = made
-    return insight(truth, choice, certainty, clusters_of(len(truth)))
-
-
-def clusters_of(n):
-    return Sharing.of_items(n, {"persona": np.arange(n) // 5})
+from analysis.stats.core.shared_variance import Sharing
 
 
 def by_scipy(counts):
@@ -74,7 +62,7 @@ def test_the_fit_agrees_with_a_general_optimiser(levels):
 def test_an_ideal_observer_has_an_m_ratio_of_one(d):
     rng = np.random.default_rng(4)
 
-    found = of(observer(rng, 60_000, d, leaning=0.3))
+    found = insight_of(observer(rng, 60_000, d, leaning=0.3))
 
     assert found.d_prime == pytest.approx(d, abs=0.05)
     assert found.criterion == pytest.approx(0.3, abs=0.03)
@@ -107,41 +95,11 @@ def test_noise_in_certainty_lowers_the_m_ratio_to_its_known_value():
     d, rng = 1.0, np.random.default_rng(5)
     known = [fit_meta_d(expected_counts(d, s, 1e6)[None])[0][0] / d for s in (0.01, 0.7, 1.5)]
 
-    found = [of(observer(rng, 60_000, d, noise=s)).m_ratio for s in (0.7, 1.5)]
+    found = [insight_of(observer(rng, 60_000, d, noise=s)).m_ratio for s in (0.7, 1.5)]
 
     assert known[0] == pytest.approx(1, abs=1e-3)
     assert known[0] > known[1] > known[2] > 0.2
     assert found == pytest.approx(known[1:], abs=0.06)
-
-
-def crowd(rng, *, n_items=300, n_people=30):
-    """Three people per item with scales and leanings of their own; items and personas matter."""
-    block = np.arange(n_items) % (n_people // 3)
-    item, person = np.repeat(np.arange(n_items), 3), (block[:, None] * 3 + np.arange(3)).ravel()
-    persona = rng.permutation(n_items) % (n_items // 10)
-    truth = rng.integers(0, 2, n_items)
-    shift = rng.normal(0, 0.5, n_items) + rng.normal(0, 0.3, n_items)[persona]
-    leaning, scale = rng.normal(0, 0.3, n_people), rng.uniform(5, 60, n_people)
-    offset = rng.uniform(0, 40, n_people)
-    evidence = truth[item] - 0.5 + shift[item] + rng.normal(0, 1, item.size)
-    choice = (evidence > leaning[person]).astype(int)
-    certainty = offset[person] + scale[person] * np.abs(evidence - leaning[person])
-    seen = truth - 0.5 + shift + rng.normal(0, 1, n_items)
-    return item, person, persona, truth, choice, certainty, (seen > 0).astype(int), np.abs(seen)
-
-
-def both_sides(made):
-    item, person, persona, truth, choice, certainty, said, sure = made
-    votes = Votes.from_long(item, person, choice, n_items=truth.size)
-    items, rows = Sharing.of_items(truth.size, {"persona": persona}, votes), np.arange(item.size)
-    codes = {"item": item, ANNOTATOR: person, "persona": persona[item]}
-    answers = Sharing.of(
-        item.size, {name: Kind.of(rows, code, item.size) for name, code in codes.items()}
-    )
-    people = insight(truth[item], choice, certainty, answers, by=person)
-    judge = insight(truth, said, sure, items.without(ANNOTATOR))
-    gap = insight_difference(judge, np.arange(truth.size), people, item, items)
-    return people, judge, gap
 
 
 def test_people_who_use_the_scale_differently_are_pooled_by_their_own_levels():
@@ -157,28 +115,14 @@ def test_people_who_use_the_scale_differently_are_pooled_by_their_own_levels():
     assert gap.interval.low < 0 < gap.interval.high
 
 
-@pytest.mark.sampled(keep=1, group="simulations")
-@pytest.mark.parametrize("side", ["people", "judge", "difference"])
-def test_intervals_cover_the_truth_where_items_people_and_personas_are_drawn(side):
-    place, truth = {"people": (0, 0.966), "judge": (1, 1.0), "difference": (2, 0.034)}[side]
-    rng, n = np.random.default_rng(7), 80
-
-    made = [both_sides(crowd(rng))[place] for _ in range(n)]
-
-    held = [one.interval for one in made if one.interval is not None]
-    covered = np.mean([within.low <= truth <= within.high for within in held])
-    assert len(held) > 0.9 * n
-    assert covered > 0.95 - 4 * (0.95 * 0.05 / n) ** 0.5
-
-
 def test_the_influences_of_answers_predict_what_leaving_them_out_does():
     data = np.array(observer(np.random.default_rng(8), 400, 1.0, noise=0.4))
     data[2] = certainty_levels(data[2])  # so that the others keep their levels
-    found = of(data)
+    found = insight_of(data)
 
     for row in (0, 17, 230):
         left = np.delete(data, row, axis=1)
-        without = of(left)
+        without = insight_of(left)
         change = found.m_ratio - without.m_ratio
         assert change == pytest.approx(found.influence[row], rel=0.1, abs=3e-4)
     assert abs(found.influence.sum()) < 0.02
@@ -186,7 +130,7 @@ def test_the_influences_of_answers_predict_what_leaving_them_out_does():
 
 def test_a_side_does_not_differ_from_itself():
     rows = np.arange(400)
-    side = of(observer(np.random.default_rng(12), 400, 1.0, noise=0.4))
+    side = insight_of(observer(np.random.default_rng(12), 400, 1.0, noise=0.4))
 
     gap = insight_difference(side, rows, side, rows, clusters_of(400))
 
@@ -205,12 +149,12 @@ def test_what_is_undefined_says_why():
     rng = np.random.default_rng(9)
     truth, choice, certainty = observer(rng, 200, 1.0)
 
-    assert of(([], [], [])).reason == "empty_group"
-    assert of((truth, truth, certainty)).reason == "no_variation"
-    assert of((truth, 1 - truth, certainty)).reason == "no_variation"
-    assert of((truth, choice, np.full(200, 80.0))).reason == "no_variation"
-    assert of((truth[:20], choice[:20], certainty[:20])).reason == "too_few_items"
-    guess = of((np.tile([0, 0, 1, 1], 50), np.tile([0, 1, 0, 1], 50), certainty))
+    assert insight_of(([], [], [])).reason == "empty_group"
+    assert insight_of((truth, truth, certainty)).reason == "no_variation"
+    assert insight_of((truth, 1 - truth, certainty)).reason == "no_variation"
+    assert insight_of((truth, choice, np.full(200, 80.0))).reason == "no_variation"
+    assert insight_of((truth[:20], choice[:20], certainty[:20])).reason == "too_few_items"
+    guess = insight_of((np.tile([0, 0, 1, 1], 50), np.tile([0, 1, 0, 1], 50), certainty))
     assert (guess.reason, guess.m_ratio, guess.n_levels) == ("not_identified", None, 4)
     assert guess.d_prime == pytest.approx(0)
     alone = insight(truth, choice, certainty, Sharing.of_items(200, {"persona": [0, 1] * 100}))
@@ -222,14 +166,14 @@ def test_what_is_undefined_says_why():
 
 def test_ties_and_answers_without_truth_or_certainty_are_left_out():
     truth, choice, certainty = observer(np.random.default_rng(10), 300, 1.0)
-    plain = of((truth, choice, certainty))
+    plain = insight_of((truth, choice, certainty))
     more = [(-1, 0, 50), (2, 1, 50), (0, 2, 50), (1, -1, 50), (1, 1, np.nan)]
     added = [
         np.append(column, [row[k] for row in more])
         for k, column in enumerate((truth, choice, certainty))
     ]
 
-    found = of(added)
+    found = insight_of(added)
 
     assert (found.n, found.m_ratio) == (300, plain.m_ratio)
     assert (found.influence[-5:] == 0).all()
@@ -238,7 +182,10 @@ def test_ties_and_answers_without_truth_or_certainty_are_left_out():
 def test_the_names_of_the_responses_do_not_matter():
     truth, choice, certainty = observer(np.random.default_rng(11), 300, 1.0, leaning=0.4)
 
-    one, other = of((truth, choice, certainty)), of((1 - truth, 1 - choice, certainty))
+    one, other = (
+        insight_of((truth, choice, certainty)),
+        insight_of((1 - truth, 1 - choice, certainty)),
+    )
 
     assert isinstance(one, Insight)
     assert other.m_ratio == pytest.approx(one.m_ratio, abs=1e-6)

@@ -129,18 +129,3 @@ def test_bad_input_is_refused():
         run_noise(runs_of([0.5] * 3, 2), [0, 1])
     with pytest.raises(ValueError, match="the same items and options"):
         change_beyond_noise(runs_of([0.5], 2), runs_of([0.5] * 2, 2))
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_the_interval_of_the_excess_covers_no_change():
-    p = np.random.default_rng(8).beta(2, 2, 200)
-    rng = np.random.default_rng(9)
-    covered = 0
-    for seed in range(400):
-        change = change_beyond_noise(
-            runs_of(p, 3, seed=2 * seed), runs_of(p, 3, seed=2 * seed + 1), n_draws=400, rng=rng
-        )
-        covered += change.excess.interval.low <= 0 <= change.excess.interval.high
-
-    assert 0.91 <= covered / 400 <= 0.98

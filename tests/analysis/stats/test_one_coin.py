@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
+from analysis.planted_truth.worlds.answers import spread_design
 from analysis.stats import Votes, dawid_skene, majority_vote, one_coin
 
-from .reference import random_votes, shuffled, spread_design, swapped
+from .reference import random_votes, shuffled, swapped
 
 
 def simulated(rng, n_items, accuracies, n_options=2):

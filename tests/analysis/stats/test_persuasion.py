@@ -46,19 +46,3 @@ def test_what_nobody_did_is_undefined_with_its_reason():
     assert found.dissuaded.n == 2
     nobody = persuasion([-1], [-1], [np.nan], [np.nan], [1], independent(1))
     assert (nobody.n, nobody.shift.value, nobody.shift.reason) == (0, None, "empty_group")
-
-
-def test_intervals_of_the_shift_cover_the_truth_with_personas_that_differ():
-    """Each persona follows advice with a chance of its own; the population mean is 0.4."""
-    rng, covered, studies = np.random.default_rng(4), 0, 200
-    personas, each = 40, 5
-    sharing = Sharing.of_items(personas * each, {"persona": np.arange(personas).repeat(each)})
-    for _ in range(studies):
-        follows = rng.beta(2, 3, personas).repeat(each)
-        after = (rng.random(personas * each) < follows).astype(int)
-        zeros, sure = np.zeros(personas * each, int), np.full(personas * each, 60.0)
-        found = persuasion(zeros, after, sure, sure, np.ones_like(zeros), sharing)
-        covered += found.shift.interval.low <= 0.4 <= found.shift.interval.high
-
-    # 95 % of 200, with four standard errors either side
-    assert 177 <= covered <= 200

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     item_clustered_proportion,
     pigeonhole_bootstrap,
@@ -12,7 +13,7 @@ from analysis.stats import (
     wilson_proportion,
 )
 
-from .reference import block_design, random_votes, vector
+from .reference import random_votes, vector
 
 
 @pytest.mark.parametrize("cell", vector("binomial_intervals")["expected"])

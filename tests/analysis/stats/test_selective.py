@@ -145,29 +145,3 @@ def test_clusters_of_another_length_are_refused():
         certify_threshold([90], [1], max_error=0.2, start=90, clusters=[[1, 2]])
     with pytest.raises(ValueError, match="clustering"):
         one_per_cluster(["a"], [[1, 2]])
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("max_error", "error_at"),
-    [
-        (0.25, lambda certainty: 1 - certainty / 100),
-        (0.25, lambda certainty: np.full(certainty.shape, 0.27)),
-        (0.20, lambda certainty: np.where(certainty >= 85, 0.3, 0.1)),
-    ],
-    ids=["calibrated", "flat and too high", "worse where certain"],
-)
-def test_the_certificate_is_wrong_at_most_as_often_as_it_says(max_error, error_at):
-    rng, draws = np.random.default_rng(20240701), 1500
-    scale = np.arange(50, 100)
-    true_error = {tau: error_at(scale[scale >= tau]).mean() for tau in scale}
-    wrong = 0
-    for _ in range(draws):
-        certainty = rng.integers(50, 100, 300)
-        correct = (rng.random(300) >= error_at(certainty)).astype(int)
-        start = starting_threshold(certainty, 300)
-        found = certify_threshold(certainty, correct, max_error=max_error, start=start)
-        wrong += found.threshold is not None and true_error[found.threshold] > max_error
-
-    assert wrong / draws <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / draws)

@@ -1,6 +1,6 @@
 """Errors beside a judge's: brute force, and simulation for the rates that pages state."""
 
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -8,10 +8,10 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import poisson_binom
 
+from analysis.planted_truth.families.flags import probabilities
+from analysis.planted_truth.worlds.answers import careful_errors
 from analysis.stats import shared_errors, stands_out
 from analysis.stats.agreement.shared_errors import (
-    FALSE_FLAGS_PER_1000,
-    FALSE_FLAGS_PER_1000_WHEN_HURRIED,
     LIMIT,
     LIMIT_WHEN_HURRIED,
     _errors,
@@ -124,63 +124,13 @@ def test_a_pace_nobody_reads_at_widens_the_limit():
     assert stands_out([between / 3, 0.9, 0.9], 401) == (pytest.approx(between), True)
 
 
-PER_PERSON = 30
-
-
-def simulated(rng, *, item_sd, person_sd, n_items=300, n_people=30):
-    """Errors of careful people, three to an item, and of three judges that err alike."""
-    order = rng.permutation(n_items)
-    wrong = np.full((n_items, n_people), -1)
-    easy = rng.normal(0.5, item_sd, n_items)
-    able = rng.normal(0, person_sd, n_people)
-    for place, item in enumerate(order):
-        for shift, start in ((0, 0), (1, 1), (1, 12)):
-            person = (place + shift * (place // n_people + start)) % n_people
-            wrong[item, person] = rng.random() > 1 / (1 + np.exp(-easy[item] - able[person]))
-    first = rng.random(n_items) > 1 / (1 + np.exp(-easy - 0.2))
-    judges = [np.where(rng.random(n_items) < flips, ~first, first) for flips in (0, 0.25, 0.25)]
-    return wrong, [judge.astype(int) for judge in judges]
-
-
-SPREADS = list(product((0.3, 1.0, 2.0), (0.0, 0.6, 1.0)))
-
-
-def probabilities(wrong, judges):
-    """The corrected probability of every person."""
-    by_judge = [shared_errors(wrong, judge) for judge in judges]
-    return [
-        stands_out([r.probability for r in row if r.probability is not None], None)[0] or 1.0
-        for row in zip(*by_judge, strict=True)
-    ]
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_careful_people_stand_out_no_more_often_than_the_pages_say():
-    rng = np.random.default_rng(11)
-    found = [
-        probability
-        for item_sd, person_sd in SPREADS
-        for _ in range(30)
-        for probability in probabilities(*simulated(rng, item_sd=item_sd, person_sd=person_sd))
-    ]
-
-    per_1000 = [1000 * np.mean(np.array(found) < limit) for limit in (LIMIT, LIMIT_WHEN_HURRIED)]
-
-    assert len(found) == 8100
-    assert per_1000[0] <= FALSE_FLAGS_PER_1000
-    assert per_1000[1] <= FALSE_FLAGS_PER_1000_WHEN_HURRIED
-    # The stated rates are no empty promise either: they are of the right size.
-    assert per_1000[1] >= FALSE_FLAGS_PER_1000_WHEN_HURRIED / 4
-
-
 @pytest.mark.sampled(keep=8, group="simulations")
 @pytest.mark.slow
 def test_most_of_those_who_copy_a_judge_are_found():
     rng = np.random.default_rng(12)
     found = []
     for _ in range(100):
-        wrong, judges = simulated(rng, item_sd=1.0, person_sd=0.6)
+        wrong, judges = careful_errors(rng, item_sd=1.0, person_sd=0.6)
         own = wrong[:, 0] >= 0
         wrong[own, 0] = judges[1][own]
         found.append(probabilities(wrong, judges)[0])

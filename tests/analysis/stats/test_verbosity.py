@@ -4,6 +4,7 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.planted_truth.worlds.biases import pulled
 from analysis.stats import length_pull, verbosity_bias
 
 CHOICE = st.sampled_from([-1, 0, 1])
@@ -35,20 +36,6 @@ def test_verbosity_is_counted_item_by_item_and_does_not_care_which_response_come
 def test_verbosity_refuses_columns_of_different_length():
     with pytest.raises(ValueError, match="must have one length"):
         verbosity_bias([1], [2, 3], [0], [0])
-
-
-# What 2,000,000 items of `pulled` give on average over personas of their own pull.
-MARGINAL = 0.241
-
-
-def pulled(rng, n, *, pull, sd_persona=0.0):
-    """Lengths, choices that follow length and truth, and the persona of each item."""
-    one, two = rng.integers(20, 200, (2, n))
-    truth, persona = rng.integers(0, 2, n), np.arange(n) // 10
-    own = rng.normal(0, sd_persona, persona.max() + 1)[persona]
-    ratio = np.log2(two / one)
-    odds = (pull + own) * ratio + np.where(truth == 1, 0.8, -0.8) - 0.2
-    return one, two, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int), truth, persona
 
 
 def test_the_pull_of_length_is_the_coefficient_of_a_logistic_regression():
@@ -96,17 +83,3 @@ def test_a_judge_that_always_takes_the_longer_one_has_no_finite_pull():
     result = length_pull(one, two, (two > one).astype(int), [0, 1] * 20)
 
     assert result.per_doubling.reason == "not_identified"
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_the_interval_of_the_pull_covers_where_items_share_personas():
-    covered = {"persona": 0, "item": 0}
-    for seed in range(400):
-        *columns, persona = pulled(np.random.default_rng(seed), 400, pull=0.4, sd_persona=1.2)
-        for name, codes in (("persona", persona), ("item", np.arange(400))):
-            interval = length_pull(*columns, clusters={name: codes}).per_doubling.interval
-            covered[name] += interval.low <= MARGINAL <= interval.high
-
-    assert 0.92 <= covered["persona"] / 400 <= 0.98
-    assert covered["item"] < covered["persona"]

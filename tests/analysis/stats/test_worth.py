@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from analysis.planted_truth.worlds.answers import crowd, majority_of
 from analysis.stats import Votes, crowd_equivalence, majority_of_some, price_mixes
 from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
 
@@ -48,24 +49,14 @@ def test_items_that_do_not_differ_follow_condorcet():
     assert _ceiling(np.array([0.6]), np.array([0.36]))[0] == 1
 
 
-def crowd(n, k, seed, a=4, b=2):
-    """Answers of k people and the ease of n items; 0 is always right."""
-    rng = np.random.default_rng(seed)
-    ease = rng.beta(a, b, n)
-    return (rng.random((n, k)) > ease[:, None]).astype(int), ease, rng
-
-
-def majority(rng, ease, k):
-    return ((rng.random((ease.size, k)) > ease[:, None]).sum(axis=1) > k / 2).astype(int)
-
-
 @pytest.mark.parametrize("k", [1, 3, 7])
 def test_a_judge_that_is_a_majority_of_k_other_people_is_worth_k(k):
     """With three answers per item, so that seven people come from the fitted model."""
-    people, ease, rng = crowd(20_000, 3, seed=k)
+    rng = np.random.default_rng(k)
+    people, ease = crowd(rng, 20_000, 3)
     truth = np.zeros(20_000, dtype=int)
 
-    result = crowd_equivalence(Votes.from_matrix(people), majority(rng, ease, k), truth, rng=rng)
+    result = crowd_equivalence(Votes.from_matrix(people), majority_of(rng, ease, k), truth, rng=rng)
 
     # A judge as good as one person falls below one person half of the time.
     low, high = result.low or 0.0, result.high
@@ -76,7 +67,8 @@ def test_a_judge_that_is_a_majority_of_k_other_people_is_worth_k(k):
 
 
 def test_a_judge_that_knows_what_people_mistake_is_above_any_crowd():
-    people, _, rng = crowd(500, 3, seed=1)
+    rng = np.random.default_rng(1)
+    people, _ = crowd(rng, 500, 3)
 
     result = crowd_equivalence(
         Votes.from_matrix(people), np.zeros(500, dtype=int), np.zeros(500, dtype=int), rng=rng
@@ -88,7 +80,8 @@ def test_a_judge_that_knows_what_people_mistake_is_above_any_crowd():
 
 
 def test_a_judge_that_guesses_is_below_one_person():
-    people, _, rng = crowd(500, 3, seed=2)
+    rng = np.random.default_rng(2)
+    people, _ = crowd(rng, 500, 3)
 
     result = crowd_equivalence(
         Votes.from_matrix(people), rng.integers(0, 2, 500), np.zeros(500, dtype=int), rng=rng
@@ -112,8 +105,9 @@ def test_too_few_items_say_so_and_bad_input_is_refused():
 
 
 def test_the_same_seed_gives_the_same_worth_and_the_order_of_items_does_not_matter():
-    people, ease, rng = crowd(300, 3, seed=3)
-    judge, truth = majority(rng, ease, 3), np.zeros(300, dtype=int)
+    rng = np.random.default_rng(3)
+    people, ease = crowd(rng, 300, 3)
+    judge, truth = majority_of(rng, ease, 3), np.zeros(300, dtype=int)
     order = rng.permutation(300)
 
     one, other = (
@@ -168,11 +162,12 @@ def test_every_mix_has_the_accuracy_and_price_of_doing_it_by_hand():
 
 
 def test_the_best_mixes_are_those_that_nothing_cheaper_reaches():
-    people, ease, rng = crowd(200, 5, seed=6)
+    rng = np.random.default_rng(6)
+    people, ease = crowd(rng, 200, 5)
 
     mixes = price_mixes(
         Votes.from_matrix(people),
-        majority(rng, ease, 3),
+        majority_of(rng, ease, 3),
         rng.integers(30, 100, 200),
         np.zeros(200, dtype=int),
         price_person=0.2,
@@ -198,29 +193,10 @@ def test_without_usable_items_there_is_nothing_to_mix_and_prices_are_not_negativ
         price_mixes(votes, [0], [50, 60], [0], **kwargs)
 
 
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_the_interval_of_the_worth_covers():
-    covered = 0
-    for seed in range(200):
-        people, ease, rng = crowd(300, 3, seed=seed)
-        result = crowd_equivalence(
-            Votes.from_matrix(people),
-            majority(rng, ease, 5),
-            np.zeros(300, dtype=int),
-            rng=rng,
-            n_draws=300,
-        )
-        low = -np.inf if result.low is None else result.low
-        high = np.inf if result.high is None else result.high
-        covered += low <= 5 <= high or (result.place == "above any" and result.low is None)
-
-    assert 0.90 <= covered / 200 <= 0.99
-
-
 def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told():
-    people, ease, rng = crowd(200, 3, seed=7)
-    judge, certainty = majority(rng, ease, 3), rng.integers(30, 100, 200)
+    rng = np.random.default_rng(7)
+    people, ease = crowd(rng, 200, 3)
+    judge, certainty = majority_of(rng, ease, 3), rng.integers(30, 100, 200)
     kwargs = {"price_person": 1.0, "price_judge": 0.1, "thresholds": [70]}
     votes, truth = Votes.from_matrix(people), np.zeros(200, dtype=int)
 
@@ -247,28 +223,3 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
         assert (mix.interval.seed, mix.interval.n_draws) == (1, 3000)
     alone = price_mixes(votes, judge, certainty, truth, **kwargs)
     assert {(mix.interval, mix.often_best) for mix in alone} == {(None, None)}
-
-
-@pytest.mark.sampled(keep=8, group="simulations")
-@pytest.mark.slow
-def test_the_interval_of_a_mix_covers():
-    def mixed(n, seed):
-        people, ease, rng = crowd(n, 3, seed=seed)
-        judge, certainty = majority(rng, ease, 3), rng.integers(30, 100, n)
-        found = price_mixes(
-            Votes.from_matrix(people),
-            judge,
-            certainty,
-            np.zeros(n, dtype=int),
-            price_person=1.0,
-            price_judge=0.1,
-            thresholds=[70],
-            rng=rng,
-            n_draws=300,
-        )
-        return next(m for m in found if (m.policy, m.people) == ("judge, then people", 3))
-
-    truth = mixed(60_000, 0).accuracy
-    intervals = [mixed(300, seed).interval for seed in range(1, 301)]
-
-    assert 0.92 <= np.mean([i.low <= truth <= i.high for i in intervals]) <= 0.98

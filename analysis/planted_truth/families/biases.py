@@ -1,0 +1,102 @@
+"""Biases of judges: factors of the prompt, probes, advice, and length."""
+
+from functools import partial
+
+import numpy as np
+
+from analysis.stats import Sharing, length_pull, probe_effect
+from analysis.stats.comparison.factor_effects import factor_effects
+from analysis.stats.comparison.persuasion import persuasion
+
+from ..checks import Counts, MethodCheck, compared, covers, errs
+from ..worlds.biases import PULL_OF_LENGTH, asked, probed, pulled
+
+
+def factors(rng: np.random.Generator, counts: Counts) -> None:
+    """A wording that matters, and a framing and an order that do not."""
+    _, framing, order = factor_effects(*asked(rng, wording=(0.12, 0.0, -0.12))).effects
+    counts.happened("an effect of the framing is found", framing.p is not None and framing.p < 0.05)
+    counts.happened("an effect of the order is found", order.p is not None and order.p < 0.05)
+    wording = factor_effects(*asked(rng)).effects[0]
+    name = "an effect of wordings that do not differ is found"
+    counts.happened(name, wording.p is not None and wording.p < 0.05)
+
+
+def probes(rng: np.random.Generator, counts: Counts, *, shift: float) -> None:
+    before, after, item, clusters = probed(rng, shift)
+    found = probe_effect(before, after, item, clusters, target=np.zeros(600, dtype=int)).shift
+    if found is not None:
+        counts.covered("shift", found.interval, shift)
+        if not shift:
+            counts.happened("a shift is found", found.p is not None and found.p < 0.05)
+
+
+PERSONAS, EACH = 40, 5
+
+
+def advice(rng: np.random.Generator, counts: Counts) -> None:
+    n = PERSONAS * EACH
+    sharing = Sharing.of_items(n, {"persona": np.arange(PERSONAS).repeat(EACH)})
+    follows = rng.beta(2, 3, PERSONAS).repeat(EACH)
+    after = (rng.random(n) < follows).astype(int)
+    zeros, sure = np.zeros(n, int), np.full(n, 60.0)
+    found = persuasion(zeros, after, sure, sure, np.ones_like(zeros), sharing)
+    counts.covered("shift towards the advice", found.shift.interval, 0.4)
+
+
+def length(rng: np.random.Generator, counts: Counts) -> None:
+    *columns, persona = pulled(rng, 400, pull=0.4, sd_persona=1.2)
+    for name, codes in (("by persona", persona), ("items as independent", np.arange(400))):
+        found = length_pull(*columns, clusters={name: codes}).per_doubling
+        counts.covered(f"log odds, {name}", found.interval, PULL_OF_LENGTH)
+
+
+CHECKS = (
+    MethodCheck(
+        "crossed factors of the prompt",
+        "240 items × 3 wordings × 2 framings × 2 orders; only wordings differ, or nothing does.",
+        factors,
+        {
+            "an effect of the framing is found": errs(0.05, most=0.06),
+            "an effect of the order is found": errs(0.05, most=0.06),
+            "an effect of wordings that do not differ is found": errs(0.05, most=0.06),
+        },
+        quick=300,
+        full=5000,
+    ),
+    MethodCheck(
+        "a probe that works",
+        "300 items twice; a probe adds 15 points on average, more or less by persona and question.",
+        partial(probes, shift=0.15),
+        {"shift": covers()},
+        quick=150,
+        full=3000,
+    ),
+    MethodCheck(
+        "a probe that does nothing on average",
+        "The same with a mean effect of 0.",
+        partial(probes, shift=0.0),
+        {"shift": covers(), "a shift is found": errs(0.05, most=0.07)},
+        quick=150,
+        full=3000,
+    ),
+    MethodCheck(
+        "advice that personas follow to different degrees",
+        "40 personas × 5 items; each persona follows with a chance of its own, 40 % on average.",
+        advice,
+        {"shift towards the advice": covers()},
+        quick=300,
+        full=5000,
+    ),
+    MethodCheck(
+        "the pull of length",
+        "400 items of 40 personas whose preference for longer responses differs.",
+        length,
+        {
+            "log odds, by persona": covers(least=0.92),
+            "log odds, items as independent": compared(),
+        },
+        quick=200,
+        full=4000,
+    ),
+)

@@ -1,0 +1,107 @@
+"""Could a judge take a person's place, how many people is it worth, and at what price?"""
+
+from functools import cache
+
+import numpy as np
+
+from analysis.stats import (
+    Mix,
+    Votes,
+    alt_test,
+    crowd_equivalence,
+    pooled_replacement_test,
+    price_mixes,
+)
+
+from ..checks import Counts, MethodCheck, covers, errs
+from ..worlds.answers import crowd, majority_of
+
+RIGHT, EPSILON = 0.8, 0.1
+# The majority of three others is right with this probability, so that the average advantage of a
+# person who is right with p over a model with q is (p − q)(2 M − 1).
+_MAJORITY = 3 * RIGHT**2 - 2 * RIGHT**3
+MODEL = RIGHT - EPSILON / (2 * _MAJORITY - 1)
+
+
+def four_people(rng: np.random.Generator, counts: Counts) -> None:
+    """People are better than the model by exactly what is granted for their price."""
+    people = (rng.random((200, 4)) > RIGHT).astype(int)
+    model = (rng.random(200) > MODEL).astype(int)
+    votes = Votes.from_matrix(people)
+    found = alt_test(votes, model, epsilon=EPSILON)
+    counts.happened("any person is found replaceable", bool(found.omega))
+    counts.happened("the test is passed", found.passed)
+    pooled = pooled_replacement_test(votes, model, epsilon=EPSILON)
+    counts.covered("advantage of people", pooled.advantage.interval, EPSILON)
+
+
+def equal_to_five(rng: np.random.Generator, counts: Counts) -> None:
+    people, ease = crowd(rng, 300, 3)
+    found = crowd_equivalence(
+        Votes.from_matrix(people),
+        majority_of(rng, ease, 5),
+        np.zeros(300, dtype=int),
+        rng=rng,
+        n_draws=300,
+    )
+    low = -np.inf if found.low is None else found.low
+    high = np.inf if found.high is None else found.high
+    inside = low <= 5 <= high or (found.place == "above any" and found.low is None)
+    counts.happened("interval of the number", inside)
+
+
+def _mix(rng: np.random.Generator, n: int) -> Mix:
+    people, ease = crowd(rng, n, 3)
+    mixes = price_mixes(
+        Votes.from_matrix(people),
+        majority_of(rng, ease, 3),
+        rng.integers(30, 100, n),
+        np.zeros(n, dtype=int),
+        price_person=1.0,
+        price_judge=0.1,
+        thresholds=[70],
+        rng=rng,
+        n_draws=300,
+    )
+    return next(m for m in mixes if (m.policy, m.people) == ("judge, then people", 3))
+
+
+@cache
+def _true_mix() -> float:
+    return float(_mix(np.random.default_rng(0), 60_000).accuracy)
+
+
+def mixed(rng: np.random.Generator, counts: Counts) -> None:
+    counts.covered("accuracy of a mix", _mix(rng, 300).interval, _true_mix())
+
+
+CHECKS = (
+    MethodCheck(
+        "a model that is too weak by exactly the advantage granted",
+        "200 items, four people right with .8; the model is weaker by what epsilon = .1 grants.",
+        four_people,
+        {
+            "any person is found replaceable": errs(0.05, most=0.06),
+            "the test is passed": errs(0.05, most=0.06),
+            "advantage of people": covers(least=0.92),
+        },
+        quick=300,
+        full=5000,
+    ),
+    MethodCheck(
+        "a judge worth five people",
+        "300 items, three people each; the judge answers as a majority of five such people.",
+        equal_to_five,
+        {"interval of the number": covers(least=0.90)},
+        quick=40,
+        full=1000,
+    ),
+    MethodCheck(
+        "a judge where certain, people elsewhere",
+        "300 items; a judge as good as three people answers where its certainty is 70 or more.",
+        mixed,
+        {"accuracy of a mix": covers(least=0.92)},
+        quick=40,
+        full=1000,
+    ),
+)

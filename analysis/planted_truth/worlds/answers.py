@@ -1,0 +1,144 @@
+"""Who answers what, and answers whose probability of being right is known."""
+
+from functools import cache
+
+import numpy as np
+
+from analysis.stats import Votes
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray
+
+EASE = 0.5  # the intercept of the logit of being right
+
+
+def block_design(
+    n_items: int = 300, n_annotators: int = 30, k: int = 3
+) -> tuple[IntArray, IntArray]:
+    """Item and annotator of each answer: groups of k annotators share the same items."""
+    per_block = n_items * k // n_annotators
+    item = np.repeat(np.arange(n_items), k)
+    return item, item // per_block * k + np.tile(np.arange(k), n_items)
+
+
+def spread_design(
+    n_items: int = 300, n_annotators: int = 30, k: int = 3
+) -> tuple[IntArray, IntArray]:
+    """As `block_design`, but every annotator shares items with many others: one block."""
+    per_column = n_annotators // k
+    orders = [np.random.default_rng(column).permutation(n_items) for column in range(k)]
+    annotator = [
+        column * per_column + order // (n_items // per_column)
+        for column, order in enumerate(orders)
+    ]
+    return np.repeat(np.arange(n_items), k), np.stack(annotator, axis=1).ravel()
+
+
+def logistic(x: FloatArray) -> FloatArray:
+    return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
+
+
+def chances(
+    rng: np.random.Generator,
+    item: IntArray,
+    annotator: IntArray,
+    *,
+    sd_item: float,
+    sd_annotator: float,
+) -> FloatArray:
+    """The chance of each answer to be right, from logits of items and annotators."""
+    items = rng.normal(0, sd_item, item.max() + 1)
+    annotators = rng.normal(0, sd_annotator, annotator.max() + 1)
+    return logistic(EASE + items[item] + annotators[annotator])
+
+
+@cache
+def true_accuracy(*, sd_item: float, sd_annotator: float) -> tuple[float, float]:
+    """Accuracy of one annotator and of a majority of three, over all items and people."""
+    n = 400_000
+    rng = np.random.default_rng(0)
+    item, annotator = np.repeat(np.arange(n), 3), np.arange(3 * n)
+    p = chances(rng, item, annotator, sd_item=sd_item, sd_annotator=sd_annotator)
+    a, b, c = p.reshape(n, 3).T
+    return float(p.mean()), float((a * b + a * c + b * c - 2 * a * b * c).mean())
+
+
+def answered(
+    rng: np.random.Generator,
+    design: tuple[IntArray, IntArray],
+    *,
+    sd_item: float = 1.0,
+    sd_annotator: float = 0.6,
+) -> tuple[BoolArray, BoolArray]:
+    """Which answers of one study are right, and which majorities of three."""
+    item, annotator = design
+    p = chances(rng, item, annotator, sd_item=sd_item, sd_annotator=sd_annotator)
+    right = rng.random(item.size) < p
+    return right, right.reshape(-1, 3).sum(axis=1) >= 2
+
+
+def crowd(
+    rng: np.random.Generator, n: int, k: int, a: float = 4, b: float = 2
+) -> tuple[IntArray, FloatArray]:
+    """Answers of k people to n items, of which 0 is always right, and the ease of the items."""
+    ease = rng.beta(a, b, n)
+    return (rng.random((n, k)) > ease[:, None]).astype(np.int64), ease
+
+
+def majority_of(rng: np.random.Generator, ease: FloatArray, k: int) -> IntArray:
+    """A judge that answers as the majority of k such people."""
+    wrong = (rng.random((ease.size, k)) > ease[:, None]).sum(axis=1)
+    return (wrong > k / 2).astype(np.int64)
+
+
+def runs_of(rng: np.random.Generator, p: FloatArray, n_runs: int) -> Votes:
+    """Runs of one judge that choose option 1 with probability `p` on each item."""
+    return Votes.from_matrix((rng.random((len(p), n_runs)) < p[:, None]).astype(np.int64))
+
+
+def people_and_model(
+    rng: np.random.Generator,
+    n: int,
+    *,
+    c: float,
+    r: float,
+    when_right: float,
+    when_wrong: float,
+    k: int = 3,
+) -> tuple[Votes, IntArray, IntArray]:
+    """Votes, model and truth where k people follow a shared guess with probability c.
+
+    The guess is right with probability r; the model follows it with `when_right` or `when_wrong`.
+    Option 0 is always right.
+    """
+    guess = (rng.random(n) >= r).astype(np.int64)
+    people = np.where(rng.random((n, k)) < c, guess[:, None], 1 - guess[:, None])
+    follows = rng.random(n) < np.where(guess == 0, when_right, when_wrong)
+    return (
+        Votes.from_matrix(people),
+        np.where(follows, guess, 1 - guess),
+        np.zeros(n, dtype=np.int64),
+    )
+
+
+def careful_errors(
+    rng: np.random.Generator,
+    *,
+    item_sd: float,
+    person_sd: float,
+    n_items: int = 300,
+    n_people: int = 30,
+) -> tuple[IntArray, list[IntArray]]:
+    """Errors of careful people, three to an item, and of three judges that err alike.
+
+    The first has shape (items, people): 1 wrong, 0 right, -1 not asked.
+    """
+    order = rng.permutation(n_items)
+    wrong = np.full((n_items, n_people), -1)
+    easy = rng.normal(0.5, item_sd, n_items)
+    able = rng.normal(0, person_sd, n_people)
+    for place, item in enumerate(order):
+        for shift, start in ((0, 0), (1, 1), (1, 12)):
+            person = (place + shift * (place // n_people + start)) % n_people
+            wrong[item, person] = rng.random() > 1 / (1 + np.exp(-easy[item] - able[person]))
+    first = rng.random(n_items) > 1 / (1 + np.exp(-easy - 0.2))
+    judges = [np.where(rng.random(n_items) < flips, ~first, first) for flips in (0, 0.25, 0.25)]
+    return wrong, [judge.astype(np.int64) for judge in judges]
