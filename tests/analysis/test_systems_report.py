@@ -10,6 +10,7 @@ from analysis.data.systems import systems_of
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
+from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
@@ -29,11 +30,11 @@ def name_systems(study, names=NAMES):
     Item.objects.bulk_update(items, ["r1", "r2"])
 
 
-def judged_study(*, accuracies=(0.9,), n_items=90):
+def judged_study(*, accuracies=(0.9,), n_items=90, n_personas=15, sure=0.0):
     """Annotators who like alpha best, and runs that say the same as often as stated."""
     rng = random.Random(5)
     study = make_study()
-    personas = [make_persona(study=study) for _ in range(15)]
+    personas = [make_persona(study=study) for _ in range(n_personas)]
     raters = [make_rater(study=study) for _ in range(12)]
     runs = [make_run(study=study, judge=f"judge {number}") for number in range(len(accuracies))]
     for number in range(n_items):
@@ -42,7 +43,7 @@ def judged_study(*, accuracies=(0.9,), n_items=90):
         item = make_item(
             study=study,
             key=f"i{number:03}",
-            persona=personas[number % 15],
+            persona=personas[number % n_personas],
             first_person=liked,
             r1={"text": "One.", "generated_by": {"kind": "model", "name": one}},
             r2={"text": "Two.", "generated_by": {"kind": "model", "name": two}},
@@ -51,7 +52,9 @@ def judged_study(*, accuracies=(0.9,), n_items=90):
         for rater in rng.sample(raters, 3):
             answer(rater, item, liked, 70)
         for run, accuracy in zip(runs, accuracies, strict=True):
-            judge_item(run, item, liked if rng.random() < accuracy else other, 70)
+            is_sure = rng.random() < sure
+            is_right = rng.random() < (0.97 if is_sure else accuracy)
+            judge_item(run, item, liked if is_right else other, 95 if is_sure else 70)
     return study
 
 
@@ -126,6 +129,34 @@ def test_the_finding_on_several_runs_counts_those_that_agree_on_the_first_place(
     [words] = [text for text in findings(report) if "same system first" in text]
 
     assert words.startswith("1 of 2 runs rank the same system first as the majority of annotators")
+
+
+@pytest.mark.django_db
+def test_a_certified_judge_is_compared_with_people_among_the_items_it_accepts():
+    study = judged_study(accuracies=(0.55, 0.5), n_items=150, n_personas=150, sure=0.5)
+    threshold = report_of(study)["selective"][0]["threshold"]
+
+    report = report_of(study)
+
+    judge, other = report["systems"]["judges"]
+    accepted = judge["accepted"]
+    assert 70 < threshold == accepted["threshold"] <= 95
+    judged = Judgment.objects.filter(run__judge__name="judge 0", certainty__gte=threshold)
+    assert accepted["n"] == judged.count() < judge["n"] == 150
+    assert sum(entry["n"] for entry in accepted["systems"]) == 2 * accepted["n"]
+    assert accepted["against"]["people"]["accuracy"] > judge["against"]["people"]["accuracy"] + 0.1
+    ranking = accepted["against"]["people"]["ranking"]
+    words = [text for text in findings(report) if "at a certainty of" in text]
+    assert words[0] == (
+        f"On the {ranking['n']} items that both decided at a certainty of judge 0 of at least "
+        f"{threshold:.0f}, the majority of annotators also rank alpha first: the first places are "
+        f"the same in {100 * ranking['same_top']:.1f} % of resamples, the whole order in "
+        f"{100 * ranking['same_order']:.1f} %."
+    )
+    certified = [entry for entry in (judge, other) if "accepted" in entry]
+    assert len(words) == len(certified)
+    assert len(all_tables(report)["system_accepted"].rows) == 3 * len(certified)
+    assert not faults(report)
 
 
 @pytest.mark.django_db

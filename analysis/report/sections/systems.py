@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from analysis.data.arrays import MISSING
 from analysis.data.systems import MIN_CONTESTS
-from analysis.data.verdicts import Ints, Verdicts
+from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.section import Page, Report, Section, Sentence
 from analysis.report.study import Study, identity
@@ -26,25 +27,34 @@ WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
 IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 
 
-def systems(study: Study) -> Json:
-    """The entry of report.json; empty for a study whose items do not compare named systems."""
+def systems(study: Study, certificates: Sequence[Report]) -> Json:
+    """The entry of report.json; empty for a study whose items do not compare named systems.
+
+    `certificates` has the certified threshold of each run, in the order of the runs.
+    """
     found = study.data.systems
     if found is None:
         return {}
     contests = Contests.of(found.first, found.second)
     shared = study.shared
     own = study.data.truth.astype(np.int64)
-    judges = [
-        identity(run)
-        | _side(found.names, contests, judge.answer, shared.judged)
-        | {
+
+    def judged(answer: Ints) -> Json:
+        return _side(found.names, contests, answer, shared.judged) | {
             "against": {
-                PEOPLE: _against(study, found.names, contests, judge, study.people.answer, PEOPLE),
-                OWN: _against(study, found.names, contests, judge, own, OWN),
+                PEOPLE: _against(study, found.names, contests, answer, study.people.answer, PEOPLE),
+                OWN: _against(study, found.names, contests, answer, own, OWN),
             }
         }
-        for run, judge in zip(study.data.runs, study.judges, strict=True)
-    ]
+
+    judges = []
+    for run, judge, certificate in zip(study.data.runs, study.judges, certificates, strict=True):
+        entry = identity(run) | judged(judge.answer)
+        threshold = certificate["threshold"]
+        if threshold is not None:
+            accepted = np.where(judge.certainty >= threshold, judge.answer, MISSING)
+            entry["accepted"] = {"threshold": threshold} | judged(accepted.astype(np.int64))
+        judges.append(entry)
     return {
         "systems": {
             "names": list(found.names),
@@ -79,21 +89,21 @@ def _against(
     study: Study,
     names: Sequence[str],
     contests: Contests,
-    judge: Verdicts,
+    answer: Ints,
     reference: Ints,
     which: str,
 ) -> Json:
     """A judge's win rates corrected by its errors, and its ranking, against a reference."""
     by_people = which == PEOPLE
     sharing = study.shared.items if by_people else study.shared.judged
-    corrected = corrected_win_rates(contests, judge.answer, reference, sharing)
+    corrected = corrected_win_rates(contests, answer, reference, sharing)
     rates = [
         {"system": name} | _estimate("rate", rate)
         for name, rate in zip(names, corrected.rates, strict=True)
     ]
     clusters = study.shared.of_items(np.arange(len(study.data.items)), by_people=by_people)
     ranking = ranking_agreement(
-        contests, reference, judge.answer, clusters, n_draws=study.draws, rng=study.rng()
+        contests, reference, answer, clusters, n_draws=study.draws, rng=study.rng()
     )
     agreement: Json = {"n": ranking.n, "draws": ranking.n_draws}
     agreement |= _estimate("kendall", ranking.kendall) | _estimate("spearman", ranking.spearman)
@@ -212,6 +222,52 @@ def rankings_table(found: Report) -> Table:
     )
 
 
+def accepted_table(found: Report) -> Table:
+    """Win rates and rankings of each judge above its certified threshold."""
+    rows = []
+    for who, judge in _named(found):
+        if "accepted" not in judge:
+            continue
+        accepted = judge["accepted"]
+        against = accepted["against"][PEOPLE]
+        for place, entry in enumerate(accepted["systems"]):
+            more = {
+                "threshold": accepted["threshold"],
+                "all": judge["systems"][place],
+                "people": against["systems"][place],
+                "others": _rank_of(found[PEOPLE]["systems"], place),
+            }
+            rows.append((who, entry | more))
+    return table_of_entries(
+        "system_accepted",
+        "Systems among the items that a certified judge is sure of",
+        rows,
+        [
+            ("System", "text", "system"),
+            ("From certainty", "count", "threshold"),
+            ("Accepted", "count", "n", "Items"),
+            ("All", "count", "all.n", "Items"),
+            ("Estimate", "percent", "rate", "Win rate"),
+            ("95 % interval", "percent_range", "rate_ci", "Win rate"),
+            ("Corrected", "percent", "people.rate", "Win rate"),
+            ("95 % interval", "percent_range", "people.rate_ci", "Win rate"),
+            ("On all items", "percent", "all.rate", "Win rate"),
+            ("Here", "count", "place", "Place"),
+            ("By annotators, all items", "count", "others", "Place"),
+        ],
+        "Items at which the judge’s certainty reaches its certified threshold. Corrected by "
+        "agreement with annotators on such items. A system may be easier to judge than others, or "
+        "win more often where the judge is sure: then its win rate here is not that of all "
+        "items. The certificate is about single answers, not about win rates or places.",
+        first="Judge",
+    )
+
+
+def _rank_of(systems: Sequence[Report], place: int) -> int | None:
+    found: int | None = systems[place]["place"]
+    return found
+
+
 def _tops(entry: Report) -> Json:
     ranking = entry["ranking"]
     return {key: ", ".join(ranking[key]) or None for key in ("top", "judge_top")}
@@ -223,12 +279,13 @@ class Systems(Section):
     name = "systems"
     title = "Systems compared by judges"
     inside = "Win rates, corrected win rates, and rankings"
+    needs = ("certified",)
 
     def is_needed(self, report: Report) -> bool:
         return "systems" in report
 
     def compute(self, study: Study, earlier: Report) -> Json:
-        return systems(study)
+        return systems(study, earlier["selective"])
 
     def tables(self, report: Report) -> Iterator[Table]:
         if "systems" in report:
@@ -236,9 +293,10 @@ class Systems(Section):
             yield rankings_table(found)
             yield rates_table(found)
             yield corrected_table(found)
+            yield accepted_table(found)
 
     def context(self, page: Page) -> Mapping[str, Any]:
-        names = ("system_rankings", "system_rates", "system_rates_corrected")
+        names = ("system_rankings", "system_rates", "system_rates_corrected", "system_accepted")
         return {
             "system_tables": [page.tables[name] for name in names if name in page.tables],
             "least": MIN_CONTESTS,
@@ -259,6 +317,25 @@ class Systems(Section):
             why = reason(ranked[0][1]["same_top_reason"])
             words = f"Systems: rankings by judges and by {others} are not compared: {why}."
             yield Sentence.of("missing", words)
+        for who, each in judges:
+            if "accepted" in each:
+                yield Sentence.of("finding", _among_accepted(who, each["accepted"], which))
+
+
+def _among_accepted(who: str, accepted: Report, which: str) -> str:
+    """Whether the ranking would be the same with people, where the judge is sure."""
+    ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
+    on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
+    on += f" {accepted['threshold']:.0f}"
+    if ranking["same_top"] is None:
+        return f"{on}, the ranking cannot be compared: {reason(ranking['same_top_reason'])}."
+    top, judge_top = (" and ".join(ranking[key]) for key in ("top", "judge_top"))
+    same = "also rank" if top == judge_top else f"rank {top} first, not"
+    return (
+        f"{on}, {others} {same} {judge_top}{' first' if top == judge_top else ''}: the first "
+        f"places are the same in {percent(ranking['same_top'])} of resamples, the whole order in "
+        f"{percent(ranking['same_order'])}."
+    )
 
 
 def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
