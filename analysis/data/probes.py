@@ -3,6 +3,8 @@
 They are no judges of the study: nothing but the section about probes reads them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import CODE, MISSING, Codes, Index, Item, Run
+from judging.bias.own_responses import Maker, own_sides, own_source
 from judging.bias.probe import RULES_BY_SIDE, target_of
 from judging.bias.registry import probe_choice
 from judging.models import JudgeRun
+
+Makers = Sequence[tuple[Maker, Maker]]
 
 _ASKED = (
     "backend",
@@ -24,6 +29,36 @@ _ASKED = (
     "structured",
     "probabilities",
 )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnSides:
+    """Which response of each item is the judge's own.
+
+    Attributes
+    ----------
+    side : ndarray of int8, shape (items,)
+        0 or 1; -1 where none or both are.
+    sources : tuple of str
+        The makers, families or providers by which they were found, sorted.
+    """
+
+    side: Codes
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, makers: Sequence[tuple[Maker, Maker]], own_sources: Sequence[str]) -> OwnSides:
+        """From the makers of both responses of every item."""
+        own = {source.casefold() for source in own_sources}
+        side = np.full(len(makers), MISSING, dtype=np.int8)
+        sources = set()
+        for at, pair in enumerate(makers):
+            sides = own_sides(pair, own)
+            if len(sides) == 1:
+                side[at] = CODE[sides[0]]
+                found = own_source(pair[CODE[sides[0]]], own)
+                sources.add(" ".join(found or ()))
+        return cls(side, tuple(sorted(sources)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +79,8 @@ class ProbedRun:
         The favoured response of each judgment, 0 or 1; -1 if there is none.
     asked_as : tuple
         Equal for runs that differ only in probe, mitigations, orders and samples.
+    own : OwnSides or None
+        Which responses are the judge's own, in a run that asks about them.
     """
 
     run: Run
@@ -55,6 +92,7 @@ class ProbedRun:
     rule: str
     target: Codes
     asked_as: tuple[Any, ...]
+    own: OwnSides | None = None
 
     @property
     def unmitigated(self) -> str:
@@ -72,8 +110,11 @@ class ProbedRun:
         return [run.run, run.judge, run.setting, run.features, self.name, *made]
 
 
-def probed(row: JudgeRun, run: Run, items: Sequence[Item]) -> ProbedRun:
-    """A stored run as a run with a probe; an ordinary run as a baseline."""
+def probed(row: JudgeRun, run: Run, items: Sequence[Item], makers: Makers) -> ProbedRun:
+    """A stored run as a run with a probe; an ordinary run as a baseline.
+
+    `makers` are those of both responses of every item; empty if no run needs them.
+    """
     choice = probe_choice(row.bias_probe)
     probe, rows = choice.probe, run.judgments
     has_target = probe is not None and probe.has_target
@@ -95,6 +136,7 @@ def probed(row: JudgeRun, run: Run, items: Sequence[Item]) -> ProbedRun:
         rule=choice.rule if has_target else "",
         target=target,
         asked_as=_asked_as(row),
+        own=OwnSides.of(makers, row.parameters.get("own_sources", ())) if choice.asks_own else None,
     )
 
 

@@ -19,7 +19,8 @@ from analysis.data.arrays import (
     without_own_port,
 )
 from analysis.data.drift import anchor_record, drift_sentences, version_records
-from analysis.data.probes import ProbedRun, probed
+from analysis.data.probes import Makers, ProbedRun, probed
+from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import Asking
@@ -100,13 +101,21 @@ def runs_of(
             framing=run.framing,
         )
     judging = [runs[run.key] for run in found if not run.bias_probe]
-    return tuple(sorted(judging, key=_in_order)), _probed(found, runs, items)
+    return tuple(sorted(judging, key=_in_order)), _probed(study, found, runs, items)
 
 
 def _probed(
-    found: Sequence[JudgeRun], runs: Mapping[str, Run], items: Sequence[Item]
+    study: Study, found: Sequence[JudgeRun], runs: Mapping[str, Run], items: Sequence[Item]
 ) -> tuple[ProbedRun, ...]:
-    every = [probed(run, runs[run.key], items) for run in found]
+    makers: Makers = ()
+    if any(probe_choice(run.bias_probe).asks_own for run in found):
+        rows = ItemRow.objects.filter(study=study, split=ItemRow.Split.MAIN)
+        known = {
+            key: pair
+            for key, *pair in rows.values_list("key", "r1__generated_by", "r2__generated_by")
+        }
+        makers = [(known[item.key][0], known[item.key][1]) for item in items]
+    every = [probed(run, runs[run.key], items, makers) for run in found]
     asked = {each.asked_as for each in every if each.name}
     taking_part = [each for each in every if each.asked_as in asked]
     return tuple(

@@ -16,10 +16,10 @@ from .accuracy.bias import (
     SingleOrderBias,
     position_bias,
     position_bias_single_order,
-    self_preference,
 )
 from .accuracy.bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
 from .accuracy.general_accuracy import general_contrast, general_proportion, general_proportions
+from .accuracy.self_preference import OwnPreference, own_preference, self_preference
 from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
 from .agreement.annotators import AnnotatorQuality, annotator_quality
@@ -261,6 +261,7 @@ __all__ = [
     "MultiwayProportion",
     "MultiwayVariance",
     "OneCoin",
+    "OwnPreference",
     "PairedCounts",
     "PairedDifference",
     "PanelSide",
@@ -374,6 +375,7 @@ __all__ = [
     "newcombe_interval",
     "one_coin",
     "one_per_cluster",
+    "own_preference",
     "paired_contrast",
     "paired_difference",
     "percent_agreement",

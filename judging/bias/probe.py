@@ -76,6 +76,7 @@ class BiasProbe:
     `has_target`: it favours one of the two responses. Otherwise it changes what is shown of the
     persona. `option_name`: what follows the colon of its name, if anything does; `default` is used
     if nothing is given. `uses_values`, `uses_examples`: what it needs to know of the study.
+    `asks_own`: it changes nothing and asks about the judge's own responses instead of others.
     """
 
     name: ClassVar[str]
@@ -85,6 +86,7 @@ class BiasProbe:
     default: ClassVar[str] = ""
     uses_values: ClassVar[bool] = False
     uses_examples: ClassVar[bool] = False
+    asks_own: ClassVar[bool] = False
 
     def problem(self, option: str) -> str:
         """What is wrong with an option; empty if nothing is."""

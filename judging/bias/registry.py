@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from judging.bias.mitigations import MITIGATIONS, REFLECTION, WARNING
+from judging.bias.own_responses import OwnResponses
 from judging.bias.personas import FEATURE, Examples, Flip, Hide, HideHistory, HideText
 from judging.bias.probe import DRAWN, RULES, BiasProbe
 from judging.bias.responses import (
@@ -37,6 +38,7 @@ PROBES: list[BiasProbe] = [
     Reasoning(),
     Distractor(),
     Injection(),
+    OwnResponses(),
     Flip(),
     Hide(),
     HideText(),
@@ -79,6 +81,11 @@ class ProbeChoice:
     def baseline(self) -> Self:
         """The same way of asking without the probe."""
         return replace(self, probe=None, option="", rule=DRAWN)
+
+    @property
+    def asks_own(self) -> bool:
+        """Whether it asks about the judge's own responses, with unchanged prompts."""
+        return self.probe is not None and self.probe.asks_own
 
     @property
     def warns(self) -> bool:

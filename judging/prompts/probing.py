@@ -79,7 +79,7 @@ class Probing:
     ) -> Slots:
         """The texts of the prompt instead of `slots`, which show the given `features`."""
         probe = self.choice.probe
-        if probe is None:
+        if probe is None or probe.asks_own:
             return slots
         asked = self._asked(probe, item, shown_first)
         if not probe.has_target and slots.persona:
@@ -90,7 +90,7 @@ class Probing:
     def why_not(self, items: QuerySet[Item], features: Sequence[str] | None) -> dict[int, str]:
         """The reason why the probe does not apply to an item, by the id of each such item."""
         probe = self.choice.probe
-        if probe is None or probe.has_target:
+        if probe is None or probe.has_target or probe.asks_own:
             return {}
         if probe.uses_examples:
             self._read_answers(None)

@@ -61,6 +61,11 @@ _OTHER_STEPS = Reason(
     "{field}: this wording has {found} messages, and “{setting}” asks {steps}. Write "
     "“{{{{ then }}}}” on a line of its own between the messages.",
 )
+_NO_OWN_SOURCES = Reason(
+    "no_own_sources",
+    "{field}: judge “{judge}” does not say which responses are its own. Add its models, family or "
+    "provider to the judge first.",
+)
 _KEEPS_SPELLING = Reason(
     "keeps_spelling",
     "{field}: the wording “{wording}” keeps profiles as a file spells them, so changed profiles "
@@ -91,6 +96,9 @@ def check_combination(run: JudgeRun) -> None:
     if protocol.needs_advice and not has_advice(run.study):
         raise ConflictingValue("setting", _NO_ADVICE, setting=protocol.name)
     _check_judge(run, protocol)
+    choice = probe_choice(run.bias_probe)
+    if choice.asks_own and not run.judge.own_sources:
+        raise ConflictingValue("bias_probe", _NO_OWN_SOURCES, judge=run.judge.name)
     if framing.name != framings.OBSERVER and not protocol.takes_framing:
         raise ConflictingValue("framing", _NO_FRAMING, setting=protocol.name)
     if not framing.shows_profile and run.features != "all":
@@ -99,11 +107,13 @@ def check_combination(run: JudgeRun) -> None:
         _check_language("setting", protocol.name, protocol.languages, run)
     else:
         _check_steps(run, protocol)
-        probe = probe_choice(run.bias_probe).probe
-        if run.wording.exact_texts and probe is not None and not probe.has_target:
+        probe = choice.probe
+        changes_profile = probe is not None and not probe.has_target and not choice.asks_own
+        if run.wording.exact_texts and changes_profile:
             raise ConflictingValue("bias_probe", _KEEPS_SPELLING, wording=run.wording)
     _check_language("framing", framing.name, framing.languages, run)
-    if probe_choice(run.bias_probe).name and run.prompt_language != LANGUAGE:
+    has_texts = choice.name and not (choice.asks_own and not choice.mitigations)
+    if has_texts and run.prompt_language != LANGUAGE:
         raise ConflictingValue("bias_probe", _PROBE_LANGUAGE)
 
 

@@ -1,13 +1,15 @@
 """Creates the judgments of a run: one row for every item, order and sample."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
 
+from judging.bias.own_responses import SIDES, Maker, own_sides, own_source
+from judging.bias.registry import probe_choice
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
@@ -105,7 +107,8 @@ def _missing(
     asking = Asking.of(run)
     if questions is None or own or not asking.asks_all:
         items = chosen_items(run.study, limit)
-        questions = _questions(items, own, asking.why_not(items))
+        about_own = probe_choice(run.bias_probe).asks_own
+        questions = _questions(items, own, asking.why_not(items), about_own=about_own)
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = {} if is_new else _asked(run)
@@ -136,27 +139,41 @@ def _by_persona(questions: Sequence[QuestionItem]) -> list[QuestionItem]:
 
 
 def _questions(
-    items: QuerySet[Item], own: Collection[str], not_asked: Mapping[int, str] = MappingProxyType({})
+    items: QuerySet[Item],
+    own: Collection[str],
+    not_asked: Mapping[int, str] = MappingProxyType({}),
+    *,
+    about_own: bool = False,
 ) -> list[QuestionItem]:
-    """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id."""
+    """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id.
+
+    With `about_own`, items with one response of the judge's own are asked, instead of all others.
+    """
+    why_not = _not_one_own if about_own else _own_response
     read = ["pk", "key", "first_person", "fixed_first", "persona_id"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
     return [
-        QuestionItem(
-            pk, key, label, fixed, persona, _own_response(sources, own) or not_asked.get(pk, "")
-        )
+        QuestionItem(pk, key, label, fixed, persona, why_not(sources, own) or not_asked.get(pk, ""))
         for pk, key, label, fixed, persona, *sources in items.values_list(*read).iterator()
     ]
 
 
-def _own_response(sources: Iterable[dict[str, Any] | None], own: Collection[str]) -> str:
+def _own_response(makers: Sequence[Maker], own: Collection[str]) -> str:
     """The reason why the judge must not judge an item: it, or its family, wrote a response."""
-    for side, source in zip(("r1", "r2"), sources, strict=False):
-        for key in ("name", "family", "provider"):
-            if (value := (source or {}).get(key)) and str(value).casefold() in own:
-                return f"Response {side} comes from the judge's own {key}, {value}."
+    for side, maker in zip(SIDES, makers, strict=False):
+        if found := own_source(maker, own):
+            key, value = found
+            return f"Response {side} comes from the judge's own {key}, {value}."
     return ""
+
+
+def _not_one_own(makers: Sequence[Maker], own: Collection[str]) -> str:
+    """The reason why an item does not compare a response of the judge's own with another."""
+    sides = own_sides(makers, own)
+    if len(sides) == 1:
+        return ""
+    return "Both responses are the judge's own." if sides else "No response is the judge's own."
 
 
 _Asked = dict[int, frozenset[tuple[str, int]]]

@@ -12,7 +12,7 @@ from analysis.exports.tables.catalogue import Disclosure, make_table
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
-from analysis.report.sections.bias import bias_probes
+from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import Study
 from judging.bias.probe import target_of
 from judging.models import Judgment

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
-from analysis.report.sections.bias import bias_probes
+from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import Study as ReportStudy
 from judging.bias.mitigations import Reflecting, warned
 from judging.bias.personas import not_the_same
@@ -109,7 +109,7 @@ def test_a_probe_of_responses_keeps_the_words_and_changes_only_its_target(probe)
 
 
 def test_every_probe_has_a_name_of_its_own_and_says_what_it_does():
-    assert len({probe.name for probe in PROBES}) == len(PROBES) == 14
+    assert len({probe.name for probe in PROBES}) == len(PROBES) == 15
     assert all(probe.description for probe in PROBES)
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from judging.errors import BadJudge, BadRun
+from judging.errors import BadJudge, BadRun, ConflictingValue
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle, row_creation
 from studies.errors import StudyError
@@ -186,6 +186,35 @@ def test_a_judge_does_not_judge_its_own_responses(llm, engine):
         "Response r2 comes from the judge's own provider, openai.",
     )
     assert (run.judgments.get(item__key="other").state, len(llm.requests)) == ("done", 1)
+
+
+def test_a_run_can_be_asked_about_the_items_with_one_response_of_its_own(llm, engine):
+    judge = make_judge(base_url=llm.url, own_sources=["GPT"])
+    study = make_study()
+    mine = {"kind": "model", "name": "gpt-4", "family": "gpt"}
+    other = {"kind": "model", "name": "llama", "family": "llama"}
+    for key, makers in (("one", (other, mine)), ("both", (mine, mine)), ("none", (other, None))):
+        texts = {"r1": f"{key} one", "r2": f"{key} two"}
+        sides = {
+            side: {"text": text, "generated_by": maker}
+            for (side, text), maker in zip(texts.items(), makers, strict=True)
+        }
+        make_item(study=study, key=key, **sides)
+
+    plain = judge_all(study, judge)
+    own = judge_all(study, judge, bias_probe="own-responses")
+
+    assert (own.bias_probe, own.key == plain.key) == ("own-responses", False)
+    assert {j.item.key: (j.state, j.error) for j in own.judgments.select_related("item")} == {
+        "one": ("done", ""),
+        "both": ("skipped", "Both responses are the judge's own."),
+        "none": ("skipped", "No response is the judge's own."),
+    }
+    assert plain.judgments.get(item__key="one").state == "skipped"
+    assert plain.judgments.get(item__key="none").state == "done"
+    no_sources = make_judge(name="other", base_url=llm.url)
+    with pytest.raises(ConflictingValue, match="does not say which responses are its own"):
+        start(study, no_sources, bias_probe="own-responses")
 
 
 def test_no_more_requests_run_at_once_than_the_judge_allows(llm, engine):

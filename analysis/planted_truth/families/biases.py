@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 
-from analysis.stats import Sharing, length_pull, probe_effect
+from analysis.stats import Sharing, length_pull, own_preference, probe_effect
 from analysis.stats.comparison.factor_effects import factor_effects
 from analysis.stats.comparison.persuasion import persuasion
 
 from ..checks import Counts, MethodCheck, compared, covers, errs
-from ..worlds.biases import PULL_OF_LENGTH, asked, probed, pulled
+from ..worlds.biases import PULL_OF_LENGTH, asked, of_own, probed, pulled
 
 
 def factors(rng: np.random.Generator, counts: Counts) -> None:
@@ -51,7 +51,40 @@ def length(rng: np.random.Generator, counts: Counts) -> None:
         counts.covered(f"log odds, {name}", found.interval, PULL_OF_LENGTH)
 
 
+def own(rng: np.random.Generator, counts: Counts, *, missed: float, taken: float) -> None:
+    judge, gold, persona = of_own(rng, missed=missed, taken=taken)
+    sharing = Sharing.of_items(300, {"persona": persona})
+    found = own_preference(judge, gold, sharing)
+    counts.covered("DBG", found.dbg.interval, 0.3 * taken - 0.7 * missed)
+    counts.covered("errors that favour own responses", found.bias.interval, taken - missed)
+    if taken == missed:
+        counts.happened("a preference is found", found.bias.p is not None and found.bias.p < 0.05)
+        dbg = found.dbg.p is not None and found.dbg.p < 0.05
+        counts.happened("DBG differs from 0", dbg)
+
+
 CHECKS = (
+    MethodCheck(
+        "a judge that errs as often for as against its own responses",
+        "300 pairs of 30 personas; its own response is better in 70 %, errors in 25 % of both.",
+        partial(own, missed=0.25, taken=0.25),
+        {
+            "DBG": covers(),
+            "errors that favour own responses": covers(),
+            "a preference is found": errs(0.05, most=0.06),
+            "DBG differs from 0": compared("false claims", 0.05),
+        },
+        quick=150,
+        full=3000,
+    ),
+    MethodCheck(
+        "a judge whose errors favour its own responses",
+        "The same with errors in 40 % where the other is better and in 20 % where its own is.",
+        partial(own, missed=0.2, taken=0.4),
+        {"DBG": covers(), "errors that favour own responses": covers()},
+        quick=150,
+        full=3000,
+    ),
     MethodCheck(
         "crossed factors of the prompt",
         "240 items × 3 wordings × 2 framings × 2 orders; only wordings differ, or nothing does.",

@@ -56,3 +56,18 @@ def probed(
     after = (rng.random(600) >= np.repeat(0.5 + more, 2)).astype(int)
     clusters = {"persona": np.repeat(persona, 2), "question": np.repeat(question, 2)}
     return before, after, item, clusters
+
+
+def of_own(
+    rng: np.random.Generator, *, missed: float, taken: float, sd: float = 0.15
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Choices of the judge's own response, gold answers, and personas of 300 pairs.
+
+    The judge's own response is the better one in 70 % of pairs. Errors are made at the rate
+    `missed` where it is and at the rate `taken` where it is not, more or less by persona.
+    """
+    persona = np.arange(300) // 10
+    gold = (rng.random(300) < 0.7).astype(np.int64)
+    rate = np.where(gold == 1, missed, taken) + rng.uniform(-sd, sd, 30)[persona]
+    wrong = rng.random(300) < rate
+    return np.where(wrong, 1 - gold, gold), gold, persona

@@ -5,7 +5,7 @@ from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
 from analysis.report.sections.advice import AdviceSection
 from analysis.report.sections.agreement.section import Agreement
-from analysis.report.sections.bias import Bias
+from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.choices.section import Choices
 from analysis.report.sections.disagreement import Disagreement

@@ -1,12 +1,12 @@
-"""Position bias and self-preference of a judge."""
+"""Position bias of a judge."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.paired import PairedCounts, count_pairs, mcnemar, tango_interval
-from ..core.results import Estimate, IntArray, Reason
+from ..comparison.paired import PairedCounts, mcnemar
+from ..core.results import IntArray, Reason
 
 
 @dataclass(frozen=True)
@@ -204,39 +204,6 @@ def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> S
         reason=None if n else "empty_group",
         p_reason=test.reason,
     )
-
-
-def self_preference(
-    judge_chose_own: npt.ArrayLike, truth_is_own: npt.ArrayLike, *, level: float = 0.95
-) -> Estimate:
-    """Difference between how often a judge chooses its own response and how often it is right.
-
-    Parameters
-    ----------
-    judge_chose_own, truth_is_own : array_like of int, shape (n_pairs,)
-        On pairs with exactly one response of the judge's own: 1 own, 0 the other, -1 missing.
-    level : float, default 0.95
-        Nominal coverage of the interval.
-
-    Returns
-    -------
-    Estimate
-        Difference of the two shares with Tango's interval; unit: share, [-1, 1].
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a value is not -1, 0 or 1.
-
-    Examples
-    --------
-    >>> round(self_preference([1, 1, 1, 0, 1], [1, 0, 1, 0, 0]).value, 6)
-    0.4
-    """
-    pairs = count_pairs(judge_chose_own, truth_is_own)
-    if pairs.n == 0:
-        return Estimate(None, "empty_group")
-    return Estimate(pairs.difference, interval=tango_interval(pairs, level))
 
 
 def chosen_slots(values: npt.ArrayLike) -> IntArray:

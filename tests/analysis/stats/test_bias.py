@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.stats import (
+    Sharing,
+    own_preference,
     position_bias,
     position_bias_single_order,
     self_preference,
@@ -115,3 +117,40 @@ def test_values_that_are_no_places_are_refused():
         position_bias([1], [0, 1])
     with pytest.raises(ValueError, match="differ in length"):
         position_bias_single_order(np.zeros(2), np.zeros(3))
+
+
+def test_the_parts_of_own_preference_are_counts_by_hand():
+    judge, gold = [1, 1, 0, 0, 1, 1, -1, 0], [1, 1, 1, 0, 0, 0, 1, -1]
+    sharing = Sharing.of_items(8, {"persona": np.arange(8)})
+
+    found = own_preference(judge, gold, sharing)
+
+    assert (found.n, found.chosen.correct, found.gold.correct) == (6, 4, 3)
+    assert (found.missed.correct, found.missed.n) == (1, 3)
+    assert (found.taken.correct, found.taken.n) == (2, 3)
+    assert found.dbg.value == pytest.approx(1 / 6)
+    assert found.bias.value == pytest.approx(1 / 3)
+    s, e, f = 3 / 6, 1 / 3, 2 / 3
+    assert found.dbg.value == pytest.approx((1 - s) * f - s * e)
+
+
+@pytest.mark.parametrize("case", vector("dbg")["cases"])
+def test_dbg_is_the_reference_one(case):
+    n = len(case["judge_own"])
+
+    found = own_preference(
+        case["judge_own"], case["gold_own"], Sharing.of_items(n, {"persona": np.arange(n)})
+    )
+
+    assert found.dbg.value == pytest.approx(case["dbg"])
+
+
+def test_own_preference_without_pairs_or_of_one_kind_says_why():
+    sharing = Sharing.of_items(20, {"persona": np.arange(20)})
+
+    nothing = own_preference([-1] * 20, [1] * 20, sharing)
+    only_own = own_preference([1, 0] * 10, [1] * 20, sharing)
+
+    assert (nothing.n, nothing.dbg.value, nothing.dbg.reason) == (0, None, "empty_group")
+    assert (only_own.bias.value, only_own.bias.reason) == (None, "empty_group")
+    assert only_own.dbg.value == -0.5

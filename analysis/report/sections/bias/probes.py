@@ -10,7 +10,7 @@ import numpy as np
 from analysis.data.probes import Pairs, ProbedRun, baseline_of, pairs_of
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.rules import LEVEL
-from analysis.report.section import Page, Report, Section, Sentence
+from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import features_words, listed
@@ -66,10 +66,11 @@ def bias_probes(study: Study) -> Json:
     """The entry of report.json; empty for a study without probes."""
     probes = study.data.probes
     compared: dict[str, Compared] = {}
-    for run in probes:
-        if run.probe and (base := baseline_of(run, probes, run.baseline)) is not None:
+    changed = [run for run in probes if run.probe and run.own is None]
+    for run in changed:
+        if (base := baseline_of(run, probes, run.baseline)) is not None:
             compared[run.run.run] = Compared(study, run, base, pairs_of(run.run, base.run))
-    entries = [_entry(study, run, compared) for run in probes if run.probe]
+    entries = [_entry(study, run, compared) for run in changed]
     if not entries:
         return {}
     _adjust(entries)
@@ -368,15 +369,10 @@ def personas_table(report: Report) -> Table:
     )
 
 
-class Bias(Section):
+class Probes(Section):
     """Probes of judges' biases and of what they make of the persona."""
 
-    name = "bias"
-    title = "Bias probes"
-    inside = "Probes of responses, of the side, and of the persona"
-
-    def is_needed(self, report: Report) -> bool:
-        return "bias" in report
+    name = "bias_probes"
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return bias_probes(study)
@@ -385,10 +381,6 @@ class Bias(Section):
         yield probes_table(report)
         yield position_table(report)
         yield personas_table(report)
-
-    def context(self, page: Page) -> Mapping[str, Any]:
-        names = ("bias_probes", "bias_position", "persona_probes")
-        return {"bias_tables": [page.tables[name] for name in names if name in page.tables]}
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         entries = report.get("bias", {}).get("probes", ())

@@ -1,0 +1,1 @@
+"""The chapter on biases of judges."""

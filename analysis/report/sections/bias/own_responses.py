@@ -1,0 +1,159 @@
+"""Whether judges prefer their own responses, in runs that were asked about them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import MISSING
+from analysis.data.probes import OwnSides, ProbedRun
+from analysis.data.verdicts import Ints, run_verdicts
+from analysis.report.encode import Json, cell, number, put, put_interval
+from analysis.report.rules import LEVEL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.numbers import percent, points, points_range
+from analysis.stats.accuracy.self_preference import own_preference
+from analysis.stats.comparison.general_difference import GeneralDifference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+
+GOLD = {"own": "Own answers", "people": "Majority of annotators"}
+
+
+def own_responses(study: Study) -> Json:
+    """The entries of report.json; empty for a study without such runs."""
+    entries = [_entry(study, run, run.own) for run in study.data.probes if run.own is not None]
+    if not entries:
+        return {}
+    for key in GOLD:
+        found = [entry[key]["bias"] for entry in entries]
+        for each, p in zip(found, holm([one["p"] for one in found]), strict=True):
+            put(each, "p_holm", number(p), each.get("p_reason"))
+    return {"bias": {"own": entries}}
+
+
+def _entry(study: Study, run: ProbedRun, own: OwnSides) -> Json:
+    answer = run_verdicts(study.data, run.run).answer
+    sides = own.side.astype(np.int64)
+    # A truth or a verdict of a tie is for neither response.
+    return (
+        identity(run.run)
+        | {"mitigations": list(run.mitigations), "sources": list(own.sources)}
+        | {"items": int((sides >= 0).sum())}
+        | {
+            "own": _against(answer, study.data.truth.astype(np.int64), sides, study.shared.judged),
+            "people": _against(answer, study.people.answer, sides, study.shared.items),
+        }
+    )
+
+
+def _against(answer: Ints, gold: Ints, sides: Ints, sharing: Sharing) -> Json:
+    judge, truth = (_chose_own(choice, sides) for choice in (answer, gold))
+    found = own_preference(judge, truth, sharing)
+    out: Json = {"n": found.n}
+    for key, share in (
+        ("chosen", found.chosen),
+        ("gold", found.gold),
+        ("missed", found.missed),
+        ("taken", found.taken),
+    ):
+        out[key] = cell(share, "value")
+    for key, difference in (("dbg", found.dbg), ("bias", found.bias)):
+        out[key] = _difference(difference)
+    return out
+
+
+def _chose_own(choice: Ints, sides: Ints) -> Ints:
+    """1 own, 0 the other response, -1 neither or not a pair with one own response."""
+    known = (sides >= 0) & (choice >= 0) & (choice < 2)
+    return np.where(known, (choice == sides).astype(np.int64), MISSING)
+
+
+def _difference(found: GeneralDifference) -> Json:
+    out: Json = {}
+    put(out, "value", number(found.value), found.reason)
+    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
+    put(out, "p", number(found.p), found.interval_reason or found.reason)
+    return out
+
+
+def own_table(report: Report) -> Table:
+    rows = [
+        (
+            entry["judge"],
+            entry[key]
+            | {
+                "setting": entry["setting"],
+                "after": " and ".join(entry["mitigations"]) or "none",
+                "sources": ", ".join(entry["sources"]),
+                "against": words,
+            },
+        )
+        for entry in report.get("bias", {}).get("own", ())
+        for key, words in GOLD.items()
+        if entry[key]["n"]
+    ]
+    return table_of_entries(
+        "own_responses",
+        "Whether judges prefer their own responses",
+        rows,
+        [
+            ("Setting", "text", "setting"),
+            ("Mitigation", "text", "after"),
+            ("Own responses by", "text", "sources"),
+            ("Compared with", "text", "against"),
+            ("Pairs", "count", "n"),
+            ("Judge", "percent", "chosen.value", "Chooses the judge’s own"),
+            ("Compared with", "percent", "gold.value", "Chooses the judge’s own"),
+            ("DBG", "points", "dbg.value", "Chooses the judge’s own"),
+            ("95 %", "points_range", "dbg.ci", "Chooses the judge’s own"),
+            ("Own is wrongly chosen", "percent", "taken.value", "Errors"),
+            ("Own is wrongly not chosen", "percent", "missed.value", "Errors"),
+            ("Difference", "points", "bias.value", "Errors"),
+            ("95 % interval", "points_range", "bias.ci", "Errors"),
+            ("p", "p", "bias.p", "Errors"),
+            ("Holm p", "p", "bias.p_holm", "Errors"),
+        ],
+        "Items with exactly one response of the judge’s own. DBG: how much more often the judge "
+        "chooses it. If its own responses are not right on half of the pairs, a judge that errs at "
+        "random has a DBG too, so the errors decide: own responses wrongly chosen (where the "
+        "other is right) against own responses wrongly not chosen. A difference above 0 favours "
+        "the judge’s own. Holm: over the runs of this table.",
+        first="Judge",
+    )
+
+
+class OwnResponses(Section):
+    """Self-preference of runs that were asked about the judge's own responses."""
+
+    name = "own_responses"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return own_responses(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield own_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for entry in report.get("bias", {}).get("own", ()):
+            key = "own" if entry["own"]["n"] else "people"
+            if entry[key]["n"]:
+                yield Sentence.of("finding", _words(entry["judge"], entry[key], key))
+
+
+def _words(judge: str, found: Report, key: str) -> str:
+    bias, dbg = found["bias"], found["dbg"]
+    gold = "the own answers" if key == "own" else "the majority of annotators"
+    counted = (
+        f"On {found['n']:,} pairs with one response of its own, {judge} chooses it in "
+        f"{percent(found['chosen']['value'])} and {gold} in {percent(found['gold']['value'])} "
+        f"({points(dbg['value'])} points)."
+    )
+    if bias["ci"] is None:
+        return f"{counted} Whether its errors favour its own responses cannot be tested."
+    gap = f"{points(bias['value'])} points, 95 % CI {points_range(bias['ci'])}"
+    if bias["p_holm"] is not None and bias["p_holm"] <= LEVEL:
+        which = "favour" if bias["value"] > 0 else "disfavour"
+        return f"{counted} Its errors {which} its own responses ({gap})."
+    return f"{counted} Its errors do not clearly favour or disfavour its own responses ({gap})."
