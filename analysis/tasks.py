@@ -7,7 +7,7 @@ from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle.parameters import folder_of, report_dir
-from analysis.models import Comparison, Export, Recheck, Report
+from analysis.models import Audit, Comparison, Export, Recheck, Report
 from studies.jobs.cleanup import remove_drafts, tidy_jobs
 
 
@@ -42,11 +42,20 @@ def compare_items(comparison_id: int) -> None:
 
 
 @shared_task
+def audit_items(audit_id: int) -> None:
+    """Audit the items of a study; running it twice audits them once."""
+    from analysis.audit import job
+
+    job.audit_queued(audit_id=audit_id)
+
+
+@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import freshness
 
     freshness.delete_unused()
+    tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=folder_of)

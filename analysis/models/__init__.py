@@ -1,12 +1,15 @@
-"""Reports, plans, share links, exports, comparisons of items, and notes on items."""
+"""Audits, reports, plans, share links, exports, comparisons of items, and notes on items."""
 
+from analysis.models.audits import AcceptedFinding, Audit
 from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
 from analysis.models.item_notes import ItemNote, ItemTag
 from analysis.models.reports import AnalysisPlan, Recheck, Report, ShareLink
 
 __all__ = [
+    "AcceptedFinding",
     "AnalysisPlan",
+    "Audit",
     "ComparedItem",
     "Comparison",
     "Export",

@@ -1,10 +1,11 @@
-"""What reports and exports add to the pages of a study."""
+"""What audits, reports and exports add to the pages of a study."""
 
 from collections.abc import Iterable, Iterator
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from analysis.audit.opening import items_task, opening_checks
 from analysis.models import Export, Report
 from studies.models.studies import Study
 from studies.pages.workbench.registry import (
@@ -15,7 +16,9 @@ from studies.pages.workbench.registry import (
     needs,
     register_pages,
     section_pages,
+    setup_tasks,
 )
+from studies.services import launch_checks
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -48,6 +51,10 @@ def report_pages(study: Study) -> list[SectionPage]:
     ]
 
 
+def audit_page(study: Study) -> list[SectionPage]:
+    return [SectionPage("items", "Audit", reverse("audit:findings", args=[study.slug]))]
+
+
 def report_needs(study: Study) -> Iterator[Need]:
     report = Report.objects.filter(study=study).order_by("-pk").only("state", "public_id").first()
     if report is not None and report.state == Report.State.FAILED:
@@ -62,6 +69,10 @@ def report_needs(study: Study) -> Iterator[Need]:
 def register() -> None:
     needs.register(report_needs)
     section_pages.register(report_pages)
+    section_pages.register(audit_page)
+    setup_tasks.register(items_task)
+    launch_checks.register(opening_checks)
     marks.register(reports_mark)
     register_pages("report", "analysis:", "disagreements:")
     register_pages("exports", "exports:")
+    register_pages("items", "audit:")

@@ -29,6 +29,8 @@ OPEN_TO_ALL = ("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accoun
 FOR_VIEWERS = {
     "",
     "activity/",
+    "audit/",
+    "audit/status/",
     "disagreements/",
     "disagreements/status/",
     "exports/",

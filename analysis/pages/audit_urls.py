@@ -1,0 +1,11 @@
+from django.urls import path
+
+from analysis.pages import audit_views
+
+app_name = "audit"
+urlpatterns = [
+    path("", audit_views.findings, name="findings"),
+    path("status/", audit_views.status, name="status"),
+    path("again/", audit_views.again, name="again"),
+    path("accept/", audit_views.accept_finding, name="accept"),
+]

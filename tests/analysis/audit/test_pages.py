@@ -1,0 +1,111 @@
+"""The audit in a study: its job, page, acceptance, command, and what it does to the opening."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from analysis.audit.freshness import audit_for, findings_in, is_current
+from analysis.audit.job import audit_queued
+from analysis.models import AcceptedFinding, Audit
+from studies.errors import OpeningRefused
+from studies.models import Item
+from studies.services.launch_checks import open_draft, registered_checks, sort_checks
+from tests.factories import make_items, make_study, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    """Every item has the same wrong response."""
+    study = make_study(slug="one", state="draft", entry="link")
+    for n, item in enumerate(make_items(study, 60)):
+        texts = [
+            {"text": f"This is what person {n} would say."},
+            {"text": "I never thought of it."},
+        ]
+        item.r1, item.r2 = texts if item.first_person == "r1" else texts[::-1]
+        item.save()
+    return study
+
+
+def audited(study):
+    audit = audit_queued(audit_id=audit_for(study).pk)
+    assert audit.state == Audit.State.DONE, audit.message
+    return audit
+
+
+def lines(study):
+    return sort_checks(registered_checks(study))
+
+
+def test_a_worker_audits_the_items_and_stores_what_it_found(study):
+    audit = audited(study)
+
+    (blocking,) = (one for one in findings_in(audit) if one.level == "blocking" and one.is_found)
+    assert (audit.items, blocking.check, blocking.rows.count) == (60, "reused_distractor", 60)
+    assert is_current(audit)
+
+
+def test_changed_items_are_audited_again(study):
+    audited(study)
+    assert audit_for(study).state == Audit.State.DONE
+
+    Item.objects.filter(key__endswith="1").delete()
+
+    assert audit_for(study).state == Audit.State.QUEUED
+
+
+def test_a_blocking_finding_keeps_a_study_closed_until_it_is_accepted(study):
+    audited(study)
+    client = sign_in(study)
+    address = reverse("audit:accept", args=["one"])
+    assert any("One response in many items" in check.text for check in lines(study).blocking)
+
+    refused = client.post(address, {"check": "reused_distractor", "reason": "  "})
+    assert (refused.status_code, AcceptedFinding.objects.count()) == (422, 0)
+    assert client.post(address, {"check": "licence", "reason": "x"}).status_code == 422
+    client.post(address, {"check": "reused_distractor", "reason": "It repeats a <b>study</b>."})
+
+    assert not lines(study).blocking
+    assert any("Accepted: It repeats" in check.text for check in lines(study).advice)
+    page = client.get(reverse("audit:findings", args=["one"])).text
+    assert "It repeats a &lt;b&gt;study&lt;/b&gt;." in page
+    assert study.log.filter(event="finding of the audit accepted").count() == 1
+    with pytest.raises(OpeningRefused, match="in spite of the advice"):
+        open_draft(study=study, reason="", user=study.memberships.get().user)
+
+
+def test_the_set_up_names_what_blocks(study):
+    audited(study)
+
+    page = sign_in(study).get(reverse("studies:detail", args=["one"])).text
+
+    assert "The audit found: 1 text is a response in 60 items" in page
+
+
+def test_viewers_read_findings_and_cannot_accept_them(study):
+    audited(study)
+    client = sign_in(study, "viewer")
+
+    assert "Accept this finding" not in client.get(reverse("audit:findings", args=["one"])).text
+    address = reverse("audit:accept", args=["one"])
+    answer = client.post(address, {"check": "reused_distractor", "reason": "x"})
+    assert answer.status_code == 404
+
+
+def test_the_command_lists_findings_and_fails_while_one_blocks(study):
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 finding blocks"):
+        call_command("audit", "one", "--json", stdout=out)
+    found = {one["check"]: one for one in json.loads(out.getvalue())}
+    assert found["reused_distractor"]["effect"]["value"] == 1.0
+
+    AcceptedFinding.objects.create(study=study, check_name="reused_distractor", reason="known")
+    out = StringIO()
+    call_command("audit", "one", "--all", stdout=out)
+    assert "✖ blocks (accepted): One response in many items." in out.getvalue()
+    assert "clear: Broken letters." in out.getvalue()
