@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -125,6 +126,10 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     is_probe |= run.probe_first
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
+    # Loading a provider's library can take longer than a lease. A judge that cannot be asked is
+    # reported once there is a question for it.
+    with suppress(BadJudge):
+        runtime.connect(run.judge)
     lease = secrets.token_hex(16)
     try:
         # Under one lock: otherwise the first chunk's questions would wait for all other claims.

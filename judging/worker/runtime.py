@@ -95,6 +95,12 @@ def _route(judge: Judge, address: str) -> Route:
     )
 
 
+def connect(judge: Judge) -> None:
+    """Load what is needed to ask a judge. Raises `BadJudge` if it cannot be asked."""
+    for address in judge.base_urls:
+        backend_of(judge, address)
+
+
 def backend_of(judge: Judge, address: str = "") -> Backend:
     """The backend for all judges with equal settings, with what it has learned about its server."""
     return get().loop.backend(backend_key(judge, address), backend_maker(judge, address))

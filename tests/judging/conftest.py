@@ -23,6 +23,8 @@ def engine(transactional_db: None) -> Iterator[None]:
     """Loop and writer with connections of their own, ended before the database is emptied."""
     yield
     runtime.shut_down()
+    # A run that failed tells its process to end; the next test stands for another process.
+    runtime._stopping.clear()
 
 
 @pytest.fixture

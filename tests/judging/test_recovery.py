@@ -12,7 +12,7 @@ from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
 from judging.runs.spec import RunSpec
-from judging.worker import batches, chunks, database_outages, recovery
+from judging.worker import batches, chunks, database_outages, recovery, runtime
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -140,6 +140,23 @@ def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, e
     monkeypatch.setattr(chunks, "TURN_SECONDS", 60)
     chunks.take_turn(run_id=run.pk, then=called.append)
     assert (taken, called) == ([50, 50, 20], [run.pk])
+
+
+def test_what_takes_long_to_load_is_loaded_before_questions_are_leased(run, engine, monkeypatch):
+    """Otherwise the lease could run out meanwhile, and another thread would ask the same."""
+    leased_at_connect: list[int] = []
+    make = runtime.backend_maker
+
+    def slow(judge, address):
+        leased_at_connect.append(run.judgments.filter(state="leased").count())
+        return make(judge, address)
+
+    monkeypatch.setattr(runtime, "backend_maker", slow)
+    monkeypatch.setattr(chunks, "_ask", lambda *_: None)
+
+    chunks.judge_chunk(run_id=run.pk)
+
+    assert leased_at_connect == [0]
 
 
 def test_a_run_that_began_with_other_words_is_paused_and_says_so(run, monkeypatch):
