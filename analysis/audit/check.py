@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 # Fewer labelled items than this say nothing about a rule that predicts the own answer.
@@ -12,7 +12,7 @@ FEWEST = 30
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
-class Check(Protocol):
+class ItemCheck(Protocol):
     """Sees every item once, in the order of keys, and then says what it found."""
 
     name: ClassVar[str]
@@ -70,7 +70,7 @@ class ListedItems:
             rule=self.rule,
             remedy=self.remedy,
             effect=share_of(self.counts, n, self.seen),
-            rows=Rows.of(self.keys),
+            rows=NamedItems.of(self.keys),
         )
 
     def level_of(self, n: int) -> Level:
@@ -83,7 +83,7 @@ def share_of(of: str, n: int, total: int) -> Effect:
 
 
 def estimated_share(of: str, right: Sequence[bool], personas: Sequence[int]) -> Effect:
-    """A share with the interval for personas and items drawn anew."""
+    """A share with the interval for other personas and items."""
     import numpy as np
 
     from analysis.stats.accuracy.general_accuracy import general_proportion

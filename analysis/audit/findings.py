@@ -37,14 +37,14 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Rows:
+class NamedItems:
     """The items that a check names: how many, and the first `SHOWN` of them by key."""
 
     count: int = 0
     keys: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, keys: list[str]) -> "Rows":
+    def of(cls, keys: list[str]) -> "NamedItems":
         return cls(len(keys), tuple(keys[:SHOWN]))
 
 
@@ -64,7 +64,7 @@ class Finding:
     rule: str
     remedy: str
     effect: Effect | None = None
-    rows: Rows = field(default_factory=Rows)
+    rows: NamedItems = field(default_factory=NamedItems)
 
     @property
     def is_found(self) -> bool:
@@ -81,7 +81,7 @@ def finding_from(stored: Mapping[str, Any]) -> Finding:
     return Finding(
         **fields | {"level": Level(fields["level"]), "state": State(fields["state"])},
         effect=Effect(**effect) if effect else None,
-        rows=Rows(rows["count"], tuple(rows["keys"])),
+        rows=NamedItems(rows["count"], tuple(rows["keys"])),
     )
 
 

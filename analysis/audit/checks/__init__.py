@@ -1,6 +1,6 @@
 """The checks of the audit, in the order of the page."""
 
-from analysis.audit.check import Check
+from analysis.audit.check import ItemCheck
 from analysis.audit.checks.judges import PersonaUnused, SidePreferred
 from analysis.audit.checks.labels import (
     AnswersMissing,
@@ -15,7 +15,7 @@ from analysis.audit.checks.repeats import RepeatedItems, ReusedDistractor, SameP
 from analysis.audit.checks.scales import WrongScale
 from analysis.audit.checks.texts import BrokenLetters, LongTexts, Refusals, SpeaksToJudge
 
-CHECKS: tuple[type[Check], ...] = (
+CHECKS: tuple[type[ItemCheck], ...] = (
     SamePair,
     ReusedDistractor,
     AnswerInPersona,

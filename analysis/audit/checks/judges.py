@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from analysis.audit.check import FEWEST, counted, distance_from_half, estimated_share, percent
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 UNUSED = 0.7
@@ -115,5 +115,5 @@ class PersonaUnused:
             rule=self.rule,
             remedy=self.remedy,
             effect=effect,
-            rows=Rows.of(keys),
+            rows=NamedItems.of(keys),
         )

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from typing import ClassVar
 
 from analysis.audit.check import FEWEST, counted, distance_from_half, estimated_share, percent
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 # A rule of thumb right this much more often than a coin, at the near end of its interval.
@@ -230,5 +230,5 @@ class AnswersMissing:
             rule=self.rule,
             remedy=self.remedy,
             effect=Effect("items with an own answer", (n - missing) / n if n else None, n),
-            rows=Rows.of(self._keys),
+            rows=NamedItems.of(self._keys),
         )

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import ClassVar
 
 from analysis.audit.check import ListedItems, counted, percent, plain
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedPersona, AuditedStudy
 
 TOLD_SHARE = 0.2
@@ -118,5 +118,5 @@ class DominantPersona:
             rule=self.rule,
             remedy=self.remedy,
             effect=Effect("items about the persona with most of them", share, total),
-            rows=Rows.of(self._keys.get(persona, []) if is_found else []),
+            rows=NamedItems.of(self._keys.get(persona, []) if is_found else []),
         )

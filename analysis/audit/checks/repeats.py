@@ -12,7 +12,7 @@ from analysis.audit.check import (
     percent,
     plain,
 )
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 ALIKE = 0.9
@@ -116,7 +116,7 @@ class ReusedDistractor:
         "them or more (lower end of the interval)."
     )
     remedy = (
-        "Draw the other responses anew, each from another persona and each only a few times "
+        "Draw the other responses again, each from another persona and each only a few times "
         "(the importers' option max_reuse does this)."
     )
 
@@ -174,7 +174,7 @@ class ReusedDistractor:
             rule=self.rule,
             remedy=self.remedy,
             effect=effect or Effect("items with such a response", share, self._seen),
-            rows=Rows.of(keys),
+            rows=NamedItems.of(keys),
         )
 
     def _sentence(self, reused: set[bytes], keys: list[str], effect: Effect | None) -> str:

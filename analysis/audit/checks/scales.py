@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import ClassVar
 
 from analysis.audit.check import counted
-from analysis.audit.findings import Effect, Finding, Level, Rows, State
+from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 _ON_SCALE = re.compile(
@@ -87,5 +87,5 @@ class WrongScale:
                 len(self._keys) / self._seen if self._seen else None,
                 self._seen,
             ),
-            rows=Rows.of(self._keys),
+            rows=NamedItems.of(self._keys),
         )
