@@ -19,6 +19,7 @@ from .accuracy.bias import (
 )
 from .accuracy.bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
 from .accuracy.general_accuracy import general_contrast, general_proportion, general_proportions
+from .accuracy.group_errors import GroupErrors, errors_by_group
 from .accuracy.self_preference import OwnPreference, own_preference, self_preference
 from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
@@ -241,6 +242,7 @@ __all__ = [
     "Glad",
     "GroupComparison",
     "GroupDifference",
+    "GroupErrors",
     "HeldOutThreshold",
     "HighSets",
     "HumanLikeness",
@@ -335,6 +337,7 @@ __all__ = [
     "discrimination",
     "equivalence",
     "error_consistency",
+    "errors_by_group",
     "expected_agreement",
     "expected_majority_accuracy",
     "fewest_items",

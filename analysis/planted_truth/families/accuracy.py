@@ -10,6 +10,7 @@ from analysis.stats import (
     annotator_blocks,
     block_interval,
     compare_groups,
+    errors_by_group,
     general_proportion,
     pigeonhole_bootstrap,
     shared_annotator_interval,
@@ -20,7 +21,7 @@ from analysis.stats import (
 from analysis.stats.core.results import FloatArray, IntArray
 
 from ..checks import Counts, MethodCheck, compared, covers, errs
-from ..worlds.answers import answered, block_design, spread_design, true_accuracy
+from ..worlds.answers import answered, block_design, logistic, spread_design, true_accuracy
 
 
 def single_answers(rng: np.random.Generator, counts: Counts) -> None:
@@ -103,7 +104,37 @@ def groups_alike(rng: np.random.Generator, counts: Counts) -> None:
         counts.happened(name, found and found[0].p is not None and found[0].p < 0.05)
 
 
+def errors_of_groups(rng: np.random.Generator, counts: Counts, *, of_group: int) -> None:
+    """Errors that differ by persona and question, but not by the group of 30 personas."""
+    persona, question = rng.permutation(300) % 30, rng.integers(0, 20, 300)
+    effect = rng.normal(0, 0.7, 30)[persona] + rng.normal(0, 0.5, 20)[question]
+    wrong = (rng.random(300) < logistic(effect - 0.8)).astype(float)
+    group = (persona < of_group).astype(np.int64)
+    found = errors_by_group(wrong, group, persona)[1]
+    counts.happened("Welch test of personas rejects", found.p is not None and found.p < 0.05)
+    counts.covered("difference", found.difference.interval, 0.0)
+    clusters = {"persona": persona, "question": question}
+    usual = compare_groups((wrong == 0).astype(int), group, clusters=clusters).differences
+    p = usual[0].p if usual else None
+    counts.happened("test over all personas together rejects", p is not None and p < 0.05)
+
+
 CHECKS = (
+    *(
+        MethodCheck(
+            f"errors on {of_group} of 30 personas that are like the others",
+            "300 items; personas (SD .7) and questions (SD .5) differ, the group does not matter.",
+            partial(errors_of_groups, of_group=of_group),
+            {
+                "Welch test of personas rejects": errs(0.05, most=0.07),
+                "difference": covers(),
+                "test over all personas together rejects": compared("false claims", 0.05),
+            },
+            quick=300,
+            full=5000,
+        )
+        for of_group in (5, 8, 15)
+    ),
     MethodCheck(
         "single answers",
         "300 items, three answers each, 30 people in blocks; SD 1 of items and .6 of people.",

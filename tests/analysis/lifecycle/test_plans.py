@@ -297,7 +297,7 @@ def test_the_analyses_that_pages_list_are_those_of_the_sections():
 
 
 def test_every_path_of_the_catalogue_is_in_a_report():
-    study = random_study(39)
+    study = random_study(39, n_personas=24)
     advice = {"kind": "advice", "title": "", "text": "Take the first.", "favors": "r1"}
     Item.objects.filter(study=study).update(advice=advice)
     report = built(study, bootstrap=100)

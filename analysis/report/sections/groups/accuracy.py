@@ -185,7 +185,7 @@ class GroupAccuracy(Section):
         Analysis(
             "groups",
             tables=("groups", "personas", "own_group"),
-            paths=("groups", "who_judges_whom", "annotator_groups"),
+            paths=("groups", "group_errors", "who_judges_whom", "annotator_groups"),
         ),
     )
 

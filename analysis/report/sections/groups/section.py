@@ -7,6 +7,7 @@ from analysis.report.section import Page, Section
 from analysis.report.sections.groups.accuracy import GroupAccuracy
 from analysis.report.sections.groups.annotator_groups import AnnotatorGroups
 from analysis.report.sections.groups.cross_group import CrossGroupAccuracy
+from analysis.report.sections.groups.errors import GroupsOfErrors
 
 
 class Groups(Section):
@@ -15,7 +16,7 @@ class Groups(Section):
     name = "groups"
     title = "Who and what is hard"
     inside = "By topic, by persona feature, and who judges whom"
-    parts = (GroupAccuracy(), CrossGroupAccuracy(), AnnotatorGroups())
+    parts = (GroupAccuracy(), GroupsOfErrors(), CrossGroupAccuracy(), AnnotatorGroups())
 
     def context(self, page: Page) -> Mapping[str, Any]:
         tables = page.tables

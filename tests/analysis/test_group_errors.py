@@ -1,0 +1,74 @@
+"""Groups of personas that a judge errs on, in a report."""
+
+import datetime as dt
+import random
+
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_sentences, all_tables
+from analysis.report.render import render_html
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.walking import faults
+from tests.factories import make_item, make_persona, make_study
+
+MIRROR = {"r1": "r2", "r2": "r1"}
+
+
+def feature(value, key="age", label="Age"):
+    return {"key": key, "label": label, "value": value, "text": f"{label}: {value}"}
+
+
+@pytest.mark.django_db
+def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
+    rng = random.Random(2)
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(12)]
+    biased, fair = (make_run(study=study, judge=name) for name in ("biased", "fair"))
+    for number in range(30):
+        old = number % 2 == 0
+        features = [
+            feature("<old>" if old else "young"),
+            feature(("north", "south", "west")[number % 3], "region", "Region"),
+            feature(f"name {number}", "name", "Name"),
+        ]
+        persona = make_persona(study=study, features=features)
+        for place in range(4):
+            own = rng.choice(["r1", "r2"])
+            item = make_item(
+                study=study, key=f"{number:02}-{place}", persona=persona, first_person=own
+            )
+            for rater in rng.sample(raters, 3):
+                answer(rater, item, own if rng.random() < 0.7 else MIRROR[own], 70)
+            wrong = rng.random() < (0.7 if old else 0.1)
+            judge_item(biased, item, MIRROR[own] if wrong else own, 70)
+            judge_item(fair, item, MIRROR[own] if rng.random() < 0.3 else own, 70)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+    found = report["group_errors"]
+    by_judge = dict(zip([j["judge"] for j in report["judges"]], found["judges"], strict=True))
+    first = by_judge["biased"][0]
+    assert (first["label"], first["value"], first["personas"], first["n"]) == (
+        "Age",
+        "<old>",
+        15,
+        60,
+    )
+    assert first["difference"]["value"] > 0.4
+    assert first["difference"]["p_holm"] < 0.001
+    assert first["difference"]["p_by"] < 0.001
+    assert first["beyond_people"]["p_holm"] < 0.05
+    assert [(e["label"], e["value"]) for e in found["people"]].count(("Age", "<old>")) == 1
+    assert {entry["label"] for entry in found["people"]} == {"Age", "Region"}
+    assert len(found["people"]) == 4
+    words = [str(one.text) for one in all_sentences(report, "finding")]
+    [said] = [text for text in words if "more often on personas with" in text]
+    assert said.startswith("biased errs more often on personas with Age <old> than on others (+")
+    assert "beyond the errors of people there" in said
+    assert len(all_tables(report)["group_errors"].rows) == 12
+    page = render_html(report, date=dt.date(2026, 5, 1))
+    assert "On which personas each side errs" in page
+    assert "with Age &lt;old&gt; than" in page
+    assert not faults({"group_errors": found})
