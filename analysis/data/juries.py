@@ -28,7 +28,7 @@ def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
         asked = (run.setting, run.features, *run.way, run.orders, run.samples, run.seed)
         alike[asked][run.judge] = run
     formed = [
-        _jury_run(data, name, [runs[judge] for judge in sorted(judges)])
+        jury_run(data, name, [runs[judge] for judge in sorted(judges)])
         for name, judges in sorted(juries.items())
         for _, runs in sorted(alike.items(), key=lambda pair: pair[0])
         if set(judges) <= runs.keys()
@@ -36,7 +36,7 @@ def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
     return replace(data, runs=(*data.runs, *formed))
 
 
-def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
+def jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
     first = members[0]
     key = sha256("|".join([name, *(member.run for member in members)]).encode()).hexdigest()
     ended = all(member.state == "done" for member in members)

@@ -26,11 +26,9 @@ def anchors_of(runs: Collection[JudgeRun]) -> dict[int, AnchorComparison]:
     if not with_anchors:
         return {}
     answers: dict[int, dict[int, dict[tuple[str, int], _Answer]]] = {}
-    rows = (
-        Judgment.everything.filter(run__in=with_anchors)
-        .exclude(anchor="")
-        .values_list("run", "item", "anchor", "sample", "choice", "certainty")
-    )
+    rows = Judgment.everything.filter(
+        run__in=with_anchors, anchor__in=(Anchor.START, Anchor.END)
+    ).values_list("run", "item", "anchor", "sample", "choice", "certainty")
     for run, item, anchor, sample, choice, certainty in rows:
         found = answers.setdefault(run, {}).setdefault(item, {})
         found[anchor, sample] = _Answer(choice, certainty)

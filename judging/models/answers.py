@@ -104,6 +104,7 @@ class Judgment(models.Model):
     class Anchor(models.TextChoices):
         START = "start", "at the start"
         END = "end", "at the end"
+        AGAIN = "again", "asked again"
 
     OPEN = (State.PENDING, State.LEASED)
 
@@ -117,7 +118,7 @@ class Judgment(models.Model):
         max_length=5,
         choices=Anchor,
         blank=True,
-        help_text="When an anchor is asked; the sample then counts the starts or ends.",
+        help_text="When an anchor is asked; the sample then counts these times.",
     )
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     choice = models.CharField(max_length=3, choices=Choice, blank=True)
@@ -166,7 +167,7 @@ class Judgment(models.Model):
                 fields=["run", "item", "shown_first", "sample", "anchor"], name="judgment_once"
             ),
             models.CheckConstraint(
-                condition=Q(anchor__in=["", "start", "end"]), name="judgment_anchor"
+                condition=Q(anchor__in=["", "start", "end", "again"]), name="judgment_anchor"
             ),
             models.UniqueConstraint(
                 fields=["run", "reused_from"], name="judgment_no_answer_shared"

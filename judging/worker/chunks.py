@@ -178,7 +178,7 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
     """Lease the next waiting judgments, in order, and mark the run as running.
 
     Anchors of the start come first, those of the end when nothing else is open. A single question,
-    which tries whether a judge answers, is none of them.
+    which tries whether a judge answers, is neither.
     """
     now = timezone.now()
     if run.state == JudgeRun.State.QUEUED:
@@ -210,6 +210,7 @@ def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]
         yield of_anchors.filter(anchor=Judgment.Anchor.START)
     yield in_order(run.pk, pending).filter(anchor="")
     others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN)
+    yield of_anchors.filter(anchor=Judgment.Anchor.AGAIN)
     if has_anchors and not others.exclude(anchor=Judgment.Anchor.END).exists():
         yield of_anchors.filter(anchor=Judgment.Anchor.END)
 

@@ -32,7 +32,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
                 id=judgment.pk,
                 messages=messages,
                 protocol=asking.reply_format,
-                seed=_seed_of(run.seed, judgment),
+                seed=_seed_of(run, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),
                 earlier=tuple(judgment.earlier_replies or ())
@@ -73,11 +73,15 @@ def _sides(judgment: Judgment) -> dict[Side, float] | None:
     return {side: stored[contents[side]] for side in SIDES if contents[side] in stored}
 
 
-def _seed_of(seed: int, judgment: Judgment) -> int:
+def _seed_of(run: JudgeRun, judgment: Judgment) -> int:
     """The seed of a question, equal for the same question of a run; two samples never share one.
 
-    Anchors have the seed of the first sample: each of them is the same request again.
+    Anchors have the seed of the question that they repeat: each is the same request again.
     """
-    sample = 1 if judgment.anchor else judgment.sample
-    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{sample}"
+    sample = judgment.sample
+    if judgment.anchor == Judgment.Anchor.AGAIN:
+        sample = (sample - 1) % run.samples + 1
+    elif judgment.anchor:
+        sample = 1
+    name = f"{run.seed}|{judgment.item.key}|{judgment.shown_first}|{sample}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1

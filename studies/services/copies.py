@@ -1,6 +1,6 @@
 """A copy of a study: its settings, and if wanted its items, for another round of answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
@@ -14,6 +14,7 @@ from studies.services.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 
 M = TypeVar("M", bound=Model)
+_AT_ONCE = 500
 # A copy begins as a draft, with a seed and pseudonyms of its own, and without decisions that an
 # owner took about its items.
 _OWN = {
@@ -45,12 +46,14 @@ def copy_study(
     slug: str,
     title: str,
     with_items: bool,
+    only: Mapping[str, Mapping[str, Any]] | None = None,
     by: User | None = None,
     **changes: Any,
 ) -> Study:
     """A draft with the settings of a study, without its answers, judgments and reports.
 
-    Without `by` nobody is its member. Raises `StudyError` if the short name is taken.
+    `only`: of the items that are judged, those with these keys, with notes to add to each. Without
+    `by` nobody is its member. Raises `StudyError` if the short name is taken.
     """
     study = lock_study(study_id)
     settings = {
@@ -63,6 +66,8 @@ def copy_study(
     if with_items:
         copy_rows(Persona.objects.filter(study=study), study_id=copy.pk)
         _copy_items(study, copy)
+        if only is not None:
+            _keep(copy, only)
         seat_items(copy)
         copy.content_hash = study_content_hash(copy)
         copy.save(update_fields=["content_hash"])
@@ -70,6 +75,19 @@ def copy_study(
         Study.objects.filter(pk=copy.pk).update(source={})
     record(copy, "copied", user=by, of=study.slug, with_items=with_items)
     return copy
+
+
+def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
+    """Remove the other items from a copy, and personas that no item is about; add the notes."""
+    items = {item.key: item for item in Item.objects.filter(study=copy)}
+    away = [item.pk for key, item in items.items() if key not in only]
+    for start in range(0, len(away), _AT_ONCE):
+        Item.objects.filter(pk__in=away[start : start + _AT_ONCE]).delete()
+    Persona.objects.filter(study=copy, all_items=None).delete()
+    kept = [item for key, item in items.items() if key in only]
+    for item in kept:
+        item.metadata = item.metadata | dict(only[item.key])
+    Item.objects.bulk_update(kept, ["metadata"], batch_size=_AT_ONCE)
 
 
 def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:

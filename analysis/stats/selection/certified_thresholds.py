@@ -226,7 +226,9 @@ def starting_threshold(
     return None
 
 
-def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> BoolArray:
+def one_per_cluster(
+    keys: Sequence[str], clusters: Sequence[npt.ArrayLike], *, seed: int | None = None
+) -> BoolArray:
     """Choose items of which no two share a cluster of any kind.
 
     Parameters
@@ -236,6 +238,8 @@ def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> B
         of the rows nor any answer decides who is chosen.
     clusters : sequence of array_like of int, each of shape (n,)
         For example the persona and the question of each item.
+    seed : int, optional
+        Part of the hash, so that another seed draws other items.
 
     Returns
     -------
@@ -256,7 +260,8 @@ def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> B
     codes = [np.asarray(of_kind) for of_kind in clusters]
     if any(of_kind.shape != (len(keys),) for of_kind in codes):
         raise ValueError(f"Every clustering must have one code for each of the {len(keys)} items.")
-    hashes = [hashlib.sha256(key.encode()).digest() for key in keys]
+    before = "" if seed is None else f"{seed}|"
+    hashes = [hashlib.sha256(f"{before}{key}".encode()).digest() for key in keys]
     order = np.array(sorted(range(len(keys)), key=hashes.__getitem__), dtype=np.int64)
     chosen = np.zeros(len(keys), dtype=np.bool_)
     taken: list[set[int]] = [set() for _ in codes]

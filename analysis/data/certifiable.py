@@ -1,0 +1,112 @@
+"""Signals that a certificate can be about: a number for each of a run's answers, and the answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, Dataset, Run
+from analysis.data.signals import SIGNALS, Signal, probability_shares
+from analysis.data.verdicts import Floats, Ints, Verdicts, people_verdicts
+from analysis.errors import BadParameters
+from analysis.stats.selection.certified_thresholds import GRID
+from analysis.stats.selection.preference_entropy import certainty_from_entropy
+
+STATED, ENTROPY = "stated", "entropy"
+FIRST_PERSON, MAJORITY = "first_person", "majority"
+# Products and entropies of usable answers can be far below 50.
+WIDE_GRID = tuple(range(99, 0, -1))
+
+
+@dataclass(frozen=True)
+class Certifiable:
+    """A signal by its name, with the thresholds that are tested, fixed before any data."""
+
+    name: str
+    label: str
+    grid: tuple[int, ...]
+    _read: Callable[[Dataset, Run, Verdicts], tuple[Ints, Floats]]
+
+    def read(self, data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+        """The answer to each item, -1 without one, and the signal in percent, NaN without one."""
+        return self._read(data, run, verdicts)
+
+
+def _plain(signal: Signal) -> Certifiable:
+    def read(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+        return verdicts.answer, signal.values(data, run, verdicts)
+
+    return Certifiable(signal.name, signal.label, GRID, read)
+
+
+def _entropy(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+    """The side that is more probable over both orders, also where their choices differ."""
+    shares = probability_shares(data, run, verdicts).shares[:, :2]
+    total = shares.sum(axis=1)
+    first = np.divide(shares[:, 0], total, out=np.full(total.size, np.nan), where=total > 0)
+    both = _has_both_orders(data, run)
+    known = both & ~np.isnan(first) & (first != 0.5)
+    answer = np.where(known, np.where(first > 0.5, 0, 1), MISSING).astype(np.int64)
+    return answer, np.where(both, certainty_from_entropy(first), np.nan)
+
+
+def _has_both_orders(data: Dataset, run: Run) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    rows = run.judgments
+    known = ~np.isnan(rows.probabilities).any(axis=1)
+    orders = [
+        np.bincount(rows.item[known & (rows.shown_first == first)], minlength=len(data.items)) > 0
+        for first in (0, 1)
+    ]
+    return orders[0] & orders[1]
+
+
+_ALL = {
+    STATED: Certifiable(
+        STATED,
+        "stated certainty",
+        GRID,
+        lambda data, run, verdicts: (verdicts.answer, verdicts.certainty),
+    ),
+    **{signal.name: _plain(signal) for signal in SIGNALS},
+    ENTROPY: Certifiable(ENTROPY, "preference entropy over both orders", WIDE_GRID, _entropy),
+}
+NAMES = tuple(_ALL)
+
+
+def certifiable(name: str) -> Certifiable:
+    """The signal `name`, or the product of several joined by “*”. Raises `BadParameters`."""
+    parts = name.split("*")
+    if unknown := [part for part in parts if part not in _ALL]:
+        raise BadParameters(
+            f"There is no signal “{unknown[0]}”. Use one of {', '.join(NAMES)}, or several of them "
+            "joined by *."
+        )
+    if len(parts) == 1:
+        return _ALL[name]
+    if ENTROPY in parts or len({*parts}) < len(parts):
+        raise BadParameters(
+            f"“{name}” is no product: join different signals, and use {ENTROPY} alone, because it "
+            "has its own answer where the orders differ."
+        )
+    factors = [_ALL[part] for part in parts]
+
+    def product(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+        values = np.stack([factor.read(data, run, verdicts)[1] for factor in factors])
+        return verdicts.answer, np.asarray(100 * (values / 100).prod(axis=0), dtype=np.float64)
+
+    label = " × ".join(factor.label for factor in factors)
+    return Certifiable(name, label, WIDE_GRID, product)
+
+
+def truth_of(data: Dataset, run: Run, target: str) -> Ints:
+    """The right answer to each item by the target, -1 where there is none."""
+    if target == FIRST_PERSON:
+        return data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
+    answer = people_verdicts(data).answer
+    return answer if run.offers_tie else np.where(answer > 1, MISSING, answer).astype(np.int64)
+
+
+def score(answer: Ints, truth: Ints) -> Ints:
+    """1 right, 0 wrong, -1 without an answer or a truth."""
+    known = (answer >= 0) & (truth >= 0)
+    return np.where(known, answer == truth, MISSING).astype(np.int64)

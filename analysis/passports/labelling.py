@@ -1,0 +1,209 @@
+"""Labels that a certificate allows, and the items that it leaves to people."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.certifiable import certifiable
+from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import FAILURES, run_verdicts
+from analysis.errors import BadPassport, HasMoved
+from analysis.passports import asking
+from analysis.passports.document import Passport
+from analysis.passports.features import moved
+from studies.exporters.csv_out import CsvWriter
+from studies.models.studies import Study
+
+COLUMNS = (
+    "study",
+    "item_id",
+    "rater_kind",
+    "rater_id",
+    "choice",
+    "signal",
+    "signal_value",
+    "decision",
+    "reason",
+    "judge_choice",
+    "passport",
+)
+LABELLED, LEFT = "labelled", "left"
+REASONS = {
+    "below_threshold": "the signal is below the threshold",
+    "no_signal": "the judge's answer has no such signal",
+    "undecided": "the judge's readings are split",
+    "refused": "the judge refused",
+    "unparseable": "the judge's reply could not be read",
+    "skipped": "the judge must not judge it",
+    "error": "asking the judge failed",
+    "open": "the judge has not answered yet",
+    "not_asked": "the judge was not asked",
+}
+_SIDES = ("r1", "r2", "tie")
+
+
+@dataclass(frozen=True)
+class Line:
+    """An item with its label, or with the reason why it has none."""
+
+    item: str
+    choice: str
+    judged: str
+    signal: float | None
+    reason: str
+
+    @property
+    def decision(self) -> str:
+        return LEFT if self.reason else LABELLED
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Every item of a study, divided by a passport."""
+
+    study: str
+    passport: Passport
+    lines: Sequence[Line]
+
+    @property
+    def labelled(self) -> int:
+        return sum(not line.reason for line in self.lines)
+
+    @property
+    def left(self) -> dict[str, int]:
+        """Items left, by reason, most first."""
+        return dict(Counter(line.reason for line in self.lines if line.reason).most_common())
+
+    @property
+    def sentence(self) -> str:
+        left = ", ".join(f"{n:,}: {REASONS[reason]}" for reason, n in self.left.items())
+        return (
+            f"{self.labelled:,} of {len(self.lines):,} items labelled by {self.passport.judge}. "
+            + (f"Left to people: {left}. " if left else "Nothing is left to people. ")
+            + self.passport["guarantee"]
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        for line in self.lines:
+            yield {
+                "study": self.study,
+                "item_id": line.item,
+                "rater_kind": "model",
+                "rater_id": self.passport.judge,
+                "choice": line.choice or None,
+                "signal": self.passport["signal"],
+                "signal_value": line.signal,
+                "decision": line.decision,
+                "reason": line.reason or None,
+                "judge_choice": line.judged or None,
+                "passport": self.passport.checksum,
+            }
+
+
+def check_judge(passport: Passport, judge: str) -> None:
+    """Raise `BadPassport` if the passport is about another judge."""
+    if passport.judge != judge:
+        raise BadPassport(f"This passport is about “{passport.judge}”, not about “{judge}”.")
+
+
+def check_unmoved(study: Study, passport: Passport, *, data: Dataset) -> list[str]:
+    """The keys of the judge's runs in a study, stored or not.
+
+    Raises `HasMoved` if the prompt, the model or the items are not those that were certified.
+    """
+    runs = asking.runs_in(study, passport)
+    reasons = [
+        reason
+        for run, described in zip(runs, passport["judges"], strict=True)
+        for reason in (
+            *asking.changes(run, passport),
+            *asking.new_versions(described, asking.versions_in(run)),
+        )
+    ]
+    if data.study.slug != passport["study"]["slug"] or not _same_items(study, passport):
+        reasons += moved(passport["domain"], data)
+    if reasons:
+        raise HasMoved(list(dict.fromkeys(reasons)))
+    return [run.key for run in runs]
+
+
+def _same_items(study: Study, passport: Passport) -> bool:
+    return bool(study.content_hash) and study.content_hash == passport["study"]["content_hash"]
+
+
+def still_to_ask(study: Study, passport: Passport) -> list[asking.Missing]:
+    """What the judge has to be asked before it can label a study; errors as for `label`."""
+    data = load_dataset(study.slug)
+    check_unmoved(study, passport, data=data)
+    return asking.missing_in(study, passport, len(data.items))
+
+
+def label(study: Study, passport: Passport) -> Labels:
+    """Divide the items of a study by a passport, from the answers that are stored.
+
+    Raises `HasMoved`, or `PassportError` if the judge cannot be asked as the passport says.
+    """
+    data = load_dataset(study.slug)
+    keys = check_unmoved(study, passport, data=data)
+    members = [run for key in keys for run in data.runs if run.run == key]
+    if len(members) < len(keys):
+        lines = [Line(item.key, "", "", None, "not_asked") for item in data.items]
+        return Labels(study.slug, passport, lines)
+    run = asking.together(data, passport, members)
+    return Labels(study.slug, passport, _lines(data, run, passport))
+
+
+def _lines(data: Dataset, run: Run, passport: Passport) -> list[Line]:
+    verdicts = run_verdicts(data, run)
+    answer, values = certifiable(passport["signal"]).read(data, run, verdicts)
+    failures = _failures(data, run)
+    lines = []
+    for row, item in enumerate(data.items):
+        judged = _SIDES[answer[row]] if answer[row] >= 0 else ""
+        signal = None if np.isnan(values[row]) else round(float(values[row]), 6)
+        if not judged:
+            reason = failures.get(row, "not_asked")
+        elif signal is None:
+            reason = "no_signal"
+        else:
+            reason = "" if values[row] >= passport["threshold"] else "below_threshold"
+        lines.append(Line(item.key, "" if reason else judged, judged, signal, reason))
+    return lines
+
+
+def _failures(data: Dataset, run: Run) -> dict[int, str]:
+    """Why items have no verdict, by position."""
+    rows = run.judgments
+    found: dict[int, str] = dict.fromkeys(map(int, rows.item[rows.choice >= 0]), "undecided")
+    for status in reversed(FAILURES):
+        for item in rows.item[rows.status == status]:
+            if found.get(int(item)) != "undecided":
+                found[int(item)] = status
+    return found
+
+
+def csv_text(labels: Labels) -> str:
+    """All items as CSV."""
+    text = io.StringIO()
+    writer = CsvWriter(text)
+    writer.row(COLUMNS)
+    writer.rows(row.values() for row in labels.rows())
+    return text.getvalue()
+
+
+def write_labels(labels: Labels, path: Path) -> None:
+    """Write all items as CSV, or as JSON Lines if the name ends so; all of them or nothing."""
+    if path.suffix == ".jsonl":
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in labels.rows())
+    else:
+        text = csv_text(labels)
+    draft = path.with_name(f".{path.name}.part")
+    draft.write_text(text, "utf-8", newline="")
+    draft.replace(path)

@@ -1,0 +1,105 @@
+"""How many labelled items a certificate would need, if they were like those at hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ..certainty.calibration import usable_answers
+from .certified_thresholds import GRID, starting_threshold
+
+POWER = 0.8
+# Beyond this many items the answer is of no use to anybody.
+MOST = 100_000
+_STEP = 1.1
+
+
+def labels_needed(
+    certainty: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    *,
+    max_error: float,
+    delta: float,
+    rng: np.random.Generator,
+    power: float = POWER,
+    draws: int = 2_000,
+    min_n: int = 30,
+    grid: Sequence[int] = GRID,
+    at_least: int = 1,
+) -> int | None:
+    """Estimate the smallest number of items with which a threshold would be certified.
+
+    Parameters
+    ----------
+    certainty, correct : array_like, shape (n,)
+        As for :func:`certify_threshold`; they give the coverage and the errors to expect.
+    max_error, delta : float
+        Of the test, each in (0, 1); `delta` already divided among judges.
+    rng : numpy.random.Generator
+        Source of the simulated samples.
+    power : float, default 0.8
+        Share of samples in which the first test has to pass.
+    draws : int, default 2000
+        Samples for each number of items.
+    min_n : int, default 30
+        Answers that the first threshold must accept.
+    grid : sequence of int, optional
+        Thresholds in descending order.
+    at_least : int, default 1
+        Smallest number to try, for example more than there are.
+
+    Returns
+    -------
+    int or None
+        None if no number up to 100,000 is enough: at every threshold where the sequence could
+        start, the observed share of errors is too large.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit.
+
+    Notes
+    -----
+    With :math:`n` items the sequence starts at the strictest threshold that accepts 30 of them.
+    The samples there are binomial: :math:`n_\\tau` of the coverage, errors of the observed share,
+    with half an error added so that a few answers without an error do not count as perfect. More
+    items let the sequence start at a stricter threshold, where errors are often rarer.
+
+    Examples
+    --------
+    >>> certainty, correct = [90] * 20 + [60] * 20, [1] * 19 + [0] + [1, 0] * 10
+    >>> rng = np.random.default_rng(0)
+    >>> labels_needed(certainty, correct, max_error=0.2, delta=0.1, rng=rng) in range(60, 90)
+    True
+    """
+    values, right, _ = usable_answers(certainty, correct)
+    if not values.size:
+        return None
+
+    def passes(n: int) -> bool:
+        start = starting_threshold(values, n, min_n=min_n, grid=grid)
+        if start is None:
+            return False
+        accepted = values >= start
+        error = float((right[accepted] == 0).sum() + 0.5) / float(accepted.sum() + 1)
+        if error >= max_error:
+            return False
+        n_accepted = rng.binomial(n, float(accepted.mean()), size=draws)
+        errors = rng.binomial(n_accepted, error)
+        p = special.bdtr(errors, n_accepted, max_error)
+        return bool(np.mean(np.where(n_accepted > 0, p, 1.0) <= delta) >= power)
+
+    fails, n = max(0, at_least - 1), max(1, at_least)
+    while n <= MOST and not passes(n):
+        fails, n = n, max(n + 1, int(n * _STEP))
+    if n > MOST:
+        return None
+    while n - fails > 1:
+        middle = (n + fails) // 2
+        if passes(middle):
+            n = middle
+        else:
+            fails = middle
+    return n
