@@ -63,14 +63,14 @@ def judge_description(run: JudgeRun) -> dict[str, Any]:
 
 
 def protocol_description(run: JudgeRun) -> dict[str, Any]:
-    """How a run asks; `prompt_hash` is that of the words as they are now."""
+    """How a run asks; `prompt_hash` is that of the words with which it began."""
     wording = run.wording
     return {
         **{name: getattr(run, name) for name in _OF_RUN},
         "wording": None if wording is None else wording.sha256,
         "persona_style": run.study.persona_style,
         "show_history": run.study.show_history,
-        "prompt_hash": prompt_hash_now(run),
+        "prompt_hash": run.prompt_hash,
     }
 
 

@@ -26,6 +26,7 @@ from analysis.passports.features import domain_of
 from analysis.stats.selection.certified_thresholds import (
     CertifiedThreshold,
     certify_threshold,
+    fewest_at_start,
     fewest_items,
     one_per_cluster,
     starting_threshold,
@@ -109,7 +110,9 @@ def certify(study: Study, wish: Wish) -> Certified:
         clusters=clusters_of(data, drawn),
         delta=wish.delta,
         n_judges=wish.among,
-        start=starting_threshold(certainty, drawn.size, grid=signal.grid),
+        start=starting_threshold(
+            certainty, drawn.size, min_n=fewest_at_start(drawn.size), grid=signal.grid
+        ),
         grid=signal.grid,
     )
     if found.threshold is None:
@@ -285,8 +288,8 @@ def _refusal(found: CertifiedThreshold, wish: Wish, needed: int | None, label: s
     )
     if not found.n:
         return (
-            f"Nothing is certified. No item has both an answer of {wish.judge} with a {label} and "
-            f"a label ({_TARGETS[wish.target]})."
+            f"Nothing is certified. No item has an answer of {wish.judge}, the signal “{label}” "
+            f"and a label ({_TARGETS[wish.target]})."
         )
     tested = (
         f"At threshold {found.tested[0].threshold:.0f}, {found.tested[0].errors} of "
@@ -296,8 +299,8 @@ def _refusal(found: CertifiedThreshold, wish: Wish, needed: int | None, label: s
     )
     fewest = fewest_items(wish.error, wish.delta / wish.among)
     more = (
-        "No number of labels would be enough: at every threshold where the test could start, too "
-        "many answers are wrong. Allow a larger error, or use another signal or judge."
+        "No number of labels would be enough as observed: too many answers are wrong where the "
+        "test would start. Allow a larger error, or use another signal or judge."
         if needed is None
         else f"About {needed:,} labelled items, each with a persona and a question of its own, "
         f"would be enough with a probability of {percent(POWER)} if errors and {label} stay as "

@@ -303,6 +303,7 @@ def test_only_workers_and_anchors_see_all_judgments():
         "judging/drift/versions.py",
         "judging/runs/lifecycle.py",
         "judging/runs/probes.py",
+        "judging/runs/rechecks.py",
         "judging/runs/study_content.py",
         "judging/worker/chunks.py",
         "judging/worker/recovery.py",

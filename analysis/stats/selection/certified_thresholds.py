@@ -226,6 +226,28 @@ def starting_threshold(
     return None
 
 
+def fewest_at_start(n: int) -> int:
+    """Return how many of `n` answers a sequence that uses all of them should accept at its start.
+
+    Parameters
+    ----------
+    n : int
+        Answers to be tested.
+
+    Returns
+    -------
+    int
+        30, or a fifth of the answers if that is more. If the start always accepted 30, the first
+        test would not get easier to pass with more answers.
+
+    Examples
+    --------
+    >>> fewest_at_start(100), fewest_at_start(1000)
+    (30, 200)
+    """
+    return max(30, math.ceil(n / 5))
+
+
 def one_per_cluster(
     keys: Sequence[str], clusters: Sequence[npt.ArrayLike], *, seed: int | None = None
 ) -> BoolArray:

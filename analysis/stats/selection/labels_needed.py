@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..certainty.calibration import usable_answers
-from .certified_thresholds import GRID, starting_threshold
+from .certified_thresholds import GRID, fewest_at_start, starting_threshold
 
 POWER = 0.8
 # Beyond this many items the answer is of no use to anybody.
@@ -24,7 +24,6 @@ def labels_needed(
     rng: np.random.Generator,
     power: float = POWER,
     draws: int = 2_000,
-    min_n: int = 30,
     grid: Sequence[int] = GRID,
     at_least: int = 1,
 ) -> int | None:
@@ -42,8 +41,6 @@ def labels_needed(
         Share of samples in which the first test has to pass.
     draws : int, default 2000
         Samples for each number of items.
-    min_n : int, default 30
-        Answers that the first threshold must accept.
     grid : sequence of int, optional
         Thresholds in descending order.
     at_least : int, default 1
@@ -62,14 +59,14 @@ def labels_needed(
 
     Notes
     -----
-    With :math:`n` items the sequence starts at the strictest threshold that accepts 30 of them.
-    The samples there are binomial: :math:`n_\\tau` of the coverage, errors of the observed share,
-    with half an error added so that a few answers without an error do not count as perfect. More
-    items let the sequence start at a stricter threshold, where errors are often rarer.
+    With :math:`n` items the sequence starts as :func:`fewest_at_start` says. The samples there are
+    binomial: :math:`n_\\tau` of the coverage, errors of the observed share, from at least the 30
+    most certain answers and with half an error added, so that a few answers without an error do
+    not count as perfect.
 
     Examples
     --------
-    >>> certainty, correct = [90] * 20 + [60] * 20, [1] * 19 + [0] + [1, 0] * 10
+    >>> certainty, correct = [90] * 40 + [60] * 40, [1] * 38 + [0, 0] + [1, 0] * 20
     >>> rng = np.random.default_rng(0)
     >>> labels_needed(certainty, correct, max_error=0.2, delta=0.1, rng=rng) in range(60, 90)
     True
@@ -78,12 +75,15 @@ def labels_needed(
     if not values.size:
         return None
 
+    enough = float(np.sort(values)[-min(30, values.size)])
+
     def passes(n: int) -> bool:
-        start = starting_threshold(values, n, min_n=min_n, grid=grid)
+        start = starting_threshold(values, n, min_n=fewest_at_start(n), grid=grid)
         if start is None:
             return False
         accepted = values >= start
-        error = float((right[accepted] == 0).sum() + 0.5) / float(accepted.sum() + 1)
+        seen = right[values >= min(start, enough)]
+        error = float((seen == 0).sum() + 0.5) / (seen.size + 1)
         if error >= max_error:
             return False
         n_accepted = rng.binomial(n, float(accepted.mean()), size=draws)

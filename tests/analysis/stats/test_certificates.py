@@ -229,8 +229,7 @@ def test_drift_planted_in_the_judge_or_the_items_is_attributed_rightly(judge, it
         anchors_now = anchors_then - 10 if judge else anchors_then
         if judge:
             kept[rng.random(150) < 1 / 3] = 0
-        new = rng.integers(55, 70, 300) if items else rng.integers(55, 100, 300)
-        new = new - 10.0 if judge else new.astype(float)
+        new = rng.integers(55, 70 if items else 100, 300) - (10.0 if judge else 0.0)
         curve = calibration_curve(then, correct)
         of_judge = judges_part(correct[:150], kept)
         of_items = items_part(curve, then, new, anchors_then=anchors_then, anchors_now=anchors_now)

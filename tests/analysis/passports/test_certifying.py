@@ -1,0 +1,218 @@
+"""Certificates: which items certify, what a passport holds, and why there is none."""
+
+import json
+
+import pytest
+
+from analysis.data.certifiable import NAMES, certifiable
+from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import run_verdicts
+from analysis.errors import BadParameters, BadPassport, NoSuchJudge
+from analysis.passports.certifying import Wish, certify
+from analysis.passports.choices import SIGNALS, TARGETS
+from analysis.passports.document import checksum_of, read_passport
+from judging.models import Jury
+from studies.models import Item, Persona
+from tests.analysis.builders import answer, make_rater
+from tests.analysis.passports.builders import judge_it, make_certifiable
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_certifiable(60)
+
+
+def wish(**changes):
+    return Wish(**{"judge": "steady", "error": 0.1} | changes)
+
+
+def test_a_judge_that_is_right_is_certified_and_its_passport_says_on_what(study):
+    judge_it(study, certainty=lambda number: 90 if number % 3 else 60)
+
+    passport = certify(study, wish()).passport
+
+    assert passport["threshold"] == 50
+    assert (passport["n"], passport["coverage"]) == (60, 1.0)
+    assert passport["accepted"] == {"n": 60, "errors": 0}
+    (judge,) = passport["judges"]
+    assert (judge["name"], judge["model"]) == ("steady", "model of steady")
+    assert judge["versions"] == [["model-2024-05-13", "fp_1"]]
+    assert len(passport["protocol"]["prompt_hash"]) == 64
+    assert passport["domain"]["topics"] == {"food": 60}
+    assert len(passport["anchors"]) == 60
+    anchor = passport["anchors"][1]
+    item = Item.objects.get(study=study, key=anchor["item"])
+    assert anchor["content_hash"] == item.content_hash
+    assert anchor["answer"] == anchor["right"] == item.first_person
+    assert anchor["readings"][0][0]["choice"] == item.first_person
+    assert passport["guarantee"].startswith("With 90 % confidence at most 10 % of the answers")
+
+
+def test_a_passport_can_be_read_again_and_not_changed(study):
+    judge_it(study)
+    text = certify(study, wish()).passport.text()
+
+    assert read_passport(text).text() == text
+
+    better = text.replace('"threshold": 50.0', '"threshold": 10.0')
+    assert better != text
+    with pytest.raises(BadPassport, match="changed after it was written"):
+        read_passport(better)
+    for wrong, why in (("", "not JSON"), ("[]", "not a passport"), ("{}", "not a passport")):
+        with pytest.raises(BadPassport, match=why):
+            read_passport(wrong)
+    with pytest.raises(BadPassport, match="version 2"):
+        read_passport(text.replace('"version": 1', '"version": 2'))
+    content = json.loads(text)
+    del content["anchors"]
+    with pytest.raises(BadPassport, match="anchors"):
+        read_passport(json.dumps(content))
+
+
+def test_the_checksum_is_that_of_sorted_json_without_spaces():
+    assert checksum_of({"b": 1, "a": "ä"}) == checksum_of({"a": "ä", "b": 1})
+    assert checksum_of({}) == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+
+
+def test_items_of_one_persona_count_once_and_the_seed_chooses(study):
+    shared = Persona.objects.filter(study=study).order_by("key").first()
+    Item.objects.filter(study=study, key__lt="i0030").update(persona=shared)
+    judge_it(study)
+
+    found = certify(study, wish(error=0.2)).passport
+
+    assert found["n"] == 31
+    assert len({anchor["item"] for anchor in found["anchors"]}) == 31
+    chosen = {anchor["item"] for anchor in found["anchors"] if anchor["item"] < "i0030"}
+    study.seed = 8
+    study.save(update_fields=["seed"])
+    again = certify(study, wish(error=0.2)).passport
+    assert {anchor["item"] for anchor in again["anchors"] if anchor["item"] < "i0030"} != chosen
+
+
+def test_a_judge_that_errs_too_often_is_refused_with_the_labels_needed(study):
+    judge_it(study, is_right=lambda number: number % 12 > 0)
+
+    found = certify(study, wish())
+
+    assert found.passport is None
+    assert found.found.reason == "not_certified"
+    assert found.needed > 60
+    assert f"About {found.needed:,} labelled items" in found.sentence
+    hopeless = certify(study, wish(error=0.05))
+    assert hopeless.needed is None
+    assert "No number of labels would be enough" in hopeless.sentence
+
+
+def test_few_items_and_none_are_refused_in_words():
+    few = make_certifiable(12)
+    judge_it(few)
+    assert "No threshold accepts 30 of them" in certify(few, wish()).sentence
+    Item.objects.filter(study=few).update(first_person="")
+    assert "No item has an answer" in certify(few, wish()).sentence
+
+
+def test_choosing_among_several_takes_a_part_of_the_confidence(study):
+    judge_it(study, is_right=lambda number: number > 1)
+
+    assert certify(study, wish()).passport["among"] == 1
+    assert certify(study, wish(among=20)).passport is None
+
+
+def test_the_majority_of_annotators_can_be_the_target(study):
+    """Annotators say r1 everywhere, so a judge that agrees with the personas is right on half."""
+    judge_it(study)
+    raters = [make_rater(study=study) for _ in range(3)]
+    for item in Item.objects.filter(study=study):
+        for rater in raters:
+            answer(rater, item, "r1", position=int(item.key[1:]) + 1)
+
+    assert certify(study, wish(target="first_person")).passport is not None
+    assert certify(study, wish(target="majority")).passport is None
+    Item.objects.filter(study=study).update(first_person="r2")
+    of_people = certify(study, wish(target="majority", error=0.6)).passport
+    assert "the annotators' majority" in of_people["guarantee"]
+    assert "answered by these annotators" in of_people["guarantee"]
+
+
+def test_several_runs_and_unknown_judges_are_refused_with_what_there_is(study):
+    first, second = judge_it(study), judge_it(study, features="none")
+
+    with pytest.raises(NoSuchJudge, match="2 runs") as error:
+        certify(study, wish())
+    assert first.public_id in str(error.value)
+    assert certify(study, wish(features="none")).passport["protocol"]["features"] == "none"
+    assert certify(study, wish(run=second.public_id)).passport["judges"][0]["run"] == second.key
+    with pytest.raises(NoSuchJudge, match="no such run"):
+        certify(study, wish(setting="tie"))
+    with pytest.raises(NoSuchJudge, match="Judges: steady"):
+        certify(study, wish(judge="nobody"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"error": 0.0},
+        {"confidence": 1.0},
+        {"among": 0},
+        {"anchors": 0},
+        {"target": "nobody"},
+        {"signal": "mood"},
+        {"signal": "stated*stated"},
+        {"signal": "stated*entropy"},
+    ],
+)
+def test_what_is_out_of_range_is_refused(study, wrong):
+    with pytest.raises(BadParameters):
+        certify(study, wish(**wrong))
+
+
+def test_a_light_list_names_the_signals_and_targets():
+    assert SIGNALS == NAMES
+    for target in TARGETS:
+        Wish(judge="", target=target).check()
+
+
+def split_orders(number, order):
+    """Both orders agree on r1 except where the number is 0: there the choices differ."""
+    share = {"r1": 0.9, "r2": 0.7}[order] if number else {"r1": 0.9, "r2": 0.2}[order]
+    return {"r1": share, "r2": 1 - share}
+
+
+def test_signals_from_both_orders_and_entropy_also_where_they_split():
+    study = make_certifiable(40)
+    Item.objects.filter(study=study).update(first_person="r1")
+    run = judge_it(study, orders=("r1", "r2"), probabilities=split_orders)
+    run.judgments.filter(item__key="i0000", shown_first="r2").update(choice="r2")
+    data = load_dataset(study.slug)
+    (stored,) = data.runs
+    verdicts = run_verdicts(data, stored)
+
+    answers, entropy = certifiable("entropy").read(data, stored, verdicts)
+    _, orders = certifiable("orders").read(data, stored, verdicts)
+    _, product = certifiable("stated*probabilities").read(data, stored, verdicts)
+
+    assert verdicts.answer[0] == -1
+    assert (answers[0], entropy[0].round(2)) == (0, 0.72)  # p = .55
+    assert entropy[1] == pytest.approx(27.8, abs=0.05)  # p = .8
+    assert (orders[1], product[1]) == (100, pytest.approx(72))
+    found = certify(study, wish(signal="entropy")).passport
+    assert (found["threshold"], found["n_all"]) == (1, 40)
+
+
+def test_the_agreement_of_a_jury_certifies_the_jury():
+    study = make_certifiable(50)
+    runs = [judge_it(study, judge=name) for name in ("one", "two", "three")]
+    runs[2].judgments.filter(item__key="i0000").update(choice="r2")
+    jury = Jury.objects.create(study=study, name="Panel")
+    jury.judges.set([run.judge for run in runs])
+
+    passport = certify(study, wish(judge="Panel", signal="agreement")).passport
+
+    assert passport.judge == passport["jury"] == "Panel"
+    assert [judge["name"] for judge in passport["judges"]] == ["one", "three", "two"]
+    assert len(passport["anchors"][0]["readings"]) == 3
+    certainty = {anchor["item"]: anchor["certainty"] for anchor in passport["anchors"]}
+    assert certainty["i0000"] == pytest.approx(66.666667)
