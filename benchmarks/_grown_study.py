@@ -14,7 +14,10 @@ from judging.models import Attempt, Judge, JudgeRun, Judgment
 from studies.models import Item, Persona, Study
 
 EACH = 30
+DAYS = 10  # over which the answers came
 PER_ITEM = 3
+# Which response the n-th answer names: two of three times the first.
+_CHOICE = "(ARRAY['r1', 'r2', 'r1'])[1 + (n / 5 + n / 7) % 3]"
 _WORDS = "river market garden letter window summer bicycle teacher kitchen music "
 
 
@@ -92,7 +95,21 @@ def _answers(study: Study, people: int, *, first_item: int, full: int) -> None:
         started_at=now,
         ended_at=now,
     )
-    _repeat(annotator, people, pseudonym="'P-' || n", identity_hash="n::text")
+    moments = (
+        "consented_at",
+        "screened_at",
+        "instructed_at",
+        "qualified_at",
+        "started_at",
+        "ended_at",
+    )
+    _repeat(
+        annotator,
+        people,
+        pseudonym="'P-' || n",
+        identity_hash="n::text",
+        **dict.fromkeys(moments, _moment("n", people)),
+    )
     assignment = Assignment.objects.create(
         annotator=annotator,
         item_id=first_item,
@@ -125,9 +142,31 @@ def _answers(study: Study, people: int, *, first_item: int, full: int) -> None:
         **given,
     )
     certainty = "40 + n % 60"
-    _repeat(annotation, answers, assignment_id=f"{assignment.pk} + n", certainty=certainty)
+    given_at = _moment(f"n / {EACH}", people)
+    _repeat(
+        annotation,
+        answers,
+        assignment_id=f"{assignment.pk} + n",
+        certainty=certainty,
+        choice=_CHOICE,
+        shown_at=given_at,
+        answered_at=given_at,
+    )
     revision = AnnotationRevision.objects.create(annotation=annotation, number=1, **given)
-    _repeat(revision, answers, annotation_id=f"{annotation.pk} + n", certainty=certainty)
+    _repeat(
+        revision,
+        answers,
+        annotation_id=f"{annotation.pk} + n",
+        certainty=certainty,
+        choice=_CHOICE,
+        shown_at=given_at,
+        answered_at=given_at,
+    )
+
+
+def _moment(annotator: str, people: int) -> str:
+    """When the n-th of `people` came: they come evenly until now."""
+    return f"now() - interval '{DAYS} days' * ({people} - {annotator}) / {people}"
 
 
 def _judgments(study: Study, size: int, *, first_item: int) -> JudgeRun:
@@ -150,7 +189,13 @@ def _judgments(study: Study, size: int, *, first_item: int) -> JudgeRun:
         replies=1,
         answered_at=now - timedelta(hours=1),
     )
-    _repeat(judgment, answered, item_id=f"{first_item} + n", certainty="40 + n % 60")
+    _repeat(
+        judgment,
+        answered,
+        item_id=f"{first_item} + n",
+        certainty="40 + n % 60",
+        choice=_CHOICE,
+    )
     waiting = Judgment.objects.create(run=run, item_id=first_item + answered, shown_first="r1")
     _repeat(waiting, size - answered, item_id=f"{first_item + answered} + n")
     attempt = Attempt.objects.create(

@@ -1,7 +1,9 @@
 """Queries for the studies that a user can read."""
 
+from typing import NamedTuple
+
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.http import Http404
 
 from studies.models import Item, Membership, Study
@@ -21,6 +23,26 @@ def studies_for(
         return Study.objects.all()
     roles = [name for name, rank in RANK.items() if rank >= RANK[Membership.Role(role)]]
     return Study.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
+
+
+class SeatGroup(NamedTuple):
+    """How many items have the same numbers of seats and answers."""
+
+    needed: int
+    taken: int
+    answered: int
+    items: int
+
+
+def seat_groups(study: Study) -> list[SeatGroup]:
+    """The items by their seats and answers: a few groups, from one reading of all items."""
+    rows = (
+        Item.objects.filter(study=study)
+        .order_by()
+        .values_list("seats_needed", "seats_taken", "answered")
+        .annotate(items=Count("pk"))
+    )
+    return [SeatGroup(*row) for row in rows]
 
 
 def has_advice(study: Study) -> bool:

@@ -12,6 +12,7 @@ from statistics import median, stdev
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
+from django.db.models.fields.json import KT
 
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality.agreement import Agreement, GivenAnswer, agreement
@@ -192,7 +193,7 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
     rows = (
         Item.objects.filter(study=study, pk__in=items)
         .order_by()
-        .values_list("pk", "question", "context", "r1__text", "r2__text")
+        .values_list("pk", "question", "context", KT("r1__text"), KT("r2__text"))
     )
     return {
         pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows.iterator()

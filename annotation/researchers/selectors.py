@@ -12,10 +12,13 @@ from django.utils import timezone
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
 from studies.models import Item, Study
+from studies.pages.listing import recent_seat_groups
 from studies.statements.kept_figures import kept
 
 HOUR = dt.timedelta(hours=1)
+_LATE = dt.timedelta(days=1)
 _LAST_STARTED = 20
+_NOT_COUNTED = (Annotation.Standing.SURPLUS, Annotation.Standing.IMPORTED)
 
 
 def seconds_of_an_item(study: Study) -> float | None:
@@ -23,7 +26,7 @@ def seconds_of_an_item(study: Study) -> float | None:
     latest = Annotator.objects.filter(study=study, started_at__isnull=False).order_by("-pk")
     answers = Annotation.objects.filter(
         assignment__annotator__in=list(latest.values_list("pk", flat=True)[:_LAST_STARTED])
-    )
+    ).order_by()
     times = [ms for ms in answers.values_list("active_ms", flat=True) if ms is not None]
     return median(times) / 1000 if times else None
 
@@ -71,35 +74,43 @@ def coverage(study: Study) -> Coverage:
 
 
 def _count_coverage(study: Study) -> Coverage:
-    items = Item.objects.filter(study=study, seats_needed__gt=0)
     counts: Counter[int] = Counter()
     needed = 0
-    for answered, seats, number in (
-        items.order_by().values_list("answered", "seats_needed").annotate(items=Count("pk"))
-    ):
-        counts[answered] += number
-        needed += seats * number
-    latest = Q(answered_at__gte=timezone.now() - HOUR)
-    standings = {
-        standing: (answers, recent)
-        for standing, answers, recent in Annotation.objects.filter(
-            assignment__annotator__study=study
-        )
+    for group in recent_seat_groups(study):
+        if group.needed:
+            counts[group.answered] += group.items
+            needed += group.needed * group.items
+    # Nearly all answers of a study count, and the items say how many: only the others are counted.
+    others = dict(
+        Annotation.objects.filter(assignment__annotator__study=study, standing__in=_NOT_COUNTED)
         .order_by()
         .values_list("standing")
-        .annotate(answers=Count("pk"), recent=Count("pk", filter=latest))
-    }
-    none = (0, 0)
+        .annotate(answers=Count("pk"))
+    )
     top = max([study.annotations_per_item, *counts])
     return Coverage(
         rows=tuple(CoverageRow(n, counts.get(n, 0)) for n in range(top + 1)),
         items=sum(counts.values()),
         answers=sum(n * items for n, items in counts.items()),
         needed=needed,
-        surplus=standings.get(Annotation.Standing.SURPLUS, none)[0],
-        imported=standings.get(Annotation.Standing.IMPORTED, none)[0],
-        last_hour=standings.get(Annotation.Standing.COUNTED, none)[1],
+        surplus=others.get(Annotation.Standing.SURPLUS, 0),
+        imported=others.get(Annotation.Standing.IMPORTED, 0),
+        last_hour=_answers_since(study, timezone.now() - HOUR),
     )
+
+
+def _answers_since(study: Study, since: dt.datetime) -> int:
+    """How many answers that count came since then, from the annotators who can have given them.
+
+    An answer that was kept on a device without a network can come after its annotator's end.
+    """
+    working = Annotator.objects.filter(study=study, is_imported=False, started_at__isnull=False)
+    recent = working.filter(Q(ended_at=None) | Q(ended_at__gte=since - _LATE))
+    return Annotation.objects.filter(
+        assignment__annotator__in=recent,
+        standing=Annotation.Standing.COUNTED,
+        answered_at__gte=since,
+    ).count()
 
 
 @dataclass(frozen=True)

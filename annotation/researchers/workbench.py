@@ -30,7 +30,7 @@ from annotation.researchers.selectors import (
 )
 from studies.models import Item, Study
 from studies.money import format_money
-from studies.pages.listing import study_figures
+from studies.pages.listing import recent_seat_groups, study_figures
 from studies.pages.workbench.registry import (
     ListCell,
     Mark,
@@ -53,6 +53,8 @@ from studies.statements.kept_figures import kept
 
 # Flags are looked for among the annotators who ended last: their number is that of a usual study.
 _LAST_ENDED = 60
+# While the same annotators are the last, only other people's answers can change their flags.
+_FLAGS_SECONDS = 60
 _MOST_GROUPS, _MOST_COLUMNS = 6, 3
 
 
@@ -172,7 +174,7 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
         "monitor-forecast",
         study.pk,
         study.version,
-        count=lambda: look_ahead(study).warning,
+        count=lambda: look_ahead(study, recent_seat_groups(study)).warning,
         rows=lambda _: _coverage(study).items,
     )
     if warning:
@@ -198,11 +200,13 @@ def _quota_needs(study: Study) -> Iterator[Need]:
 
 
 def _flag_needs(study: Study) -> Iterator[Need]:
+    ended = _ended_last(study)
     rules = kept(
         "monitor-flags",
-        study.pk,
-        count=lambda: _flags(study),
+        ended,
+        count=lambda: _flags(study, ended),
         rows=lambda _: _coverage(study).items,
+        seconds=_FLAGS_SECONDS,
     )
     if not rules:
         return
@@ -213,17 +217,18 @@ def _flag_needs(study: Study) -> Iterator[Need]:
     yield Need(f"{subject}: {words}.", address, "Look at flags", for_editors=False)
 
 
-def _flags(study: Study) -> Counter[str]:
-    """How many of the annotators who completed last have each flag, and “any” flag."""
-    ended = (
-        Annotator.objects.filter(
-            study=study, state=Annotator.State.COMPLETED, excluded_at=None, is_imported=False
-        )
-        .order_by("-pk")
-        .values_list("pk", flat=True)[:_LAST_ENDED]
-    )
+def _ended_last(study: Study) -> list[int]:
+    """Those who completed last and are in the analysis."""
+    ended = Annotator.objects.filter(
+        study=study, state=Annotator.State.COMPLETED, excluded_at=None, is_imported=False
+    ).order_by("-pk")
+    return list(ended.values_list("pk", flat=True)[:_LAST_ENDED])
+
+
+def _flags(study: Study, ended: list[int]) -> Counter[str]:
+    """How many of these annotators have each flag, and “any” flag."""
     found: Counter[str] = Counter()
-    for figures in quality_of(study, list(ended)).values():
+    for figures in quality_of(study, ended).values():
         if figures.rules:
             found.update([*figures.rules, "any"])
     return found

@@ -6,14 +6,13 @@ people can still come as its open seats need. Everybody gets `each` different it
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-
-from django.db.models import Count, F
 
 from annotation.models import Annotator
 from studies.models import Item, Study
 from studies.money import format_money
+from studies.selectors import SeatGroup, seat_groups
 
 # Number of open seats at an item → number of items that have this many.
 OpenSeats = Mapping[int, int]
@@ -128,33 +127,36 @@ class Forecast:
         )
 
 
-def forecast_of(study: Study, *, places_left: int | None = None) -> Forecast:
-    """The current forecast of a study; four queries."""
+def forecast_of(
+    study: Study,
+    *,
+    places_left: int | None = None,
+    groups: Sequence[SeatGroup] | None = None,
+) -> Forecast:
+    """The current forecast of a study; four queries, one fewer with its `groups` of items."""
     items = Item.objects.filter(study=study, seats_needed__gt=0)
     # An ending clears the time limit, so these are the active annotators who have no items yet.
     on_the_way = Annotator.objects.filter(
         study=study, assignments=None, works_surplus=False, expires_at__isnull=False
     )
-    groups = list(study.quota_groups.all())
-    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if groups else on_the_way
+    quotas = list(study.quota_groups.all())
+    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if quotas else on_the_way
     return Forecast(
-        seats=open_seats(study),
+        seats=open_seats(seat_groups(study) if groups is None else groups),
         each=items[: study.items_per_annotator].count(),
         on_the_way=on_the_way.count(),
         admitted=admitted.count(),
-        room=sum(group.open for group in groups) if groups else None,
+        room=sum(group.open for group in quotas) if quotas else None,
         places_left=places_left,
         reward=study.reward,
         currency=study.currency,
     )
 
 
-def open_seats(study: Study) -> OpenSeats:
+def open_seats(groups: Iterable[SeatGroup]) -> OpenSeats:
     """How many items have one open seat, how many have two, and so on."""
-    rows = (
-        Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
-        .annotate(width=F("seats_needed") - F("seats_taken"))
-        .values_list("width")
-        .annotate(items=Count("pk"))
-    )
-    return Counter(dict(rows))
+    seats: Counter[int] = Counter()
+    for group in groups:
+        if group.taken < group.needed:
+            seats[group.needed - group.taken] += group.items
+    return seats

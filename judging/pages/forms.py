@@ -1,7 +1,7 @@
 """Forms for researchers: filters of lists, the plan of a campaign, the extension of a run."""
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -86,22 +86,44 @@ _REUSE_CHOICES = {
 
 
 OWN_WORDS = "-"  # no wording can have this name and a version
-# Fields that most campaigns leave as they are, with the values that mean so.
-_UNUSUAL: dict[str, tuple[Any, ...]] = {
-    "probes": (None, [], [""]),
-    "mitigations": (None, []),
-    "samples": (1, "1"),
-    "anchors": (0, "0", None, ""),
-    "limit": (None, ""),
-    "token_budget": (None, ""),
-    "wordings": ([OWN_WORDS],),
-    "framings": ([framings.OBSERVER],),
-    "language": (None, ""),
-    "reading": (JudgeRun.Reading.LENIENT, None, ""),
-    "batch": (False, None),
-    "extend": (False, None),
-    "reuse": (False, None),
+# Fields that most campaigns leave as they are, in closed groups, with the values that mean so.
+_GROUPS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "Persona, order and number of items": {
+        "features": (["all"],),
+        "orders": (JudgeRun.Orders.BOTH,),
+        "limit": (None, ""),
+    },
+    "Wording, framing, language and reading of replies": {
+        "wordings": ([OWN_WORDS],),
+        "framings": ([framings.OBSERVER],),
+        "language": (None, ""),
+        "reading": (JudgeRun.Reading.LENIENT, None, ""),
+    },
+    "Bias probes and mitigations": {
+        "probes": (None, [], [""]),
+        "mitigations": (None, []),
+    },
+    "Samples and anchors": {
+        "samples": (1, "1"),
+        "anchors": (0, "0", None, ""),
+    },
+    "Name, token budget, batch service and reuse": {
+        "name": (),
+        "token_budget": (None, ""),
+        "batch": (False, None),
+        "extend": (),
+        "reuse": (False, None),
+    },
 }
+
+
+@dataclass(frozen=True)
+class FieldGroup:
+    """Fields in a closed part of a page, open if one has another value than usual, or a fault."""
+
+    title: str
+    fields: list[forms.BoundField]
+    is_open: bool
 
 
 class CostedForm(forms.Form):
@@ -262,6 +284,8 @@ class CampaignForm(CostedForm):
         language.choices = _languages_for(study)
         language.required = not is_prompt_language(study.language)
         self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
+        if len(askable) == 1 and not like:
+            self.initial["judges"] = [askable[0].name]
         self._choices("wordings", _wordings_of(study))
         keys = known_keys(study)
         own = list(study.feature_sets.values_list("name", flat=True))
@@ -280,18 +304,24 @@ class CampaignForm(CostedForm):
 
     @property
     def usual(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in _UNUSUAL]
+        """What every campaign chooses."""
+        return [self[name] for name in ("judges", "settings", "budget")]
 
     @property
-    def unusual(self) -> list[forms.BoundField]:
-        return [self[name] for name in _UNUSUAL]
+    def groups(self) -> list[FieldGroup]:
+        """What most campaigns leave as it is."""
+        return [
+            FieldGroup(
+                title,
+                [self[name] for name in usual],
+                any(self._is_unusual(self[name], values) for name, values in usual.items()),
+            )
+            for title, usual in _GROUPS.items()
+        ]
 
-    @property
-    def has_unusual(self) -> bool:
-        """Whether an option that most campaigns leave as it is has another value, or a fault."""
-        return any(
-            field.errors or field.value() not in _UNUSUAL[field.name] for field in self.unusual
-        )
+    @staticmethod
+    def _is_unusual(field: forms.BoundField, usual: tuple[Any, ...]) -> bool:
+        return bool(field.errors) or field.value() not in (usual or (field.initial,))
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
-from django.db.models.functions import Coalesce
 
 from studies.models import Item, Membership, Study
-from studies.selectors import studies_for
+from studies.pages.workbench.registry import once
+from studies.selectors import SeatGroup, seat_groups, studies_for
 from studies.statements.kept_figures import kept
 
 # A filter of the list, next to the states: it hides archived studies otherwise.
@@ -105,15 +105,34 @@ def study_figures(study: Study) -> StudyFigures:
 
 
 def _count_study(study: Study) -> StudyFigures:
-    main = Q(split=Item.Split.MAIN)
-    counts = Item.everything.filter(study=study).aggregate(
-        items=Count("pk", filter=main),
-        checks=Count("pk", filter=~main),
-        sampled=Count("pk", filter=main & Q(seats_needed__gt=0)),
-        seats=Coalesce(Sum("seats_needed", filter=main), 0),
-        answers=Coalesce(Sum("answered", filter=main), 0),
+    groups = recent_seat_groups(study)
+    checks = Item.everything.filter(study=study).exclude(split=Item.Split.MAIN)
+    return StudyFigures(
+        items=sum(group.items for group in groups),
+        checks=checks.count(),
+        personas=study.personas.count(),
+        sampled=sum(group.items for group in groups if group.needed),
+        seats=sum(group.needed * group.items for group in groups),
+        answers=sum(group.answered * group.items for group in groups),
     )
-    return StudyFigures(personas=study.personas.count(), **counts)
+
+
+def recent_seat_groups(study: Study) -> list[SeatGroup]:
+    """`seat_groups` for pages: those of a large study may be some seconds old.
+
+    Every figure of a page that counts all items comes from them, so that it reads the items once.
+    """
+    return once(
+        study,
+        "seat groups",
+        lambda: kept(
+            "seat-groups",
+            study.pk,
+            study.version,
+            count=lambda: seat_groups(study),
+            rows=lambda groups: sum(group.items for group in groups),
+        ),
+    )
 
 
 def role_of(user: User | AnonymousUser, study: Study) -> str:

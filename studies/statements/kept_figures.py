@@ -14,9 +14,13 @@ Figures = TypeVar("Figures")
 
 
 def kept(
-    name: str, *key: object, count: Callable[[], Figures], rows: Callable[[Figures], int]
+    name: str,
+    *key: object,
+    count: Callable[[], Figures],
+    rows: Callable[[Figures], int],
+    seconds: int = SECONDS,
 ) -> Figures:
-    """What `count` returns; up to five seconds old if it counted more than `LARGE` `rows`.
+    """What `count` returns; up to five `seconds` old if it counted more than `LARGE` `rows`.
 
     `name` and `key` say what is counted. Pages that refresh themselves, and several people who look
     at the same page, then share one count.
@@ -26,5 +30,5 @@ def kept(
     if found is None:
         found = count()
         if rows(found) > LARGE:
-            cache.set(address, found, SECONDS)
+            cache.set(address, found, seconds)
     return found

@@ -32,7 +32,7 @@ def test_probes_are_chosen_in_the_form_on_a_phone(signed_in, live_server):
     page = signed_in(viewport=PHONE)
     page.goto(f"/studies/{study.slug}/judges/new/")
     page.get_by_label("one: mock").check()
-    page.get_by_text("More options").click()
+    page.get_by_text("Bias probes and mitigations").click()
     page.get_by_label("length: Longer without more content").check()
     page.get_by_label("A system message says what must not count").check()
     look(page, "bias-form-phone")

@@ -36,7 +36,7 @@ def test_criteria_are_entered_offered_to_judges_and_shown_to_annotators(
     assert [each["name"] for each in Study.objects.get().criteria] == ["Clarity", "Warmth"]
 
     page.goto(f"/studies/{study.slug}/judges/new/")
-    page.get_by_text("More options").click()
+    page.get_by_text("Wording, framing, language").click()
     expect(page.get_by_label("Criteria: a choice by each")).to_be_visible()
     page.get_by_label("Neutral: the model").check()
     is_well_in_both_themes(page)

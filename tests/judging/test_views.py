@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client, TestCase
@@ -377,3 +379,49 @@ def test_judgments_are_sorted_and_downloaded_as_they_are_filtered(run, study):
     assert len(lines) == 2
     assert lines[1].startswith("one,")
     assert ",30,1,'=1+1," in lines[1]  # no spreadsheet takes a reply for a formula
+
+
+def test_new_runs_show_what_every_campaign_chooses_and_fold_the_rest(study):
+    make_judge(name="only", base_url="http://127.0.0.1:9/v1")
+    editor, address = sign_in(study, "editor"), reverse("judging:new", args=["s"])
+
+    page = editor.get(address).content.decode()
+    unfolded = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+
+    assert re.findall(r"<legend>(.*?)</legend>", unfolded) == ["Judges", "Settings"]
+    assert re.findall(r'name="(\w+)"', unfolded.split("<form")[-1]).count("budget") == 1
+    assert '<details class="panel" open' not in page
+    # The only judge there is needs no click.
+    assert re.search(r'value="only"[^>]* checked', page)
+
+
+@pytest.mark.parametrize(
+    ("changed", "opened"),
+    [
+        ({}, []),
+        ({"orders": "random"}, ["Persona, order and number of items"]),
+        ({"samples": "0"}, ["Samples and anchors"]),
+        ({"name": "Mine", "reuse": "on"}, ["Name, token budget, batch service and reuse"]),
+    ],
+)
+def test_a_group_of_new_runs_opens_if_something_in_it_is_chosen_or_wrong(study, changed, opened):
+    make_item(study=study, key="one")
+    make_judge(name="only", base_url="http://127.0.0.1:9/v1")
+    usual = {
+        "name": "Campaign 1",
+        "judges": "only",
+        "settings": "standard",
+        "features": "all",
+        "orders": "both",
+        "samples": "1",
+        "wordings": "-",
+        "framings": "observer",
+        "reading": "lenient",
+        "estimate": "yes",
+    }
+
+    shown = sign_in(study, "editor").post(reverse("judging:new", args=["s"]), usual | changed)
+
+    groups = shown.context["form"].groups
+    assert [group.title for group in groups if group.is_open] == opened
+    assert shown.content.decode().count('<details class="panel" open') == len(opened)
