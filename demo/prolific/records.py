@@ -16,6 +16,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "current-country-of-residence",
         "title": "Current country of residence",
+        "description": "",
+        "question": "In what country do you currently live?",
         "type": "select",
         "data_type": "ChoiceID",
         "choices": {"0": "United Kingdom", "1": "United States", "45": "Canada"},
@@ -23,6 +25,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "sex",
         "title": "Sex",
+        "description": "",
+        "question": "What sex were you assigned at birth?",
         "type": "select",
         "data_type": "ChoiceID",
         "choices": {"0": "Male", "1": "Female"},
@@ -30,6 +34,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "us-political-affiliation",
         "title": "U.S. Political Affiliation",
+        "description": "",
+        "question": "Which U.S. political party do you feel closest to?",
         "type": "select",
         "data_type": "ChoiceID",
         "choices": {"0": "Democrat", "1": "Republican", "2": "Independent", "3": "Other"},
@@ -37,6 +43,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "fluent-languages",
         "title": "Fluent languages",
+        "description": "",
+        "question": "Which languages do you speak fluently?",
         "type": "select",
         "data_type": "ChoiceID",
         "choices": {"19": "English", "27": "German"},
@@ -44,6 +52,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "age",
         "title": "Age",
+        "description": "",
+        "question": "What is your date of birth?",
         "type": "range",
         "data_type": "integer",
         "min": 18,
@@ -52,13 +62,31 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "diet",
         "title": "Diet",
+        "description": "",
+        "question": "Which diet do you follow?",
         "type": "select",
         "data_type": "ChoiceID",
         "choices": {"0": "Vegetarian", "1": "Vegan", "2": "None of these"},
     },
     {
+        "filter_id": "highest-education-level-completed",
+        "title": "Highest education level completed",
+        "description": "",
+        "question": "Which is the highest level of education that you have completed?",
+        "type": "select",
+        "data_type": "ChoiceID",
+        "choices": {
+            "0": "No formal qualifications",
+            "1": "High school diploma",
+            "2": "Undergraduate degree",
+            "3": "Graduate degree",
+        },
+    },
+    {
         "filter_id": "approval_rate",
         "title": "Approval rate",
+        "description": "",
+        "question": "The share of a participant's submissions that were approved.",
         "type": "range",
         "data_type": "integer",
         "min": 0,
@@ -67,6 +95,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "approval_numbers",
         "title": "Number of previous submissions",
+        "description": "",
+        "question": "How many submissions a participant has made.",
         "type": "range",
         "data_type": "integer",
         "min": 0,
@@ -75,6 +105,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "participant_group_blocklist",
         "title": "Exclude groups",
+        "description": "",
+        "question": "Participants of these groups cannot take part.",
         "type": "select",
         "data_type": "ParticipantGroupID",
         "choices": {},
@@ -82,6 +114,8 @@ FILTERS: list[dict[str, Any]] = [
     {
         "filter_id": "previous_studies_blocklist",
         "title": "Exclude studies",
+        "description": "",
+        "question": "Participants of these studies cannot take part.",
         "type": "select",
         "data_type": "StudyID",
         "choices": {},

@@ -52,7 +52,7 @@ class Resolved:
 def resolve(wanted: Sequence[Wanted], live: Sequence[Filter]) -> Resolved:
     filters, problems = [], []
     for one in wanted:
-        found = _find(one.filter_id, live)
+        found = find_filter(one.filter_id, live)
         if found is None:
             problems.append(
                 f"Prolific has no filter “{_TITLES.get(one.filter_id, one.filter_id)}” any more. "
@@ -77,7 +77,7 @@ def resolve(wanted: Sequence[Wanted], live: Sequence[Filter]) -> Resolved:
     return Resolved(filters, problems)
 
 
-def _find(filter_id: str, live: Sequence[Filter]) -> Filter | None:
+def find_filter(filter_id: str, live: Sequence[Filter]) -> Filter | None:
     """The filter by its id, or if that is gone by its title, if exactly one has it."""
     for one in live:
         if one.id == filter_id:

@@ -115,6 +115,8 @@ class Filter:
     choices: dict[str, str]
     low: float | None
     high: float | None
+    question: str = ""
+    data_type: str = "ChoiceID"
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "Filter":
@@ -125,7 +127,14 @@ class Filter:
             choices={str(k): str(v) for k, v in (body.get("choices") or {}).items()},
             low=body.get("min"),
             high=body.get("max"),
+            question=str(body.get("question") or ""),
+            data_type=str(body.get("data_type") or ""),
         )
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether participants chose one of its labels; others list studies, groups or ids."""
+        return self.kind == "select" and self.data_type == "ChoiceID" and bool(self.choices)
 
     def everybody(self) -> dict[str, Any]:
         """The filter in the form that excludes nobody."""

@@ -21,7 +21,8 @@ from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import with_fees
-from annotation.prolific.pages.forms import PlanForm
+from annotation.prolific.pages.filter_list import read_filters
+from annotation.prolific.pages.plan_form import PlanForm
 from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
@@ -169,10 +170,13 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
             lambda _: "Launch plan and pay set as in the paper.",
         )
         return redirect("people:prolific-plan", study.slug)
+    stored = launch.plan_of(study)
+    known = read_filters(stored.workspace)
     form = PlanForm(
         request.POST if request.method == "POST" else None,
-        stored=launch.plan_of(study),
+        stored=stored,
         questions=list(study.demographic_questions.all()),
+        live=known.filters,
     )
     if form.is_valid() and attempt(
         request,
@@ -181,7 +185,9 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     ):
         return redirect("people:prolific-launch", study.slug)
     status = UNPROCESSABLE if form.is_bound else 200
-    return show(request, study, "plan", {"form": form}, status=status)
+    search = request.GET.get("search", "")
+    context = {"form": form, "known": known, "search": search, "found": known.search(search)}
+    return show(request, study, "plan", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])

@@ -199,7 +199,7 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
         {
             "places": "12",
             "country": "United States",
-            "sexes": "Male, Female",
+            "sexes": ["Male", "Female"],
             "devices": ["desktop", "mobile"],
             "age_low": "18",
         },
@@ -226,14 +226,25 @@ def education(study):
     )
 
 
-def test_any_question_is_balanced_on_prolific_by_form(study, education, signed_in, prolific):
+def test_any_question_is_balanced_by_a_filter_that_is_chosen_by_name(
+    study, education, signed_in, prolific
+):
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance={"handedness": ["L", "R"]}))
     page = signed_in.get(url(study, "-plan")).content.decode()
     assert "Prolific’s filter for “Education?”" in page
+    assert f'<option value="{EDUCATION}">Highest education level completed</option>' in page
+    assert "label-education-0" not in page
 
-    sent = {
-        "devices": ["desktop"],
-        "filter-education": EDUCATION,
+    sent = {"devices": ["desktop"], "filter-education": EDUCATION}
+    asked = signed_in.post(url(study, "-plan"), sent)
+
+    # No option is called as on Prolific: the form asks, and stores nothing meanwhile.
+    assert asked.status_code == 422
+    assert "Choose what each option is called on Prolific" in asked.content.decode()
+    assert "“Bachelor” is on Prolific" in asked.content.decode()
+    assert launch.plan_of(study).matches == {}
+
+    sent |= {
         "label-education-0": "High school diploma",
         "label-education-1": "Undergraduate degree",
     }
@@ -246,12 +257,83 @@ def test_any_question_is_balanced_on_prolific_by_form(study, education, signed_i
     }
     group = QuotaGroup(criteria={"education": "ba"}, target=3)
     assert group_filters(group, plan) == ([Wanted(EDUCATION, ["Undergraduate degree"])], [])
-    assert 'value="High school diploma"' in signed_in.get(url(study, "-plan")).content.decode()
+    page = signed_in.get(url(study, "-plan")).content.decode()
+    assert '<option value="Undergraduate degree" selected>' in page
     signed_in.post(url(study, "-plan"), {"devices": ["desktop"]})
     assert launch.plan_of(study).balance == {"handedness": ["L", "R"]}
 
 
-def test_a_filter_needs_the_labels_of_two_options(study, education, signed_in, prolific):
+def test_options_with_the_names_of_a_filters_choices_need_no_second_look(
+    study, signed_in, prolific
+):
+    options = [{"value": name, "label": name.capitalize()} for name in ("vegetarian", "vegan")]
+    DemographicQuestion.objects.create(study=study, key="food", label="Food?", options=options)
+
+    signed_in.post(url(study, "-plan"), {"devices": ["desktop"], "filter-food": "diet"})
+
+    assert launch.plan_of(study).matches == {
+        "food": {"filter": "diet", "labels": {"vegetarian": "Vegetarian", "vegan": "Vegan"}}
+    }
+
+
+def test_another_filter_forgets_the_names_of_the_one_before(study, education, signed_in, prolific):
+    labels = {"school": "High school diploma", "ba": "Undergraduate degree"}
+    match = {"education": {"filter": EDUCATION, "labels": labels}}
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(matches=match))
+    names = {f"label-education-{n}": label for n, label in enumerate(labels.values())}
+
+    page = signed_in.post(
+        url(study, "-plan"), {"devices": ["desktop"], "filter-education": "diet"} | names
+    ).content.decode()
+
+    assert "Choose what each option is called on Prolific" in page
+    assert '<option value="Vegan">Vegan</option>' in page
+    assert "Undergraduate degree</option>" not in page
+
+
+def test_filters_are_found_by_words_and_a_stored_one_that_is_gone_stays_visible(
+    study, education, signed_in, prolific
+):
+    match = {"education": {"filter": "gone", "labels": {"school": "S", "ba": "B"}}}
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis", matches=match))
+
+    page = signed_in.get(url(study, "-plan"), {"search": "vegan <b>"}).content.decode()
+    found = signed_in.get(url(study, "-plan"), {"search": "VEGAN diet"}).content.decode()
+
+    assert "No filter has “vegan &lt;b&gt;”" in page
+    assert "<h3>Diet</h3>" in found
+    assert "Which diet do you follow?" in found
+    assert '<option value="gone" selected>gone (not in Prolific’s list)</option>' in found
+    assert '<option value="Atlantis" selected>Atlantis (not in Prolific’s list)</option>' in found
+
+
+def test_the_list_of_filters_is_read_once_for_several_visits(study, signed_in, prolific):
+    for _ in range(3):
+        signed_in.get(url(study, "-plan"))
+
+    assert len([request for request in prolific.requests if "filters" in str(request)]) == 1
+
+
+def test_without_prolifics_list_names_are_typed(study, education, signed_in):
+    page = signed_in.get(url(study, "-plan")).content.decode()
+    assert "Prolific’s list of filters could not be read" in page
+
+    sent = {
+        "devices": ["desktop"],
+        "sexes": "Male, Female",
+        "filter-education": EDUCATION,
+        "label-education-0": "High school diploma",
+        "label-education-1": "Undergraduate degree",
+    }
+    signed_in.post(url(study, "-plan"), sent)
+
+    assert launch.plan_of(study).balance == {
+        "sex": ["Male", "Female"],
+        EDUCATION: ["High school diploma", "Undergraduate degree"],
+    }
+
+
+def test_a_filter_needs_the_labels_of_two_options(study, education, signed_in):
     sent = {"devices": ["desktop"], "filter-education": EDUCATION, "label-education-0": "One"}
 
     page = signed_in.post(url(study, "-plan"), sent)

@@ -1,0 +1,280 @@
+"""The form of a launch plan: Prolific's filters are chosen by name from its current list."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from annotation.models import DemographicQuestion
+from annotation.prolific.api.filters import COUNTRY, LANGUAGE, POLITICS, SEX, find_filter
+from annotation.prolific.api.types import Filter
+from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
+
+_WIDE = forms.TextInput(attrs={"size": 48})
+
+
+def _labels(chosen: str | list[str]) -> list[str]:
+    """The labels of a field, which are typed with commas or chosen."""
+    labels = chosen.split(",") if isinstance(chosen, str) else chosen
+    return [label.strip() for label in labels if label.strip()]
+
+
+def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
+    """The labels of a filter as choices, with stored ones that it no longer has."""
+    labels = list(found.choices.values())
+    gone = [label for label in stored if label and label not in labels]
+    return [
+        *((label, label) for label in labels),
+        *((label, f"{label} (not in Prolific’s list)") for label in gone),
+    ]
+
+
+def _flat(data: Any) -> dict[str, Any]:
+    """The sent values by name, as lists only where a field takes several."""
+    several = ("sexes", "politics", "devices")
+    return {name: data.getlist(name) if name in several else data[name] for name in data}
+
+
+class PlanForm(forms.Form):
+    """The launch plan. Empty fields request nothing."""
+
+    places = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10_000,
+        label="Places",
+        help_text="Leave empty to recruit as many participants as the items need.",
+    )
+    country = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Country of residence",
+        help_text="As Prolific names it, for example United States.",
+    )
+    language = forms.CharField(
+        required=False,
+        max_length=80,
+        label="Fluent language",
+        help_text="As Prolific names it, for example English.",
+    )
+    approval_rate = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=100,
+        label="Minimum approval rate",
+        help_text="Percentage of the participant’s earlier submissions that were approved.",
+    )
+    earlier_submissions = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=10_000,
+        label="Minimum earlier submissions",
+        help_text="Submissions that a participant must have made.",
+    )
+    age_low = forms.IntegerField(
+        required=False, min_value=18, max_value=120, label="Minimum age", help_text="In years."
+    )
+    age_high = forms.IntegerField(
+        required=False, min_value=18, max_value=120, label="Maximum age", help_text="In years."
+    )
+    sexes = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Balance by sex",
+        widget=_WIDE,
+        help_text="Prolific’s labels, separated by commas, for example Male, Female.",
+    )
+    politics = forms.CharField(
+        required=False,
+        max_length=200,
+        label="Balance by U.S. political affiliation",
+        widget=_WIDE,
+        help_text="Prolific’s labels, separated by commas, for example Democrat, Republican.",
+    )
+    apart = forms.BooleanField(
+        required=False,
+        label="One study for each group",
+        help_text="Instead of one balanced study. Each participant can join only one of them.",
+    )
+    devices = forms.MultipleChoiceField(
+        required=True,
+        choices=[(name, name.capitalize()) for name in DEVICES],
+        widget=forms.CheckboxSelectMultiple,
+        label="Devices",
+        help_text="Devices that participants may use.",
+        error_messages={"required": "Choose at least one device."},
+    )
+    signed_links = forms.BooleanField(
+        required=False,
+        label="Signed links",
+        help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
+    )
+    workspace = forms.CharField(
+        required=False,
+        max_length=64,
+        label="Workspace",
+        help_text="Workspace id, required if your account has several. Its balance pays.",
+    )
+    project = forms.CharField(
+        required=False,
+        max_length=64,
+        label="Project",
+        help_text="Project id. If empty, we use the project “Thirdperson”, else the first project.",
+    )
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None,
+        *,
+        stored: LaunchPlan,
+        questions: Sequence[DemographicQuestion] = (),
+        live: Sequence[Filter] = (),
+    ) -> None:
+        """Offer the choices of the `live` filters; without them, names are typed."""
+        super().__init__(data, initial=self.initial_of(stored))
+        self._stored = stored
+        self._live = live
+        self._unnamed: set[str] = set()
+        # Sex and political affiliation have fields of their own.
+        self._questions = [question for question in questions if not is_known(question.key)]
+        if live:
+            self._offer_choices()
+        for question in self._questions:
+            self._add_filter(question)
+
+    def _offer_choices(self) -> None:
+        """Fields with the choices of the live filters instead of those to type into."""
+        for name, filter_id in {"country": COUNTRY, "language": LANGUAGE}.items():
+            if found := find_filter(filter_id, self._live):
+                choices = [("", "Any"), *_named(found, [self.initial[name]])]
+                self._replace(name, forms.ChoiceField(choices=choices, required=False))
+        for name, filter_id in {"sexes": SEX, "politics": POLITICS}.items():
+            if found := find_filter(filter_id, self._live):
+                chosen = _labels(self.initial[name])
+                self.initial[name] = chosen
+                boxes = forms.MultipleChoiceField(
+                    choices=_named(found, chosen),
+                    required=False,
+                    widget=forms.CheckboxSelectMultiple,
+                    help_text="As many places for each choice. Choose none for no balance.",
+                )
+                self._replace(name, boxes)
+
+    def _replace(self, name: str, field: forms.Field) -> None:
+        field.label = self.fields[name].label
+        self.fields[name] = field
+
+    def _add_filter(self, question: DemographicQuestion) -> None:
+        """A field for the filter that matches a question, and one for its label of each option."""
+        match = self._stored.matches.get(question.key, {"filter": "", "labels": {}})
+        name = f"filter-{question.key}"
+        if self._live:
+            options = {one.id: one.title for one in self._live if one.is_choice}
+            if match["filter"]:
+                options.setdefault(match["filter"], f"{match['filter']} (not in Prolific’s list)")
+            by_title = sorted(options.items(), key=lambda option: option[1].casefold())
+            self.fields[name] = forms.ChoiceField(
+                required=False,
+                choices=[("", "Do not balance on Prolific"), *by_title],
+                initial=match["filter"],
+                label=f"Prolific’s filter for “{question.label}”",
+            )
+            self._add_choices(question, match)
+            return
+        self.fields[name] = forms.CharField(
+            required=False,
+            max_length=80,
+            initial=match["filter"],
+            label=f"Prolific’s filter for “{question.label}”",
+            help_text="The id of the filter, for example highest-education-level-completed. "
+            "Leave empty not to balance this question on Prolific.",
+        )
+        for number, option in enumerate(question.options):
+            self.fields[f"label-{question.key}-{number}"] = forms.CharField(
+                required=False,
+                max_length=200,
+                initial=match["labels"].get(option["value"], option["label"]),
+                label=f"Prolific’s label for “{option['label']}”",
+                help_text="Leave empty if the filter has no such choice.",
+            )
+
+    def _add_choices(self, question: DemographicQuestion, match: Mapping[str, Any]) -> None:
+        """Choices of the chosen filter for each option, those of the same name chosen already."""
+        sent = self.data if self.is_bound else {}
+        chosen = sent.get(f"filter-{question.key}", "") if self.is_bound else match["filter"]
+        found = next((one for one in self._live if one.id == chosen), None)
+        if found is None:
+            return
+        names = [f"label-{question.key}-{number}" for number in range(len(question.options))]
+        labels = list(found.choices.values())
+        # Not asked for this filter yet: the fields were not on the page, or were another filter's.
+        is_new = self.is_bound and not all(sent.get(name) in ("", *labels) for name in names)
+        guesses = {}
+        for name, option in zip(names, question.options, strict=True):
+            guess = label_for(option["label"], labels) or label_for(option["value"], labels) or ""
+            guesses[name] = guess
+            stored = (
+                match["labels"].get(option["value"], "") if chosen == match["filter"] else guess
+            )
+            self.fields[name] = forms.ChoiceField(
+                required=False,
+                choices=[("", "No such choice"), *_named(found, [])],
+                initial=stored,
+                label=f"“{option['label']}” is on Prolific",
+            )
+        if is_new:
+            # A copy with the guesses: `data` as it was sent cannot be changed.
+            self.data = {**_flat(self.data), **guesses}
+            if not all(guesses.values()):
+                self._unnamed.add(question.key)
+
+    @staticmethod
+    def initial_of(plan: LaunchPlan) -> dict[str, Any]:
+        stored = plan.stored()
+        stored["sexes"] = ", ".join(plan.balance.get(SEX, []))
+        stored["politics"] = ", ".join(plan.balance.get(POLITICS, []))
+        return stored
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        low, high = values.get("age_low"), values.get("age_high")
+        if low is not None and high is not None and low > high:
+            self.add_error("age_high", "The maximum age is below the minimum age.")
+        for question in self._questions:
+            field = f"filter-{question.key}"
+            labels = self._labels_of(question, values)
+            if question.key in self._unnamed:
+                self.add_error(
+                    field, "Choose what each option is called on Prolific, then save again."
+                )
+            elif values.get(field) and len(set(labels.values())) < 2:
+                self.add_error(
+                    field,
+                    "Give Prolific’s labels of at least two options, or leave the filter empty.",
+                )
+        return values
+
+    @staticmethod
+    def _labels_of(question: DemographicQuestion, values: Mapping[str, Any]) -> dict[str, str]:
+        """Prolific's label for each value of a question that has one."""
+        found = {
+            option["value"]: values.get(f"label-{question.key}-{number}", "")
+            for number, option in enumerate(question.options)
+        }
+        return {value: label for value, label in found.items() if label}
+
+    def plan(self) -> LaunchPlan:
+        values = dict(self.cleaned_data)
+        balance = {SEX: _labels(values.pop("sexes")), POLITICS: _labels(values.pop("politics"))}
+        matches = {
+            question.key: {"filter": chosen, "labels": self._labels_of(question, values)}
+            for question in self._questions
+            if (chosen := values[f"filter-{question.key}"])
+        }
+        # Filters that were balanced by the command stay, unless they matched a question here.
+        before = {match["filter"] for match in self._stored.matches.values()}
+        kept = {f: found for f, found in self._stored.balance.items() if f not in before}
+        for match in matches.values():
+            balance[match["filter"]] = list(dict.fromkeys(match["labels"].values()))
+        everything = {name: labels for name, labels in (kept | balance).items() if labels}
+        return LaunchPlan.of(values | {"balance": everything, "matches": matches})
