@@ -2,80 +2,26 @@
 
 A placeholder is what is to be written between double square brackets, for example
 [[name of the ethics board]]. While one is left in a text, the study cannot be launched.
+Each language has a file in `ready_texts`.
 """
 
 import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from studies.models import Study
 from studies.money import format_money
+from studies.prompts.language import base_of
 
 TEXTS = ("instructions", "consent", "debrief")
 # Every field whose text annotators read.
 _READ = (*TEXTS, "ai_policy", "researchers", "storage", "ethics")
+_FOLDER = Path(__file__).parent / "ready_texts"
+_ENGLISH = "en"
 _PLACEHOLDER = re.compile(r"\[\[([^\[\]]+)\]\]")
-
-_CONSENT = """\
-## Who runs this study
-{researchers}
-
-## Purpose
-We study how well people, and computer programs, can judge what somebody else would prefer when \
-they know only a few facts about that person. [[one sentence on what you want to find out]]
-
-## What you do
-You read {items} short profiles. For each, you say which of two texts fits the person \
-better{certainty}. This takes about {minutes} minutes.
-
-## Pay
-{pay} [[what happens to the pay of people who stop early]]
-
-## Risks and benefits
-We expect no risks beyond those of everyday life. Some texts are opinions that you may not share.\
- [[other risks, or delete this sentence]] You have no direct benefit beyond the pay.
-
-## What we keep, and for how long
-We keep your answers, the time they took, and what you tell us about yourself. {storage}
-
-## Who can know that it was you
-Your answers are kept under a pseudonym. {identity} Your answers may be published for research \
-under the pseudonym.
-
-## Your choice
-Taking part is voluntary. You may stop at any time by closing the page, without giving a reason. \
-You may also withdraw your answers: use “Withdraw” on the pages of this study, [[until when \
-answers can be withdrawn]].
-
-## Ethics approval and contact
-{ethics}
-Questions or complaints: {contact}
-
-- [ ] I am at least 18 years old.
-- [ ] I have read this text and could ask questions.
-- [ ] I agree that my answers are stored and used as described.
-"""
-
-_INSTRUCTIONS = """\
-You read a few facts about a person, a question, and two texts. Then you choose the text that \
-fits the person.
-
-- Answer as the person would, not as you would yourself.
-- Guessing from the profile is the task. There are no trick questions.
-{certainty}{tie}{changes}
-[[anything that is special about your items, or delete this line]]
-"""
-
-_DEBRIEF = """\
-Every profile belongs to a real person who had answered the same question. We compare how often \
-people, and computer programs, guess that answer from the profile, and whether their certainty \
-tells when they are right.
-
-The study measures the task, not you: some profiles say nothing about the question, and then \
-nobody can know.
-
-[[what you expected to find, and where the results will be published]]
-
-Questions, or to withdraw your answers: {contact}
-"""
 
 
 def placeholders(text: str) -> list[str]:
@@ -89,43 +35,44 @@ def unfilled(study: Study) -> dict[str, list[str]]:
     return {name: left for name, left in found.items() if left}
 
 
+def ready_language(study: Study) -> str:
+    """The language of the ready-made texts: that of the study, or English if it has none."""
+    language = base_of(study.language)
+    return language if (_FOLDER / f"{language}.toml").is_file() else _ENGLISH
+
+
 def template_for(study: Study, name: str) -> str:
     """The ready-made text for a field, with what the study's settings already say."""
-    pay = format_money(study.reward, study.currency)
-    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
+    ready = _texts_in(ready_language(study))
+    words = ready["words"]
     facts = {
-        "researchers": study.researchers or "[[names and institution]]",
-        "storage": study.storage or "[[where the data are kept, and for how many years]]",
-        "ethics": study.ethics or "[[name of the ethics board and approval number]]",
-        "contact": study.contact or "[[e-mail address]]",
+        fact: getattr(study, fact) or unknown for fact, unknown in ready["unknown"].items()
+    } | {
         "items": study.items_per_annotator,
         "minutes": study.minutes,
-        "pay": f"You get {pay} ({hourly} per hour)." if study.reward else "This study is not paid.",
-        "identity": _identity(study),
+        "pay": _pay(study, words),
+        "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],
     }
     if name == "consent":
-        certainty = ", and how certain you are" if study.ask_certainty else ""
-        return _CONSENT.format(**facts, certainty=certainty)
-    if name == "debrief":
-        return _DEBRIEF.format(**facts)
-    return _INSTRUCTIONS.format(
-        certainty="- Then give a number from 1 to 100 for how certain you are. A low number is a "
-        "good answer when the profile says little.\n"
-        if study.ask_certainty
-        else "",
-        tie="- If both texts fit equally well, choose “No clear difference”.\n"
-        if study.allow_tie
-        else "",
-        changes="- You can go back and change an answer until you finish.\n"
-        if study.allow_changes
-        else "",
-    )
+        facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
+    elif name == "instructions":
+        facts |= {
+            "certainty": words["certainty"] if study.ask_certainty else "",
+            "tie": words["tie"] if study.allow_tie else "",
+            "changes": words["changes"] if study.allow_changes else "",
+        }
+    text: str = ready[name]
+    return text.format(**facts)
 
 
-def _identity(study: Study) -> str:
-    if study.entry == Study.Entry.LINK:
-        return "We do not know who you are."
-    return (
-        "The id by which you came is kept apart from your answers, used only to arrange your pay, "
-        "and never published."
-    )
+def _pay(study: Study, words: Mapping[str, str]) -> str:
+    if not study.reward:
+        return words["unpaid"]
+    amount = format_money(study.reward, study.currency)
+    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
+    return words["paid"].format(amount=amount, hourly=hourly)
+
+
+@cache
+def _texts_in(language: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))

@@ -167,7 +167,9 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
             words = f"We could not read from Prolific. {recruitment.last_error}"
             yield Need(words, address, "Open Prolific", is_urgent=True)
         if study.state == Study.State.OPEN and not _can_be_found(study):
-            address = reverse("people:prolific", args=[study.slug])
+            has_draft = ProlificStudy.objects.filter(study=study).exists()
+            page = "people:prolific" if has_draft else "people:prolific-plan"
+            address = reverse(page, args=[study.slug])
             words = "Nobody can find the study yet: it is not published on Prolific."
             yield Need(words, address, "Recruit on Prolific")
     warning = kept(

@@ -77,7 +77,7 @@ _LABELS = {
     "probabilities": "Option probabilities",
 }
 _HINTS = {
-    "name": "Shown on pages and in reports.",
+    "name": "Shown on pages and in reports. Leave empty to use the name of the model.",
     "model": "As the server names it, for example gpt-4o-2024-05-13.",
     "backend": "",
     "base_url": "Of an OpenAI-compatible server, including /v1, for example http://gpu1:8000/v1.",
@@ -102,7 +102,6 @@ _HINTS = {
 
 
 _REQUIRED = {
-    "name": "Enter a name.",
     "model": "Enter the model as the server names it.",
     "base_url": "Enter the address of the server.",
 }
@@ -204,6 +203,7 @@ class JudgeForm(forms.ModelForm):
             hosts = [f"any address at {host}" for host in settings.JUDGE_HOSTS]
             field.help_text = f"One of: {', '.join([*self.servers, *hosts])}."
         field.required = True
+        self.fields["name"].required = False
         for name, words in _REQUIRED.items():
             self.fields[name].error_messages["required"] = words
 
@@ -238,6 +238,9 @@ class JudgeForm(forms.ModelForm):
             (title, [self[name] for name in names if name in self.fields])
             for title, names in groups
         ]
+
+    def clean_name(self) -> str:
+        return str(self.cleaned_data["name"] or self.data.get("model", "")).strip()
 
     def clean_own_sources(self) -> list[str]:
         text = self.cleaned_data["own_sources"]

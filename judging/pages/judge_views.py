@@ -79,6 +79,9 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
         else JudgeForm(user, request.POST or None, like=like, preset=preset)
     )
     if form.is_valid() and (judge := _save(form, study, user, None)):
+        if "test" in request.POST and not judge.capabilities.is_local:
+            messages.success(request, f"Judge “{judge.name}” is added.")
+            return _tested(request, study, judge)
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
         return redirect("judging:judge", slug, judge.pk)
     context = {
@@ -148,6 +151,11 @@ def test_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
     judge = get_object_or_404(_judges(), pk=judge_id)
     if judge.capabilities.is_local:
         raise Http404
+    return _tested(request, study, judge)
+
+
+def _tested(request: HttpRequest, study: Study, judge: Judge) -> HttpResponse:
+    """The page of the judge with the result of a test question that is sent now."""
     result = run_connection_test(judge, study)
     record(
         study,

@@ -10,7 +10,8 @@ from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import NANO, JudgeRun
+from judging.backends.replay import IMPORTED
+from judging.models import NANO, Judge, JudgeRun
 from judging.selectors import RunProgress, RunRow, run_rows
 from studies.models import Study
 from studies.pages.workbench.registry import (
@@ -128,7 +129,12 @@ def judge_tasks(study: Study) -> list[SetupTask]:
     address = reverse("judging:list", args=[study.slug])
     runs = _rows(study)
     if not runs:
-        words = "No judge has been asked yet. Judges can also answer later"
+        ready = Judge.objects.filter(is_retired=False).exclude(model=IMPORTED).count()
+        if ready:
+            words = f"{ready:,} judge{'' if ready == 1 else 's'} can be asked, now or later"
+            return [SetupTask("judges", "Judges", TaskState.DONE, words, address)]
+        words = "No judge has been added yet. Judges can also answer later"
+        address = reverse("judging:add-judge", args=[study.slug])
         return [SetupTask("judges", "Judges", TaskState.NOT_STARTED, words, address)]
     judges = len({row.run.judge_id for row in runs})
     words = f"{judges:,} judge{'' if judges == 1 else 's'} in {len(runs):,} runs"

@@ -61,6 +61,15 @@ def monitor_panel(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 @login_required
+def next_step(request: HttpRequest, slug: str) -> HttpResponse:
+    """Lead to the first task of the set-up that is not done."""
+    study = get_study(request.user, slug)
+    task = setup(study).next if study.state == Study.State.DRAFT else None
+    return redirect(task.address if task else reverse("studies:detail", args=[slug]))
+
+
+@require_GET
+@login_required
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """The launch checks, and the form that opens the study."""
     study = get_study(request.user, slug)

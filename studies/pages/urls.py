@@ -11,6 +11,7 @@ urlpatterns = [
     path("new/", settings_views.new, name="new"),
     path("<slug:slug>/", overview_views.detail, name="detail"),
     path("<slug:slug>/monitor/", overview_views.monitor_panel, name="monitor"),
+    path("<slug:slug>/next-step/", overview_views.next_step, name="next-step"),
     path("<slug:slug>/launch/", overview_views.launch, name="launch"),
     path("<slug:slug>/settings/", settings_views.settings, name="settings"),
     path("<slug:slug>/state/", overview_views.change_state, name="state"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from studies.models import Membership
+from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.workbench.navigation import navigation, pages_here
 
@@ -20,7 +20,10 @@ def study_navigation(context: template.Context) -> dict[str, Any]:
     study, user = context["study"], context["user"]
     may_edit = role_of(user, study) != Membership.Role.VIEWER
     where = {"view_name": view_name, "path": request.path}
+    is_set_up = may_edit and study.state == Study.State.DRAFT
     return {
         "links": navigation(study, **where),
         "pages": pages_here(study, **where, may_edit=may_edit),
+        # The overview of a draft names the next step itself.
+        "next_step": study if is_set_up and view_name != "studies:detail" else None,
     }

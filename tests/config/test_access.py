@@ -49,6 +49,7 @@ FOR_VIEWERS = {
     "judges/wordings/<wording_id>/",
     "launch/",
     "monitor/",
+    "next-step/",
     "people/",
     "people/panel/",
     "people/preview/",

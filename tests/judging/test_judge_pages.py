@@ -120,7 +120,8 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"price_output": ""}, "Enter both prices or none."),
         ({"key_from": "variable"}, "Enter the name of the variable."),
         ({"name": "-x"}, "begins with a dash"),
-        ({"name": ""}, "Name: Enter a name."),
+        ({"name": "", "model": ""}, "Model: Enter the model as the server names it."),
+        ({"name": "", "model": "taken"}, "there is a judge “taken” already"),
         ({"base_url": ""}, "Address: Enter the address of the server."),
         ({"name": "taken"}, "there is a judge “taken” already"),
     ],
@@ -857,6 +858,17 @@ def test_the_connection_test_asks_every_address(admin, study, llm):
     assert "No connection to http://127.0.0.1:9/v1." in words(
         admin.post(page_of(judge, "test-judge"))
     )
+
+
+def test_a_judge_is_added_named_after_its_model_and_tested_with_one_button(admin, study, llm):
+    llm.answer = lambda body, n: completion("[[A]] [[70]]")
+
+    page = submit(admin, name="", model="mock", base_url=llm.url, test="yes")
+
+    judge = Judge.objects.get()
+    assert (judge.name, page.status_code) == ("mock", 200)
+    assert "The judge works." in words(page)
+    assert set(StudyLog.objects.values_list("event", flat=True)) >= {"judge added", "judge tested"}
 
 
 def test_a_provider_is_chosen_on_the_page(admin, study):

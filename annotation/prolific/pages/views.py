@@ -202,7 +202,7 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
                 "Draft created on Prolific. Participants do not see it, and nothing is paid yet."
             ),
         )
-        return to_home(study) if made else redirect("people:prolific-launch", study.slug)
+        return redirect(f"people:prolific-{'publish' if made else 'launch'}", study.slug)
     context: dict[str, Any] = {}
     try:
         found = launch.look(study)

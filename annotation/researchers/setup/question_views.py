@@ -49,7 +49,7 @@ READY: dict[str, Row] = {
         "Master’s degree or higher",
     },
 }
-_NAMES = {
+NAMES = {
     "gender": "gender",
     "age": "age",
     "politics": "political affiliation",
@@ -66,6 +66,8 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     rows, fault = _stored_rows(study), ""
     if request.method == "POST" and not fixed:
         action = request.POST.get("do", "save")
+        if ready := READY.get(action.removeprefix("use-")) if action[:4] == "use-" else None:
+            return _use(request, study, [*rows, ready])
         rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST), action)
         if action == "add" or action.removeprefix("add-") in READY:
             rows.append(READY.get(action.removeprefix("add-"), dict.fromkeys(_FIELDS, "")))
@@ -86,12 +88,23 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": [row | {"is_used": row["key"] in used} for row in rows],
         "fixed": fixed,
         "fault": fault,
-        "ready": [(key, name) for key, name in _NAMES.items() if key not in taken],
+        "ready": [(key, name) for key, name in NAMES.items() if key not in taken],
         "is_full": len(rows) >= _MOST,
         "has_groups": bool(used) or study.quota_groups.exists(),
     }
     status = _REFUSED if fault else 200
     return render(request, "annotation/researcher/setup/questions.html", context, status=status)
+
+
+def _use(request: HttpRequest, study: Study, rows: Sequence[Row]) -> HttpResponse:
+    """Store one more of the usual questions, and show the quota groups that it makes."""
+    try:
+        set_about_questions(
+            study_id=study.pk, questions=_read(study, rows), user=cast(User, request.user)
+        )
+    except QuotaError as error:
+        messages.error(request, str(error))
+    return redirect("people:quota", study.slug)
 
 
 def _stored_rows(study: Study) -> list[Row]:

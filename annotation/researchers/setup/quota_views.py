@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation.errors import QuotaError
+from annotation.researchers.setup.question_views import NAMES
 from annotation.researchers.setup.quota_grid import (
     Values,
     combinations,
@@ -48,6 +49,8 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = _chosen(request, study, asked)
     fault, texts, everyone_else = "", _stored_texts(study, chosen), _stored_rest(study)
     capacity = places_of(study)
+    if not texts:
+        texts = _even(chosen, capacity)
     if request.method == "POST":
         action = request.POST.get("do", "save")
         everyone_else = request.POST.get(_ELSE, "").strip()
@@ -63,6 +66,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
         "chosen": chosen,
         "fault": fault,
         "has_groups": study.quota_groups.exists(),
+        "ready": NAMES.items(),
         "everyone_else": everyone_else,
         **_grid(request, chosen, texts),
         **_sums(study, capacity, texts, everyone_else),
@@ -79,6 +83,8 @@ def _chosen(
     names = set(sent.getlist("q"))
     if not names and "choose" not in sent:
         names = {key for group in study.quota_groups.all() for key in group.criteria}
+        # A study with one question has only one grid.
+        names = names or {question.key for question in asked if len(asked) == 1}
     return [question for question in asked if question.key in names]
 
 
@@ -90,6 +96,16 @@ def _stored_texts(study: Study, chosen: Sequence[QuotaQuestion]) -> dict[Values,
         if set(group.criteria) == set(keys) and keys
     }
     return stored
+
+
+def _even(chosen: Sequence[QuotaQuestion], capacity: SeatCapacity) -> dict[Values, str]:
+    """The annotators that the study needs, in equal parts; empty for too many groups."""
+    try:
+        cells = combinations(chosen) if chosen else []
+    except QuotaError:
+        return {}
+    numbers = shared_out(capacity.people, [Fraction(1)] * len(cells))
+    return dict(zip(cells, map(str, numbers), strict=True))
 
 
 def _stored_rest(study: Study) -> str:

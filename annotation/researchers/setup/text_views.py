@@ -10,11 +10,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.content.text_templates import TEXTS, placeholders, template_for
+from annotation.content.text_templates import (
+    TEXTS,
+    placeholders,
+    ready_language,
+    template_for,
+)
 from annotation.content.texts import consent_parts, instructions_text
 from studies.errors import FrozenStudy, StaleVersion
 from studies.markdown import render_markdown
 from studies.models import Membership, Study
+from studies.prompts.language import base_of, language_name
 from studies.selectors import get_study
 from studies.services.settings import FROZEN_FIELDS, save_settings
 
@@ -93,6 +99,9 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "checked": action == "save",
         "texts": _texts(study, form),
+        "ready_in": language_name(ready_language(study)),
+        "study_language": language_name(study.language),
+        "is_foreign": ready_language(study) != base_of(study.language),
     }
     status = _REFUSED if fault else 200
     return render(request, "annotation/researcher/setup/texts.html", context, status=status)

@@ -1,6 +1,7 @@
 """Guesses which field a column has, from its name and the other columns."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from studies.importers.columns.fields import FEATURE, NOT_IMPORTED
@@ -43,6 +44,7 @@ _STEMS = set(
     "completions reply replies candidate candidates assistant message essay sentence generation "
     "summary statement side content version".split()
 )
+_MARKS = frozenset("?？؟")
 _SCORES = {"score", "rating", "reward"}
 _FIRST, _SECOND = {"1", "a", "one", "first", "left"}, {"2", "b", "two", "second", "right"}
 _PREFIXES: tuple[str, ...] = tuple(
@@ -74,6 +76,8 @@ def guess(head: Head) -> ColumnMapping:
             if field and (field == FEATURE or field not in taken):
                 fields[column] = field
                 taken.add(field)
+    if "question" not in taken and (asking := _column_of_questions(head, fields)):
+        fields[asking] = "question"
     has_sides = {"response_1", "response_2"} <= taken
     if {"chosen", "rejected"} <= taken:
         # With both responses there, a chosen one says which of them it is.
@@ -90,6 +94,16 @@ def guess(head: Head) -> ColumnMapping:
         fields = {c: NOT_IMPORTED if f == "id" else f for c, f in fields.items()}
     labels = {column: label_of(column) for column, f in fields.items() if f == FEATURE}
     return with_doubts(head, ColumnMapping(fields, labels))
+
+
+def _column_of_questions(head: Head, fields: Mapping[str, str]) -> str:
+    """The only column without a guess in which every text ends with a question mark."""
+    asking = []
+    for column, field in fields.items():
+        texts = [cells.get(column, "").strip() for _, cells in head.rows]
+        if field == NOT_IMPORTED and texts and all(text[-1:] in _MARKS for text in texts):
+            asking.append(column)
+    return asking[0] if len(asking) == 1 else ""
 
 
 def with_doubts(head: Head, mapping: ColumnMapping) -> ColumnMapping:

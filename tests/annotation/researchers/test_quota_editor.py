@@ -47,7 +47,30 @@ def test_two_questions_make_rows_and_columns_and_the_sum_stands_against_the_seat
     grid = page.context["grid"]
     assert [line.label for line in grid.lines] == ["Woman", "Man"]
     assert grid.columns == ("Democrat", "Republican", "Other")
-    assert (page.context["needed"], page.context["total"], page.context["missing"]) == (6, 0, 6)
+    # Filled evenly, as nothing is stored yet.
+    assert [[cell.text for cell in line.cells] for line in grid.lines] == [["1"] * 3] * 2
+    assert (page.context["needed"], page.context["total"], page.context["missing"]) == (6, 6, 0)
+
+
+def test_the_only_question_makes_the_grid_without_being_chosen(editor, study):
+    set_quotas(study_id=study.pk, questions=[GENDER], groups=[])
+
+    page = editor.get(QUOTA)
+
+    assert [line.label for line in page.context["grid"].lines] == ["Woman", "Man"]
+    assert page.context["total"] == 6
+    assert not study.quota_groups.exists()
+
+
+def test_a_study_without_questions_gets_a_usual_one_and_its_grid_by_one_button(editor, study):
+    set_quotas(study_id=study.pk, questions=[], groups=[])
+    assert "Ask for gender" in editor.get(QUOTA).text
+
+    page = editor.post(QUESTIONS, {"do": "use-gender"}, follow=True)
+
+    assert page.redirect_chain == [(QUOTA, 302)]
+    assert page.context["grid"].questions[0].key == "gender"
+    assert [question.key for question in study.demographic_questions.all()] == ["gender"]
 
 
 @pytest.mark.parametrize(

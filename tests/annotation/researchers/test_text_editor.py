@@ -49,6 +49,38 @@ def test_the_ready_made_consent_names_what_ethics_boards_ask_for(study, words):
     assert words in template_for(study, "consent")
 
 
+GERMAN = (
+    "Wer diese Studie|Zweck|30 kurze Profile|20 Minuten|$4.50 ($13.50 pro Stunde)|Risiken|"
+    "speichern|Pseudonym|freiwillig|zurückziehen|Ethikvotum|- [ ]"
+).split("|")
+
+
+@pytest.mark.parametrize("words", GERMAN)
+def test_the_ready_made_consent_of_a_german_study_names_the_same_in_german(words):
+    assert words in template_for(make_study(language="de-at"), "consent")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("facts", [{}, FACTS, {"allow_tie": True, "ask_certainty": False}])
+def test_a_ready_made_text_has_as_many_placeholders_and_lines_in_every_language(name, facts):
+    english, german = (template_for(Study(language=each, **facts), name) for each in ("en", "de"))
+
+    assert len(placeholders(english)) == len(placeholders(german))
+    assert len(english.splitlines()) == len(german.splitlines())
+    assert "{" not in english + german
+
+
+def test_the_page_says_in_which_language_the_ready_made_texts_are(editor, study):
+    said = []
+    for language in ("de", "en", "fr"):
+        Study.objects.update(language=language)
+        said.append(" ".join(editor.get(PAGE).text.split()))
+
+    assert "They are in German, the language of the study." in said[0]
+    assert "They are in English, the language of the study." in said[1]
+    assert "There is no ready-made text in French: it is in English" in said[2]
+
+
 def test_a_ready_made_text_says_what_the_settings_know_and_asks_for_the_rest(study):
     asked = placeholders(template_for(study, "consent"))
     assert "name of the ethics board and approval number" in asked

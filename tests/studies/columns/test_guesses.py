@@ -83,3 +83,20 @@ def test_a_field_of_one_column_is_given_once_and_features_often():
 def test_ids_that_repeat_are_no_ids():
     assert guessed("id", "age", rows=[("1", "3"), ("2", "3")])["id"] == "id"
     assert "id" not in guessed("id", "age", rows=[("1", "3"), ("1", "4")])
+
+
+@pytest.mark.parametrize(
+    ("columns", "texts", "question"),
+    [
+        (("Wording", "Extra"), ("What now?", "a"), "Wording"),
+        (("Wording", "Extra"), ("いつですか？", "a"), "Wording"),
+        (("Wording", "Extra"), ("What now?", "Who then?"), None),
+        (("Wording", "Extra"), ("Say more.", "a"), None),
+        (("Wording", "Question"), ("What now?", "Who?"), "Question"),
+    ],
+)
+def test_a_column_of_questions_is_the_question_unless_two_could_be(columns, texts, question):
+    rows = ((number, dict(zip(columns, texts, strict=True))) for number in (1, 2))
+    fields = guess(Head("a.csv", columns, tuple(rows))).fields
+
+    assert next((c for c, field in fields.items() if field == "question"), None) == question
