@@ -74,6 +74,24 @@ def test_tasks_follow_what_is_set_up(draft):
     assert found["judges"] == "not_started"
 
 
+def test_the_next_step_leads_to_what_is_not_done_from_every_page_of_a_draft(client, draft):
+    editor, step = sign_in(client, draft), reverse("studies:next-step", args=["one"])
+    page = reverse("studies:settings", args=["one"])
+    assert f'href="{step}"' in editor.get(page).text
+    assert editor.get(step).url == reverse("studies:import", args=["one"])
+
+    make_items(draft, 3)
+    Study.objects.filter(pk=draft.pk).update(**FACTS)
+    draft.comprehension_questions.create(text="?", options=["a", "b"], right=0, position=1)
+    assert editor.get(step).url == reverse("judging:add-judge", args=["one"])
+    make_judge(name="one")
+    assert editor.get(step).url == reverse("studies:launch", args=["one"])
+
+    Study.objects.update(state="open")
+    assert f'href="{step}"' not in editor.get(page).text
+    assert editor.get(step).url == reverse("studies:detail", args=["one"])
+
+
 def test_items_without_an_own_answer_need_attention(draft):
     make_items(draft, 2)
     Item.objects.update(first_person="")
