@@ -126,6 +126,15 @@ class FieldGroup:
     is_open: bool
 
 
+@dataclass(frozen=True)
+class SettingFamily:
+    """Settings of one kind, open if one of them is chosen."""
+
+    title: str
+    choices: list[Any]
+    is_open: bool
+
+
 class CostedForm(forms.Form):
     """A form that spends money only after it has shown the cost."""
 
@@ -303,9 +312,24 @@ class CampaignForm(CostedForm):
         self._choices("probes", probes + [(name, name) for name in added])
 
     @property
-    def usual(self) -> list[forms.BoundField]:
-        """What every campaign chooses."""
-        return [self[name] for name in ("judges", "settings", "budget")]
+    def who(self) -> list[forms.BoundField]:
+        return [self["judges"]]
+
+    @property
+    def how_much(self) -> list[forms.BoundField]:
+        return [self["budget"]]
+
+    @property
+    def settings_by_family(self) -> list[SettingFamily]:
+        """The choices of the setting, those that most studies use first and without a title."""
+        families: dict[str, list[Any]] = {"": []}
+        for choice in self["settings"].subwidgets:
+            family = registry.protocol(choice.data["value"]).family
+            families.setdefault(family, []).append(choice)
+        return [
+            SettingFamily(title, found, any(choice.data["selected"] for choice in found))
+            for title, found in families.items()
+        ]
 
     @property
     def groups(self) -> list[FieldGroup]:

@@ -12,6 +12,7 @@ class Advice(JudgingProtocol):
 
     name = "advice"
     description = "Advice: choice and certainty before and after the item’s advice"
+    family = ""
     asks_certainty = True
     needs_advice = True
     begins_with = "certainty"

@@ -22,6 +22,7 @@ class Criteria(JudgingProtocol):
 
     name = "criteria"
     description = "Criteria: a choice by each criterion of the study, then as a whole"
+    family = ""
     needs_criteria = True
     has_form = False
     reads_words = True

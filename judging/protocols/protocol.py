@@ -12,6 +12,7 @@ from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
 class JudgingProtocol:
     """A protocol that shows two responses as A and B; the reply names the better one.
 
+    `family`: the closed group in which the form shows it; empty for those of most studies.
     `offers_tie`: the reply may be C, which is stored as a tie.
     `asks_certainty`: the reply states a certainty from 1 to 100.
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
@@ -34,6 +35,7 @@ class JudgingProtocol:
 
     name: ClassVar[str]  # stored with every run; `--setting` of the commands
     description: ClassVar[str]  # shown in the form that starts runs
+    family: ClassVar[str] = "Other settings"
     offers_tie: ClassVar[bool] = False
     asks_certainty: ClassVar[bool] = False
     reply_tokens: ClassVar[int] = 8

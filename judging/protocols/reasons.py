@@ -18,6 +18,7 @@ class ReasonBefore(JudgingProtocol):
 
     name = "reason-before"
     description = "Reasons before the choice: two to four sentences, then a response"
+    family = "Reasons"
     reply_tokens = 120
     reads_words = True
     place = _LAST

@@ -17,6 +17,7 @@ _CONTINUED = re.compile(r"\A\W*(\d{1,3})\s*(?:\]\]|\Z)")
 class Score(JudgingProtocol):
     """Two steps, each of which shows one response and no trace of the other."""
 
+    family = "Scores and other certainties"
     offers_tie = True
     has_form = False
     reads_words = True

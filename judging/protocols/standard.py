@@ -6,3 +6,4 @@ from judging.protocols.protocol import JudgingProtocol
 class Standard(JudgingProtocol):
     name = "standard"
     description = "Standard: choice of a response"
+    family = ""

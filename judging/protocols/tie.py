@@ -6,4 +6,5 @@ from judging.protocols.protocol import JudgingProtocol
 class Tie(JudgingProtocol):
     name = "tie"
     description = "Tie: choice of a response or a tie"
+    family = ""
     offers_tie = True

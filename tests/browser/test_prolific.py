@@ -52,7 +52,7 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # 
     fits_and_reads_well(page)
     page.get_by_role("main").get_by_role("link", name="Launch checks and cost").click()
     page.get_by_role("button", name="Create draft on Prolific").click()
-    page.get_by_role("link", name="Publish").click()
+    page.wait_for_url("**/publish/")
     fits_and_reads_well(page)
     page.get_by_label("Type the amount to confirm").fill("189.00")
     page.get_by_role("button", name="Publish and spend $189.00").click()

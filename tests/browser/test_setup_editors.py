@@ -81,7 +81,8 @@ def test_enter_in_the_grid_adds_up_and_saves_nothing(signed_in, draft):
 
     page.keyboard.press("Enter")
 
-    expect(page.locator("[data-all]")).to_have_text("4")
+    # The other two groups have two each, as they are filled evenly.
+    expect(page.locator("[data-all]")).to_have_text("8")
     assert not QuotaGroup.objects.exists()
 
 

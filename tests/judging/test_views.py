@@ -389,8 +389,11 @@ def test_new_runs_show_what_every_campaign_chooses_and_fold_the_rest(study):
     unfolded = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
 
     assert re.findall(r"<legend>(.*?)</legend>", unfolded) == ["Judges", "Settings"]
+    shown = re.findall(r'name="settings" value="([^"]+)"', unfolded)
+    assert shown == ["standard", "certainty", "tie"]
+    assert len(re.findall(r'name="settings"', page)) > 10
     assert re.findall(r'name="(\w+)"', unfolded.split("<form")[-1]).count("budget") == 1
-    assert '<details class="panel" open' not in page
+    assert not re.findall("<details[^>]* open>", page)
     # The only judge there is needs no click.
     assert re.search(r'value="only"[^>]* checked', page)
 
@@ -400,6 +403,7 @@ def test_new_runs_show_what_every_campaign_chooses_and_fold_the_rest(study):
     [
         ({}, []),
         ({"orders": "random"}, ["Persona, order and number of items"]),
+        ({"settings": ["standard", "levels"]}, ["Scores and other certainties"]),
         ({"samples": "0"}, ["Samples and anchors"]),
         ({"name": "Mine", "reuse": "on"}, ["Name, token budget, batch service and reuse"]),
     ],
@@ -422,6 +426,7 @@ def test_a_group_of_new_runs_opens_if_something_in_it_is_chosen_or_wrong(study, 
 
     shown = sign_in(study, "editor").post(reverse("judging:new", args=["s"]), usual | changed)
 
-    groups = shown.context["form"].groups
-    assert [group.title for group in groups if group.is_open] == opened
-    assert shown.content.decode().count('<details class="panel" open') == len(opened)
+    form = shown.context["form"]
+    every = [*form.settings_by_family, *form.groups]
+    assert [group.title for group in every if group.title and group.is_open] == opened
+    assert len(re.findall("<details[^>]* open>", shown.content.decode())) == len(opened)

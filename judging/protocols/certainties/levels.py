@@ -23,6 +23,7 @@ class Levels(JudgingProtocol):
 
     name = "levels"
     description = "Levels: choice of a response and one of five named levels of certainty"
+    family = "Scores and other certainties"
     asks_certainty = True
     has_form = False
     reads_words = True

@@ -24,6 +24,7 @@ class PTrue(JudgingProtocol):
 
     name = "p-true"
     description = "P(True): choice of a response, then the probability that it says it is right"
+    family = "Scores and other certainties"
     asks_certainty = True
     needs_probabilities = True
     has_form = False

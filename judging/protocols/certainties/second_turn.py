@@ -14,6 +14,7 @@ class SecondTurn(JudgingProtocol):
 
     name = "second-turn"
     description = "Second turn: choice of a response, then a second question: how certain?"
+    family = "Scores and other certainties"
     asks_certainty = True
     has_form = False
     reads_words = True

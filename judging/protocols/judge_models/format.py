@@ -43,6 +43,7 @@ def without_profile(responses: str, instruction: str) -> str:
 class JudgeModel(JudgingProtocol):
     """A protocol whose reply has a fixed format, explained in words around it."""
 
+    family = "Formats of models that were trained to judge"
     has_form = False
     reads_words = True
     takes_framing = False
