@@ -23,6 +23,7 @@ from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
+    from analysis.data.option_sets import OptionSets
     from analysis.data.probes import ProbedRun
     from analysis.data.systems import Systems
 
@@ -274,6 +275,7 @@ class Dataset:
     set_aside: Answers | None = None
     advice: Advice | None = None  # only where items have some
     systems: Systems | None = None  # only where items compare named systems
+    option_sets: OptionSets | None = None  # only where three responses or more are compared
 
     @cached_property
     def truth(self) -> Codes:
@@ -305,6 +307,8 @@ class Dataset:
             _feed_arrays(digest, self.set_aside)
         if self.advice is not None:
             feed(digest, "advice", self.advice.digest)
+        if self.option_sets is not None:
+            feed(digest, "option sets", self.option_sets.digest)
         if self.systems is not None:
             feed(digest, "systems", self.systems.digest)
         for run in self.runs:

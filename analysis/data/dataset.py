@@ -23,6 +23,7 @@ from analysis.data.arrays import (
     Item,
     StudyFacts,
 )
+from analysis.data.option_sets import option_sets_of
 from analysis.data.plans import late_changes, read_plan
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.systems import systems_of
@@ -83,6 +84,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),
         systems=systems_of([row[-3:-1] for row in rows]),
+        option_sets=option_sets_of(study, items),
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.section import Page, Section
+from analysis.report.sections.position.consistency import Consistency
 from analysis.report.sections.position.length import Length
 from analysis.report.sections.position.noise import Noise
 from analysis.report.sections.position.sides import Sides, lights
@@ -16,7 +17,7 @@ class Position(Section):
     name = "position"
     title = "Position, length and ties"
     inside = "Sides of the screen, lengths, ties, and noise"
-    parts = (Sides(), Length(), Ties(), Noise())
+    parts = (Sides(), Length(), Ties(), Noise(), Consistency())
 
     def context(self, page: Page) -> Mapping[str, Any]:
         return {"lights": lights(page.report)}
