@@ -7,6 +7,7 @@ for all three together.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -25,6 +26,8 @@ FEWEST_DEGREES_OF_FREEDOM = 2.0
 FEW_CLUSTERS = 8
 # Above this number of clusters, their degrees of freedom are bounded from their sizes alone.
 MOST_EXACT = 1000
+# Tables of no more cells than this are multiplied faster than sparse ones.
+MOST_DENSE = 40_000
 TINY = 1e-9
 
 
@@ -34,39 +37,70 @@ class Kind:
 
     Attributes
     ----------
-    incidence : sparse array, shape (n, n_clusters)
-        1 where a row belongs to a cluster; a majority belongs to every person who voted.
+    row, cluster : numpy.ndarray of int, shape (memberships,)
+        Each pair of a row and a cluster that it belongs to, in the order of rows and clusters; a
+        majority belongs to every person who voted.
+    n : int
+        Rows.
     n_clusters : int
         Clusters with a row.
     """
 
-    incidence: sparse.csr_array
+    row: IntArray
+    cluster: IntArray
+    n: int
     n_clusters: int
 
     @classmethod
     def of(cls, row: npt.ArrayLike, code: npt.ArrayLike, n: int) -> "Kind":
         codes, n_clusters = relabel(code)
-        cells = np.asarray(row, dtype=np.int64) * max(n_clusters, 1) + codes
+        width = max(n_clusters, 1)
+        cells = np.asarray(row, dtype=np.int64) * width + codes
         if (np.diff(cells) <= 0).any():
             cells = np.unique(cells)
-        rows, columns = np.divmod(cells, max(n_clusters, 1))
-        return cls(
-            sparse.csr_array((np.ones(cells.size), (rows, columns)), shape=(n, n_clusters)),
-            n_clusters,
-        )
+        rows, clusters = np.divmod(cells, width)
+        return cls(rows, clusters, n, n_clusters)
 
     def take(self, rows: IntArray) -> "Kind":
-        part = sparse.coo_array(self.incidence[rows])
-        return Kind.of(part.coords[0], part.coords[1], rows.size)
+        counts = self._per_row[rows]
+        first = np.cumsum(self._per_row) - self._per_row
+        # Where each chosen row's clusters begin, and then one place further each.
+        ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = np.repeat(first[rows], counts) + ahead
+        return Kind.of(np.repeat(np.arange(rows.size), counts), self.cluster[places], rows.size)
 
-    @property
+    @cached_property
+    def incidence(self) -> sparse.csr_array:
+        """1 where a row belongs to a cluster, shape (n, n_clusters)."""
+        ends = np.concatenate([[0], np.cumsum(self._per_row)])
+        ones = np.ones(self.cluster.size)
+        return sparse.csr_array((ones, self.cluster, ends), shape=(self.n, self.n_clusters))
+
+    @cached_property
     def memberships(self) -> FloatArray:
         """Number of clusters of each row, shape (n,)."""
-        return np.asarray(self.incidence.sum(axis=1), dtype=np.float64)
+        return self._per_row.astype(np.float64)
 
-    @property
+    @cached_property
     def sizes(self) -> FloatArray:
-        return np.asarray(self.incidence.sum(axis=0), dtype=np.float64)
+        """Number of rows of each cluster, shape (n_clusters,)."""
+        return np.bincount(self.cluster, minlength=self.n_clusters).astype(np.float64)
+
+    def in_common(self, other: "Kind") -> FloatArray | sparse.csr_array:
+        """Number of rows that clusters share with those of another kind, a table of clusters."""
+        if self.n * max(self.n_clusters, other.n_clusters) <= MOST_DENSE:
+            return np.asarray(self._table.T @ other._table)
+        return sparse.csr_array(self.incidence.T @ other.incidence)
+
+    @cached_property
+    def _per_row(self) -> IntArray:
+        return np.bincount(self.row, minlength=self.n)
+
+    @cached_property
+    def _table(self) -> FloatArray:
+        table = np.zeros((self.n, self.n_clusters))
+        table[self.row, self.cluster] = 1.0
+        return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,8 +264,7 @@ def _expectations(n: int, kinds: list[Kind]) -> tuple[FloatArray, FloatArray]:
     expected[0, 0] = n
     for c, one in enumerate(kinds):
         for d in range(c + 1):
-            cells = one.incidence.T @ kinds[d].incidence
-            both = float((cells.data**2).sum()) - float(own[c] @ own[d])
+            both = float((one.in_common(kinds[d]) ** 2).sum()) - float(own[c] @ own[d])
             expected[c + 1, d + 1] = expected[d + 1, c + 1] = both
     cross = np.array([[float(a @ b) for b in rows] for a in rows])
     expected += np.outer(sums, sums) / max(n, 1) ** 2 - 2 * cross / max(n, 1)
@@ -271,7 +304,9 @@ def _degrees_of_freedom(kind: Kind, n: int) -> float:
     if kind.n_clusters > MOST_EXACT:
         shared = max(float(kind.memberships.mean()), 1.0)
         return float((sizes**2).sum() ** 2 / (sizes**4).sum() / shared)
-    centred = (kind.incidence.T @ kind.incidence).toarray() - np.outer(sizes, sizes) / n
+    own = kind.in_common(kind)
+    table = own if isinstance(own, np.ndarray) else own.toarray()
+    centred = table - np.outer(sizes, sizes) / n
     twice = centred @ centred
     scale = float((twice**2).sum())
     return float(np.trace(twice)) ** 2 / scale if scale > 1e-18 else 0.0
