@@ -4,7 +4,9 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import django.test.client
 import pytest
 from django.conf import settings
 from django.core.servers.basehttp import WSGIRequestHandler
@@ -32,6 +34,16 @@ __all__ = [
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
 TransactionTestCase._fixture_teardown = empty_tables
+_store_rendered_templates = django.test.client.store_rendered_templates
+
+
+def _store_pages(store: dict[str, Any], *, template: Any, **kwargs: Any) -> None:
+    """Keep what pages were rendered with, and not a copy of it for each field of their forms."""
+    if not str(template.name).startswith("django/forms/"):
+        _store_rendered_templates(store, template=template, **kwargs)
+
+
+django.test.client.store_rendered_templates = _store_pages
 # Most of a process is the program, whose objects stay: looking at all of them at every few hundred
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -27,7 +28,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.migrated import TEMPLATE, migrated_postgres
+from tests.migrated import TEMPLATE, copy_migrated, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
@@ -59,6 +60,7 @@ DIFFERS_ON_SQLITE = (
     "tests/studies/test_import_jobs.py",
     "tests/studies/test_sign_ins.py",
 )
+ROOT = Path(__file__).resolve().parent.parent
 NEVER = "not gpu and not live"
 REPORT = "report.xml"
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:
@@ -125,6 +127,28 @@ def failures(report: Path) -> dict[str, str]:
     }
 
 
+def marked_end_to_end() -> list[str]:
+    """The files with end-to-end tests: collecting all the others takes ten seconds."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [str(file) for file in files if "pytest.mark.e2e" in file.read_text("utf-8")]
+
+
+def prepare() -> None:
+    """What workers would otherwise each do for themselves, done while PostgreSQL makes its tables.
+
+    On a new clone pytest rewrites and compiles every file of tests; SQLite needs tables as well.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in UNSET}
+    collect = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as nothing:
+        compiling = None
+        if not any((ROOT / "tests" / "__pycache__").glob("test_*-pytest-*.pyc")):
+            compiling = subprocess.Popen(collect, env=environment, stdout=nothing, stderr=nothing)
+        copy_migrated(Path(folder))
+        if compiling:
+            compiling.wait()
+
+
 def _write(output: IO[bytes] | None, text: str) -> None:
     (output or sys.stdout.buffer).write(text.encode())
     (output or sys.stdout.buffer).flush()
@@ -154,15 +178,18 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         browser = {"CHROMIUM": chromium()}
-        with (
-            postgres() as database,
-            redis_broker() as broker,
-            migrated_postgres(database) as migrated,
-        ):
+        with ThreadPoolExecutor(1) as meanwhile, ExitStack() as started:
+            preparing = meanwhile.submit(prepare)
+            database = started.enter_context(postgres())
+            broker = started.enter_context(redis_broker())
+            migrated = started.enter_context(migrated_postgres(database))
+            preparing.result()
             servers = {"DATABASE_URL": database, "CELERY_BROKER_URL": broker, **browser}
             servers[TEMPLATE] = migrated
             # What the demo does is the same on both, so by default it runs on SQLite alone.
-            rest = () if "--all" in sys.argv else ("--ignore=tests/e2e/test_demo.py",)
+            chosen = marked_end_to_end()
+            demo = str(ROOT / "tests/e2e/test_demo.py")
+            rest = [file for file in chosen if file != demo or "--all" in sys.argv]
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
             tests = [
                 Pass(
@@ -180,7 +207,7 @@ def main() -> int:
                 ),
             ]
             processes = [
-                Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
+                Pass("SQLite, end to end", "not postgres and e2e", chosen, servers=browser),
                 Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, servers=apart),
             ]
             # The second lane's lines come after those of the first, never between them.

@@ -2,29 +2,44 @@
 
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
 parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
-`@pytest.mark.sampled(keep=8, group="simulations")`. `pytest --all` and `make test-all` run every
+`@pytest.mark.sampled(keep=4, group="simulations")`. `pytest --all` and `make test-all` run every
 case.
 The header of a run names its seed: `pytest --sample SEED` runs the same cases again. Tests of
-generated inputs take `examples(few, every=many)` of them.
+generated inputs take `examples(few, every=many)` of them, and tests that go through a long list
+take `some(cases, keep=few)` of it.
 """
 
 import datetime as dt
 import hashlib
 import subprocess
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+T = TypeVar("T")
+
 _runs_every_case = False
+_seed = ""
 
 
 def examples(few: int, *, every: int) -> int:
     """How many examples hypothesis tries: `few`, or `every` of them with --all."""
     return every if _runs_every_case else few
+
+
+def some(cases: Iterable[T], *, keep: int) -> list[T]:
+    """`keep` of the cases in their order, others with every commit; all of them with --all."""
+    found = list(cases)
+    if _runs_every_case:
+        return found
+    kept = sorted(range(len(found)), key=lambda place: _rank(_seed, str(found[place])))[:keep]
+    return [found[place] for place in sorted(kept)]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,10 +48,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    global _runs_every_case
+    global _runs_every_case, _seed
     _runs_every_case = config.getoption("--all")
     if not config.getoption("--sample"):
         config.option.sample = _commit()
+    _seed = config.option.sample
 
 
 def pytest_report_header(config: pytest.Config) -> str:

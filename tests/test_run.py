@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import FEW, Pass, warning
+from tests.run import FEW, Pass, marked_end_to_end, warning
+from tests.sampling import some
 
 # Fails the first time only, as on a machine that was busy.
 ONCE = """
@@ -73,3 +74,25 @@ def test_what_cannot_be_collected_is_a_failure_at_once(run):
 
     assert not result.ok
     assert "once more" not in output
+
+
+def test_the_files_of_the_end_to_end_lane_are_those_with_the_marker():
+    names = {Path(file).name for file in marked_end_to_end()}
+
+    assert {"test_demo.py", "test_whole_job.py", "test_kills.py"} <= names
+    assert "test_parsing.py" not in names
+
+
+def test_some_cases_of_a_list_keep_their_order_and_every_commit_has_others(monkeypatch):
+    chosen = set()
+    for seed in map(str, range(40)):
+        monkeypatch.setattr("tests.sampling._seed", seed)
+        monkeypatch.setattr("tests.sampling._runs_every_case", False)
+        found = some(range(10), keep=3)
+        assert len(found) == 3
+        assert found == sorted(found)
+        chosen.update(found)
+    monkeypatch.setattr("tests.sampling._runs_every_case", True)
+
+    assert chosen == set(range(10))
+    assert some(range(10), keep=3) == list(range(10))

@@ -71,6 +71,8 @@ def shut_down() -> None:
         runtime.loop.executor.submit(lambda: connection.close())
         runtime.loop.executor.shutdown()
         runtime.writer.stop()
+    # What failed in one run must not stop the next one in this process.
+    _stopping.clear()
 
 
 def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:

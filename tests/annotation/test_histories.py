@@ -250,7 +250,7 @@ def make_grouped() -> Study:
     return study
 
 
-@settings(max_examples=examples(4, every=60), deadline=None)
+@settings(max_examples=examples(2, every=60), deadline=None)
 @given(events)
 @example(_RESUMED)
 @example(_LATE_SKIP)
@@ -263,7 +263,7 @@ def test_counters_and_rows_agree_after_every_event(history):
         transaction.set_rollback(True)
 
 
-@settings(max_examples=examples(2, every=20), deadline=None)
+@settings(max_examples=examples(1, every=20), deadline=None)
 @given(events)
 @example(_STOOD_BY)
 @example(_CAME_BACK)
@@ -303,7 +303,7 @@ def short_of(study: Study) -> int:
     return sum(item.seats_needed - item.answered for item in study.all_items.all())
 
 
-@settings(max_examples=examples(2, every=20), deadline=None)
+@settings(max_examples=examples(1, every=20), deadline=None)
 @given(events)
 @example(_WAITED)
 def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(history):

@@ -27,10 +27,6 @@ FLAGS = [
 PHONE = {"width": 390, "height": 844}
 SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
-# Either theme once, either width once: every page is resized as well.
-THEMES = pytest.mark.parametrize(
-    ("viewport", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["light", "dark"]
-)
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 # What can differ between themes.
 COLOURS = ["color-contrast", "link-in-text-block"]
@@ -103,11 +99,16 @@ def fits_and_reads_well(page: Page) -> None:
 
 
 def is_well_in_both_themes(page: Page) -> None:
-    """The same on a phone in light colours and on a desktop in dark ones."""
-    for viewport, scheme in ((PHONE, "light"), (DESKTOP, "dark")):
-        page.set_viewport_size(viewport)
-        page.emulate_media(color_scheme=scheme)
-        fits_and_reads_well(page)
+    """The same, and axe once more in dark colours, in the other of two widths."""
+    before = page.viewport_size
+    page.emulate_media(color_scheme="light")
+    fits_and_reads_well(page)
+    page.set_viewport_size(PHONE if before == DESKTOP else DESKTOP)
+    page.emulate_media(color_scheme="dark")
+    found = axe(page)
+    assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before)
 
 
 def launch(playwright: Playwright) -> Browser:

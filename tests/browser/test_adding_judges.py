@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from judging.models import Judge, JudgeRun
 from judging.tasks import judge_chunk
 from judging.worker import runtime
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import DESKTOP, PHONE, is_well_in_both_themes
 from tests.factories import make_item, make_study
 from tests.judging.llm_server import LlmServer, completion, error
 
@@ -36,23 +36,21 @@ def queued(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("viewport", "scheme", "javascript"),
-    [(DESKTOP, "light", True), (PHONE, "dark", True), (PHONE, "light", False)],
-    ids=["desktop", "phone", "without JavaScript"],
+    ("viewport", "javascript"),
+    [(DESKTOP, True), (PHONE, False)],
+    ids=["desktop", "phone without JavaScript"],
 )
-def test_a_judge_is_added_tested_and_run(
-    signed_in, llm, queued, settings, viewport, scheme, javascript
-):
+def test_a_judge_is_added_tested_and_run(signed_in, llm, queued, settings, viewport, javascript):
     settings.JUDGE_STORED_KEYS = True
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_study(slug="one", title="Everyday choices")
     for n in range(3):
         make_item(study=study, key=f"i{n}")
-    page = signed_in(viewport=viewport, color_scheme=scheme, javascript=javascript)
+    page = signed_in(viewport=viewport, javascript=javascript)
 
     def look():
         if javascript:
-            fits_and_reads_well(page)
+            is_well_in_both_themes(page)
 
     page.goto(f"/studies/{study.slug}/judges/")
     look()

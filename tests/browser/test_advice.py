@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from annotation.models import Annotation, InitialAnswer
 from studies.models import Item
 from tests.browser.annotators import enter_items
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.browser.conftest import PHONE, is_well_in_both_themes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -51,11 +51,10 @@ def test_the_advice_comes_after_the_first_answer(open_page, advised, javascript)
     assert Annotation.objects.get().certainty == 75
 
 
-@THEMES
-def test_the_page_with_the_advice_fits_and_passes_axe(open_page, advised, viewport, scheme):
-    page = open_page(viewport=viewport, color_scheme=scheme)
+def test_the_page_with_the_advice_fits_and_passes_axe(open_page, advised):
+    page = open_page(viewport=PHONE)
     enter_items(page, advised)
     answer(page, "a", "60")
     expect(page.locator(".advice")).to_be_visible()
 
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from studies.models import Item
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.browser.conftest import PHONE, is_well_in_both_themes
 from tests.factories import make_item, make_study
 
 pytestmark = [
@@ -64,20 +64,19 @@ def test_from_a_csv_with_other_columns_to_stored_items(signed_in, file, javascri
     }
 
 
-@THEMES
-def test_the_columns_fit_and_pass_axe(signed_in, file, viewport, scheme):
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+def test_the_columns_fit_and_pass_axe(signed_in, file):
+    page = signed_in(viewport=PHONE)
     page.goto("/studies/one/import/")
     page.get_by_label("Item files").set_input_files(file)
     page.get_by_role("button", name="Import items").click()
     page.get_by_role("heading", name="Columns of people.csv").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
     page.get_by_label("Field of Wording").select_option("Question")
     page.get_by_role("button", name="Check without importing").click()
 
     page.get_by_role("heading", name="No errors in the file").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
 def test_only_persona_features_have_a_label(signed_in, file):
@@ -92,25 +91,24 @@ def test_only_persona_features_have_a_label(signed_in, file):
     expect(labels).to_have_count(3)
 
 
-@THEMES
-def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study, viewport, scheme):
+def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study):
     make_item(study=study, key="a-rather-long-key-" + "x" * 60)
     key = Item.objects.get().key
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in(viewport=PHONE)
 
     for path in (f"items/{key}/edit/", f"items/{key}/persona/", f"items/{key}/delete/"):
         page.goto(f"/studies/one/{path}")
-        fits_and_reads_well(page)
+        is_well_in_both_themes(page)
     page.goto(f"/studies/one/items/{key}/edit/")
     page.get_by_label("Response 2", exact=True).fill("")
     page.get_by_role("button", name="Save item").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.goto("/studies/one/delete-items/")
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.get_by_role("button", name="Delete all items").click()
     page.get_by_role("link", name="Short name of the study").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.get_by_label("Short name of the study").fill("one")
     page.get_by_role("button", name="Delete all items").click()
     page.get_by_text("Deleted 1 item").wait_for()

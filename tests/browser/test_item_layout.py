@@ -45,6 +45,7 @@ def make_long_study(**overrides):
     return study
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("size", [DESKTOP, NARROW_DESKTOP], ids=["1280", "1100"])
 @pytest.mark.parametrize("control", ["slider", "number", "levels"])
 def test_a_desktop_shows_a_whole_item_of_ordinary_length_without_scrolling(

@@ -195,6 +195,7 @@ def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
     assert Annotation.objects.get().certainty == 50
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["no answer", 503, 500])
 def test_an_answer_that_meets_no_server_is_sent_again_by_itself(page, study, fault):
     def fail(route):
@@ -307,6 +308,7 @@ def test_focus_is_never_under_the_bar(open_page, study, size):
         assert not hidden, page.evaluate("document.activeElement.outerHTML")
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_scrolls_sideways_also_with_long_words(open_page, live_server, width):
     study = make_everyday_study(items=1, title="A" * 90)

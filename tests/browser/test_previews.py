@@ -51,6 +51,7 @@ def test_every_page_of_the_preview_keeps_the_rules(signed_in, study):
     fits_and_reads_well(page)
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("state", ["quota_full", "disqualified", "failed_attention", "closed"])
 def test_the_rare_endings_keep_the_rules_too(open_page, live_server, state):
     study = make_everyday_study(items=1)

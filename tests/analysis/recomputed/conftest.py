@@ -14,6 +14,7 @@ from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force_groups as by_hand
 from tests.analysis.builders import make_run, random_study
+from tests.sampling import some
 
 RUNS = (
     {"judge": "steady", "setting": "certainty"},
@@ -61,7 +62,7 @@ def package_db(django_db_setup, django_db_blocker):
         transaction.set_rollback(True)
 
 
-@pytest.fixture(scope="package", params=STUDIES, ids=lambda make: make.__name__)
+@pytest.fixture(scope="package", params=some(STUDIES, keep=2), ids=lambda make: make.__name__)
 def study(request, package_db):
     study = request.param()
     for number, rater in enumerate(Annotator.objects.filter(study=study).order_by("pseudonym")):

@@ -51,7 +51,7 @@ BOTH = {
 CASES = [(name, value) for name, values in BOTH.items() for value in values]
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("name", "value"), CASES, ids=str)
 def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, prolific, settings):
     assert hasattr(prolific.world.behaviour, name)
