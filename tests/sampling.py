@@ -2,7 +2,7 @@
 
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
 parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
-`@pytest.mark.sampled(keep=4, group="simulations")`. `pytest --all` and `make test-all` run every
+`@pytest.mark.sampled(keep=2, group="simulations")`. `pytest --all` and `make test-all` run every
 case.
 The header of a run names its seed: `pytest --sample SEED` runs the same cases again. Tests of
 generated inputs take `examples(few, every=many)` of them, and tests that go through a long list

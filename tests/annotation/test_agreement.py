@@ -82,7 +82,7 @@ def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[Given
     return rows
 
 
-@pytest.mark.sampled(keep=4, group="simulations")
+@pytest.mark.sampled(keep=2, group="simulations")
 @pytest.mark.slow
 def test_dissent_flags_careful_people_no_more_often_than_its_caution_says():
     rng = random.Random(5)

@@ -60,7 +60,7 @@ def test_closed_intervals(report, counted):
     assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
 
 
-@pytest.mark.sampled(keep=4, group="simulations")
+@pytest.mark.sampled(keep=2, group="simulations")
 def test_resampled_intervals_within_what_chance_allows(study, counted):
     report = build_report(load_dataset(study.slug), seed=3, bootstrap=1000)
     votes = defaultdict(list)
