@@ -50,6 +50,11 @@ def has_advice(study: Study) -> bool:
     return Item.objects.filter(study=study).exclude(advice={}).exists()
 
 
+def has_option_sets(study: Study) -> bool:
+    """Whether any item of the study was paired from more than two responses."""
+    return Item.objects.filter(study=study).exclude(option_set={}).exists()
+
+
 def get_study(
     user: User | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
 ) -> Study:

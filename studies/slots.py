@@ -16,7 +16,7 @@ class Slots:
     `context` and `question` begin with their headings and end with an empty line; `context_text`
     and `question_text` are the texts alone, for templates with headings of their own. `examples`
     are other answers of the same person, `criteria` those of the study, `advice` what is shown
-    after a first answer, `others` what other judges replied.
+    after a first answer, `others` what other judges replied, `options` all responses of a set.
     """
 
     persona: str
@@ -32,6 +32,7 @@ class Slots:
     question_text: str = ""
     advice: str = ""
     others: str = ""
+    options: str = ""
 
 
 def names_in(template: str) -> list[str]:

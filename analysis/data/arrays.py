@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -244,6 +244,48 @@ class Advice:
         return found.hexdigest()
 
 
+class Ranked(NamedTuple):
+    """A reply about a whole set: the options shown, and ranked with the best first, by number."""
+
+    option_set: int
+    sample: int
+    shown: tuple[int, ...]
+    ranking: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedSets:
+    """The sets of more than two responses that items were paired from.
+
+    Attributes
+    ----------
+    set_of : ndarray of int, shape (items,)
+        The set of each item; -1 for an item without one.
+    sizes, chosen, item : ndarray of int, shape (sets,)
+        Responses of each set, the number of the one that the persona chose (0 if unknown), and the
+        first of its items.
+    rules : tuple of str
+        The rules by which pairs were made.
+    rankings : mapping of str to tuple of Ranked
+        The replies of each run that was shown whole sets, one for each request.
+    """
+
+    set_of: Index
+    sizes: Index
+    chosen: Index
+    item: Index
+    rules: tuple[str, ...]
+    rankings: Mapping[str, tuple[Ranked, ...]]
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        found = hashlib.sha256(repr([self.rules, sorted(self.rankings.items())]).encode())
+        for codes in (self.set_of, self.sizes, self.chosen, self.item):
+            found.update(codes.astype("<i8").tobytes())
+        return found.hexdigest()
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """All data that a report of one study uses.
@@ -276,6 +318,7 @@ class Dataset:
     advice: Advice | None = None  # only where items have some
     systems: Systems | None = None  # only where items compare named systems
     option_sets: OptionSets | None = None  # only where three responses or more are compared
+    ranked_sets: RankedSets | None = None  # only where items were paired from more responses
 
     @cached_property
     def truth(self) -> Codes:
@@ -311,6 +354,8 @@ class Dataset:
             feed(digest, "option sets", self.option_sets.digest)
         if self.systems is not None:
             feed(digest, "systems", self.systems.digest)
+        if self.ranked_sets is not None:
+            feed(digest, "ranked sets", self.ranked_sets.digest)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])

@@ -25,6 +25,7 @@ from analysis.data.arrays import (
 )
 from analysis.data.option_sets import option_sets_of
 from analysis.data.plans import late_changes, read_plan
+from analysis.data.ranked_sets import ranked_sets_of
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.systems import systems_of
 from analysis.errors import AnalysisError
@@ -53,6 +54,7 @@ def load_dataset(slug: str) -> Dataset:
             _length("r2"),
             _maker("r1"),
             _maker("r2"),
+            "option_set",
             "pk",
         )
     )
@@ -83,7 +85,8 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),
-        systems=systems_of([row[-3:-1] for row in rows]),
+        ranked_sets=ranked_sets_of(study, position, [(row[2], row[-2]) for row in rows], runs),
+        systems=systems_of([row[-4:-2] for row in rows]),
         option_sets=option_sets_of(study, items),
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.

@@ -4,7 +4,7 @@ A hundred items about ten personas say less about personas in general than a hun
 would. So every main cell states its number of clusters and has an interval that allows for them.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ def shared_by(data: Dataset, votes: Votes) -> Shared:
     blocks = annotator_blocks(votes)
     enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
     persona = _codes(item.persona for item in data.items)
-    question = _codes(item.question for item in data.items)
+    question = _codes(_questions(data))
     clusters = {"persona": persona, "question": question}
     items = Sharing.of_items(len(data.items), clusters, votes)
     of_answers = {"item": votes.item, ANNOTATOR: votes.annotator} | {
@@ -70,6 +70,16 @@ def shared_by(data: Dataset, votes: Votes) -> Shared:
             votes.n, {name: Kind.of(rows, codes, votes.n) for name, codes in of_answers.items()}
         ),
     )
+
+
+def _questions(data: Dataset) -> Iterator[Hashable]:
+    """What each item asks; pairs of a set of options without a question ask about the set."""
+    sets = data.ranked_sets
+    for number, item in enumerate(data.items):
+        if sets is None or item.question or sets.set_of[number] < 0:
+            yield item.question
+        else:
+            yield int(sets.set_of[number])
 
 
 def add_clusters(

@@ -152,6 +152,15 @@ class Judgment(models.Model):
         related_name="reused_by",
         help_text="The answer of another run that this one took over.",
     )
+    asked_with = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="shares",
+        help_text="The judgment of the same set of options whose request answers this one too.",
+    )
     error = models.TextField(blank=True)
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
@@ -208,6 +217,11 @@ class Judgment(models.Model):
         ]
         indexes = [
             models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
+            models.Index(
+                fields=["asked_with"],
+                condition=Q(asked_with__isnull=False),
+                name="judgment_shares",
+            ),
             models.Index(
                 fields=["run", "anchor", "state"],
                 condition=~Q(anchor=""),

@@ -19,6 +19,7 @@ from judging.packs.raw_replies import RawReply
 from judging.worker import batch_requests, chunks
 from judging.worker.batch_answers import AnswerReader
 from judging.worker.questions import questions_of
+from judging.worker.shared_replies import share_replies
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.services.studies import lock_study, record
@@ -216,6 +217,7 @@ class _Reading:
             self.run.save(update_fields=["parameters"])
 
     def _settle(self) -> None:
+        share_replies(self.run.pk)
         resting = JudgeRun.objects.filter(pk=self.run.pk, state__in=JudgeRun.RESUMABLE)
         open_ones = self.run.judgments.filter(state__in=Judgment.OPEN)
         if not open_ones.exists():

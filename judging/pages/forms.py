@@ -26,7 +26,7 @@ from studies.prompts.language import (
     language_name,
     prompt_languages,
 )
-from studies.selectors import has_advice
+from studies.selectors import has_advice, has_option_sets
 
 STATES = [
     ("", "all"),
@@ -451,6 +451,7 @@ def _settings_for(study: Study) -> list[tuple[str, str]]:
         if not each.needs_others
         and (study.criteria or not each.needs_criteria)
         and (not each.needs_advice or has_advice(study))
+        and (not each.needs_options or has_option_sets(study))
     ]
 
 

@@ -13,16 +13,27 @@ from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
 from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.first_round import FirstRound
+from judging.prompts.option_order import shown_order, shown_pair
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
+from judging.protocols.listwise import LETTERS
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol
 from studies.models import Item, Study
-from studies.prompts import Wording, bands_in, criteria_text, slots_of, wording, words_in
+from studies.prompts import (
+    Wording,
+    bands_in,
+    criteria_text,
+    options_text,
+    slots_of,
+    wording,
+    words_in,
+)
 from studies.prompts.language import PROMPT_LANGUAGE
 from studies.slots import Slots, as_steps, fill, names_in, steps_of
 
 _NO_ADVICE = "The item has no advice."
+NO_OPTIONS = "The item was not paired from more than two responses."
 _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 
@@ -31,7 +42,8 @@ class Asking:
     """The protocol of a run, its words and its changes; it turns an item into messages.
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
-    `template` is the study's own wording, used instead of the protocol's. `probing` is the bias
+    `template` is the study's own wording, used instead of the protocol's. `seed` draws the order of
+    options. `probing` is the bias
     probe of the run, if it has one, `first_round` the runs that it discusses.
     """
 
@@ -41,6 +53,7 @@ class Asking:
     framing: Framing
     language: str
     template: PromptTemplate | None
+    seed: int = 0
     probing: Probing | None = None
     first_round: FirstRound | None = None
 
@@ -54,6 +67,7 @@ class Asking:
             framing=framing(run.framing),
             language=run.prompt_language,
             template=run.wording,
+            seed=run.seed,
             probing=Probing.of(run),
             first_round=FirstRound.of(run),
         )
@@ -64,6 +78,13 @@ class Asking:
         if self.probing and self.probing.choice.reflects:
             return Reflecting(self.protocol)
         return self.protocol
+
+    def reply_format_of(self, item: Item, *, shown_first: str) -> JudgingProtocol | Reflecting:
+        """How the reply about one item is read."""
+        if not self.protocol.needs_options:
+            return self.reply_format
+        order = shown_order(item, self.seed, shown_first)
+        return self.protocol.of_options(order, shown_pair(item, shown_first))
 
     def messages(self, item: Item, *, shown_first: str) -> Messages:
         """The prompt about `item` with response `shown_first` ("r1" or "r2") as side A."""
@@ -95,6 +116,11 @@ class Asking:
                 shown_first=shown_first,
                 whole_persona=shown is None,
             )
+        if self.protocol.needs_options:
+            order = shown_order(item, self.seed, shown_first)
+            heading = self.protocol.texts(language).option
+            options = options_text(item, order, heading=heading, letters=LETTERS, language=language)
+            slots = replace(slots, options=options)
         if self.probing is None:
             return slots
         return self.probing.change(slots, item, shown_first, features=shown, language=language)
@@ -102,7 +128,12 @@ class Asking:
     @property
     def asks_all(self) -> bool:
         """Whether it asks about every item, as far as `why_not` knows without reading them."""
-        return not (self.probing or self.first_round or self.protocol.needs_advice)
+        return not (self.probing or self.first_round or self._needs_some)
+
+    @property
+    def _needs_some(self) -> bool:
+        """Whether the protocol can only ask about items that have something."""
+        return self.protocol.needs_advice or self.protocol.needs_options
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
         """The replies with which a judgment begins: that of the first round in a discussion."""
@@ -114,6 +145,9 @@ class Asking:
         if self.protocol.needs_advice:
             without = items.model.objects.filter(pk__in=items.values("pk"), advice={})
             reasons = dict.fromkeys(without.values_list("pk", flat=True), _NO_ADVICE)
+        if self.protocol.needs_options:
+            without = items.model.objects.filter(pk__in=items.values("pk"), option_set={})
+            reasons = dict.fromkeys(without.values_list("pk", flat=True), NO_OPTIONS)
         if self.first_round is not None:
             reasons |= self.first_round.why_not(items)
         if self.probing is not None:
@@ -163,6 +197,8 @@ class Asking:
         """Texts that are the same for all items and that the template shows."""
         names = names_in(template)
         bands = repr(bands_in(self.language)) if "bands" in names else ""
+        if "options" in names:
+            bands += self.protocol.texts(self.language).option
         return bands + (criteria_text(self.study.criteria) if "criteria" in names else "")
 
     def sha256(self, tasks: Sequence[str] | None = None) -> str:

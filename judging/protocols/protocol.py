@@ -19,6 +19,8 @@ class JudgingProtocol:
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
     `needs_advice`: it asks only about items that have an advice.
+    `needs_options`: it shows all options of the set that an item was paired from; the pairs of a
+    set share the request and its reply.
     `needs_others`: it shows the replies of other runs, so only a discussion starts it.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
@@ -42,6 +44,7 @@ class JudgingProtocol:
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
     needs_advice: ClassVar[bool] = False
+    needs_options: ClassVar[bool] = False
     needs_others: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
     reads_words: ClassVar[bool] = False
@@ -64,6 +67,13 @@ class JudgingProtocol:
 
     def of_study(self, criteria: Sequence[Mapping[str, str]]) -> "JudgingProtocol":
         """The protocol as it reads the replies of a study with these criteria."""
+        return self
+
+    def of_options(self, shown: tuple[int, ...], pair: tuple[int, int]) -> "JudgingProtocol":
+        """The protocol as it reads a reply about a set of options, for one of its pairs.
+
+        `shown` are the options in the order of the prompt, `pair` the two responses of the item.
+        """
         return self
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:

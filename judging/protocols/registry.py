@@ -12,6 +12,7 @@ from judging.protocols.judge_models.auto_j import AutoJ
 from judging.protocols.judge_models.compass_judger import CompassJudger
 from judging.protocols.judge_models.judgelm import JudgeLM
 from judging.protocols.judge_models.prometheus import Prometheus2
+from judging.protocols.listwise import Listwise
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
 from judging.protocols.scores import Score10, Score100
@@ -32,6 +33,7 @@ PROTOCOLS: list[JudgingProtocol] = [
     SecondTurn(),
     PTrue(),
     Advice(),
+    Listwise(),
     Discussion(),
     JudgeLM(),
     AutoJ(),

@@ -9,7 +9,7 @@ from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
 from studies.models import Study
 from studies.prompts.language import base_of, language_name, prompt_languages
-from studies.selectors import has_advice
+from studies.selectors import has_advice, has_option_sets
 from studies.slots import steps_of
 
 _NOT_TRANSLATED = Reason(
@@ -44,6 +44,22 @@ _NO_ADVICE = Reason(
     "no_advice",
     "{field}: “{setting}” needs items with an advice, and this study has none. Import items that "
     "have one.",
+)
+_NO_OPTIONS = Reason(
+    "no_options",
+    "{field}: “{setting}” needs items that were paired from more than two responses, and this "
+    "study has none. Import items with 3 to 5 responses.",
+)
+_OPTION_ORDERS = Reason(
+    "option_orders",
+    "{field}: “{setting}” draws the order of all responses. Use random or both.",
+)
+_OPTION_PROBE = Reason(
+    "option_probe", "{field}: probes change pairs of responses, which “{setting}” does not show."
+)
+_OPTION_ANCHORS = Reason(
+    "option_anchors",
+    "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
 )
 _NO_FORM = Reason(
     "no_form",
@@ -95,6 +111,8 @@ def check_combination(run: JudgeRun) -> None:
         raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)
     if protocol.needs_advice and not has_advice(run.study):
         raise ConflictingValue("setting", _NO_ADVICE, setting=protocol.name)
+    if protocol.needs_options:
+        _check_options(run)
     _check_judge(run, protocol)
     choice = probe_choice(run.bias_probe)
     if choice.asks_own and not run.judge.own_sources:
@@ -115,6 +133,17 @@ def check_combination(run: JudgeRun) -> None:
     has_texts = choice.name and not (choice.asks_own and not choice.mitigations)
     if has_texts and run.prompt_language != LANGUAGE:
         raise ConflictingValue("bias_probe", _PROBE_LANGUAGE)
+
+
+def _check_options(run: JudgeRun) -> None:
+    if not has_option_sets(run.study):
+        raise ConflictingValue("setting", _NO_OPTIONS, setting=run.setting)
+    if run.orders not in (JudgeRun.Orders.RANDOM, JudgeRun.Orders.BOTH):
+        raise ConflictingValue("orders", _OPTION_ORDERS, setting=run.setting)
+    if run.bias_probe:
+        raise ConflictingValue("bias_probe", _OPTION_PROBE, setting=run.setting)
+    if run.anchors:
+        raise ConflictingValue("anchors", _OPTION_ANCHORS, setting=run.setting)
 
 
 def _check_judge(run: JudgeRun, protocol: JudgingProtocol) -> None:

@@ -11,11 +11,13 @@ from judging.drift.anchors import count_new
 from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
+from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, Cell, cells_of
 from judging.runs.extension import extended
 from judging.runs.probes import Probe
 from judging.runs.reuse import never_asked, take_over
 from judging.runs.row_creation import chosen_items, count_missing, count_sides, missing_judgments
+from judging.runs.shared_requests import requests_in
 from judging.runs.spec import Reuse, RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
@@ -190,7 +192,10 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
     new = count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
     items = common.items(run.study, spec.limit) if run.anchors else 0
     anchors = count_new(run, items=items, questions=new)
-    questions = new + there.left + there.error + anchors
+    asked_again = there.left + there.error
+    if run.pk is not None and protocol(run.setting).needs_options:
+        asked_again = requests_in(run, (*Judgment.OPEN, Judgment.State.ERROR))
+    questions = new + asked_again + anchors
     reused = len(_taken_over(run, spec, common.user))
     questions -= reused
     usage = None if run.pk is None else usage_of(run)

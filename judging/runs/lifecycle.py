@@ -12,10 +12,12 @@ from django.db import connection, transaction
 
 from judging.drift.anchors import create_anchors, retry_failed_anchors
 from judging.models import Judge, JudgeRun, Judgment
+from judging.protocols.registry import protocol
 from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
 from judging.runs.judges import keep_exact
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import create_judgments
+from judging.runs.shared_requests import share_requests
 from judging.runs.spec import RunSpec
 from judging.runs.study_facts import StudyFacts
 from judging.selectors import has_replies
@@ -67,6 +69,8 @@ def start_run(
         facts.run_keys.add(run.key)
         questions = facts.questions(spec.limit)
         created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
+        if created and protocol(run.setting).needs_options:
+            share_requests(run)
         reused = reuse_answers(run, spec.reuse, user=user)
         retried = 0 if is_new else _retry(run)
         create_anchors(run, asks_more=bool(created))

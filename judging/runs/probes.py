@@ -91,7 +91,9 @@ def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
         judgment__run__in=ids, judgment__anchor="", outcome=Attempt.Outcome.REPLIED
     )
     first = dict(replied.order_by().values_list("judgment__run").annotate(first=Min("judgment")))
-    open_ = Judgment.everything.filter(run__in=ids, state__in=Judgment.OPEN).order_by()
+    open_ = Judgment.everything.filter(
+        run__in=ids, state__in=Judgment.OPEN, asked_with=None
+    ).order_by()
     left = dict(open_.values_list("run").annotate(n=Count("pk")))
     judgments = (
         Judgment.objects.select_related("item__persona")

@@ -13,6 +13,7 @@ from django.db.models import Count, Q, Sum
 from judging.engine.messages import prompt_sha256
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
+from judging.protocols.registry import protocol
 from judging.runs.spec import Reuse
 from studies.models import Choice, Item, Side
 from studies.selectors import studies_for
@@ -68,7 +69,8 @@ def take_over(
     one. `user` takes answers only of studies that they may see.
     """
     sources = _sources_of(run, user)
-    if reuse == Reuse.FRESH or not sources:
+    # A reply about a set answers several judgments, and its options can have other numbers there.
+    if reuse == Reuse.FRESH or not sources or protocol(run.setting).needs_options:
         return []
     found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
     used = set(found.values_list("reused_from", flat=True)) if run.pk else set()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -14,6 +14,7 @@ from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.runs.orders import shown_first
+from judging.runs.shared_requests import OptionPlaces, count_requests
 from studies.models import Item, Study
 
 _ROWS_AT_ONCE = 1000
@@ -65,9 +66,13 @@ def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
 
 
 def count_missing(run: JudgeRun, limit: int | None, *, sides: int | None = None) -> int:
-    """The number of missing judgments that would be asked; `sides` is what `count_sides` found."""
-    if run.judge.own_sources or not Asking.of(run).asks_all:
-        return sum(row.state == Judgment.State.PENDING for row in _missing(run, limit))
+    """The number of questions that missing judgments take; `sides` is what `count_sides` found."""
+    asking = Asking.of(run)
+    if run.judge.own_sources or not asking.asks_all:
+        asked = [row for row in _missing(run, limit) if row.state == Judgment.State.PENDING]
+        if asking.protocol.needs_options:
+            return count_requests(run, [row[:3] for row in asked])
+        return len(asked)
     if sides is None:
         sides = count_sides(run.study, limit, run.orders)
     wanted = sides * run.samples
@@ -107,16 +112,25 @@ def _missing(
     asking = Asking.of(run)
     if questions is None or own or not asking.asks_all:
         items = chosen_items(run.study, limit)
-        about_own = probe_choice(run.bias_probe).asks_own
-        questions = _questions(items, own, asking.why_not(items), about_own=about_own)
+        questions = _questions(
+            items,
+            own,
+            asking.why_not(items),
+            about_own=probe_choice(run.bias_probe).asks_own,
+            shows_sets=asking.protocol.needs_options,
+        )
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = {} if is_new else _asked(run)
     # An item keeps its drawn order; a run extended from one order to both asks the other.
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
     new = [question for question in questions if not (is_drawn and question.pk in there)]
-    drawn = _drawn(run, there) if is_drawn and new else []
-    orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
+    if asking.protocol.needs_options:
+        places = OptionPlaces(run, [question.pk for question in new])
+        orders = {question.pk: places.sides(question.pk) for question in new}
+    else:
+        drawn = _drawn(run, there) if is_drawn and new else []
+        orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
     for question in _by_persona(questions):
         had = there.get(question.pk, frozenset())
         sides = orders.get(question.pk) or sorted({side for side, _ in had})
@@ -144,24 +158,33 @@ def _questions(
     not_asked: Mapping[int, str] = MappingProxyType({}),
     *,
     about_own: bool = False,
+    shows_sets: bool = False,
 ) -> list[QuestionItem]:
     """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id.
 
     With `about_own`, items with one response of the judge's own are asked, instead of all others.
+    `shows_sets`: the judge is shown all responses of the set of an item.
     """
     why_not = _not_one_own if about_own else _own_response
     read = ["pk", "key", "first_person", "fixed_first", "persona_id"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
+        read += ["option_set__others"] * shows_sets
     return [
         QuestionItem(pk, key, label, fixed, persona, why_not(sources, own) or not_asked.get(pk, ""))
         for pk, key, label, fixed, persona, *sources in items.values_list(*read).iterator()
     ]
 
 
-def _own_response(makers: Sequence[Maker], own: Collection[str]) -> str:
-    """The reason why the judge must not judge an item: it, or its family, wrote a response."""
-    for side, maker in zip(SIDES, makers, strict=False):
+def _own_response(makers: Sequence[Any], own: Collection[str]) -> str:
+    """The reason why the judge must not judge an item: it, or its family, wrote a response.
+
+    `makers` are those of r1 and r2, then the other responses of the set if the judge sees them.
+    """
+    named: list[tuple[str, Maker]] = list(zip(SIDES, makers[:2], strict=False))
+    for each in (makers[2] or ()) if len(makers) > 2 else ():
+        named.append((f"{each['place']} of the set", each["generated_by"]))
+    for side, maker in named:
         if found := own_source(maker, own):
             key, value = found
             return f"Response {side} comes from the judge's own {key}, {value}."

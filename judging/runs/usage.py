@@ -50,7 +50,7 @@ def usage_of(run: JudgeRun) -> Usage | None:
     """
     ended = [Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED]
     first = list(
-        Judgment.objects.filter(run=run.pk, state__in=ended, reused_from=None)
+        Judgment.objects.filter(run=run.pk, state__in=ended, reused_from=None, asked_with=None)
         .order_by("pk")
         .values_list("pk", flat=True)[:_SAMPLED]
     )

@@ -22,6 +22,7 @@ SLOTS: dict[str, str] = {
     "criteria": "the criteria of the study, one a line",
     "examples": "other answers of the same person, if a run shows some",
     "others": "what the other judges wrote, in the second round of a discussion",
+    "options": "all responses of a set, each with its letter, for the setting listwise",
     "advice": "what is shown after the first answer, if the item has an advice",
 }
 _REQUIRED = ("response_a", "response_b")
@@ -56,11 +57,15 @@ def check_template(
             "where the next message begins, and nowhere else."
         )
     used = names_in(template)
-    problems += [
-        f"{{{{ {name} }}}} is missing: the judge would not see response {name[-1].upper()}."
-        for name in _REQUIRED
-        if name not in used
-    ]
+    if protocol.needs_options:
+        if "options" not in used:
+            problems.append("{{ options }} is missing: the judge would not see the responses.")
+    else:
+        problems += [
+            f"{{{{ {name} }}}} is missing: the judge would not see response {name[-1].upper()}."
+            for name in _REQUIRED
+            if name not in used
+        ]
     if shows_persona and "persona" not in used:
         problems.append(
             "{{ persona }} is missing: the judge would not see the profile. Write this text in the "

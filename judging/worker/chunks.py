@@ -31,6 +31,7 @@ from judging.worker import runtime
 from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
+from judging.worker.shared_replies import share_replies
 
 logger = logging.getLogger(__name__)
 
@@ -208,7 +209,8 @@ def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]
     of_anchors = Judgment.everything.filter(run=run.pk, state=pending).order_by("pk")
     if has_anchors:
         yield of_anchors.filter(anchor=Judgment.Anchor.START)
-    yield in_order(run.pk, pending).filter(anchor="")
+    # Those that wait for the request of another one are not asked.
+    yield in_order(run.pk, pending).filter(anchor="", asked_with=None)
     others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN)
     yield of_anchors.filter(anchor=Judgment.Anchor.AGAIN)
     if has_anchors and not others.exclude(anchor=Judgment.Anchor.END).exists():
@@ -345,6 +347,7 @@ def stop(
 
 def settle(*, run_id: int) -> bool:
     """End a run in which nothing is left to ask here; True for the one call that ended it."""
+    share_replies(run_id)
     still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     if any(_first(run_id, state) for state in Judgment.OPEN):
@@ -363,7 +366,8 @@ def settle(*, run_id: int) -> bool:
 def _wait_for_pack(run_id: int) -> bool:
     """Pause a run whose open questions are all in packs; True for the one call that paused it."""
     packs = Batch.objects.filter(run=run_id, is_pack=True, state__in=Batch.OPEN)
-    if _first(run_id, Judgment.State.PENDING) or not packs.exists():
+    pending = in_order(run_id, Judgment.State.PENDING).filter(asked_with=None)
+    if pending.exists() or not packs.exists():
         return False
     leased = in_order(run_id, Judgment.State.LEASED)
     if leased.exclude(lease__in=packs.values("public_id")).exists():

@@ -31,7 +31,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
             JudgeQuestion(
                 id=judgment.pk,
                 messages=messages,
-                protocol=asking.reply_format,
+                protocol=asking.reply_format_of(judgment.item, shown_first=judgment.shown_first),
                 seed=_seed_of(run, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),

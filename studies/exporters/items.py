@@ -10,6 +10,8 @@ from studies.importers.items.validation import KEYS
 from studies.models import Item, Study
 
 _CHUNK = 1_000
+# An option set is long and rare, so it has no column of its own.
+_WITH_COLUMNS = KEYS - {"option_set"}
 
 
 def may_redistribute(study: Study) -> bool:
@@ -59,6 +61,8 @@ def raw_item(item: Item) -> dict[str, Any]:
     }
     if item.advice:
         row["advice"] = item.advice
+    if item.option_set:
+        row["option_set"] = item.option_set
     if item.check_answer:
         row["check"] = {"correct": item.check_answer, "instruction": item.check_instruction}
     return extra | row
@@ -96,7 +100,7 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
         "check_instruction": check.get("instruction"),
         "warnings": _json(row["warnings"]),
         "metadata": _json(row["metadata"]),
-        "extra": _json({key: value for key, value in row.items() if key not in KEYS}),
+        "extra": _json({key: value for key, value in row.items() if key not in _WITH_COLUMNS}),
     }
     if advice := row.get("advice"):
         cells |= {

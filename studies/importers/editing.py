@@ -31,6 +31,12 @@ RESPONSES = {
     for n in (1, 2)
     for name, key in (("response", "text"), ("prompt", "prompt"))
 }
+# What all pairs of a set of options have in common, or show of it.
+_OF_SET = ("question", "context", "context_title", *RESPONSES)
+_IN_A_SET = (
+    "This item is one pair of a set of options, and the other pairs have the same texts. Change "
+    "them in the file, and replace the items by importing it again."
+)
 EDITABLE = ("question", "context", "context_title", "topic", "group", "first_person", *RESPONSES)
 
 
@@ -55,6 +61,8 @@ def edit_item(
     if item.content_hash != seen:
         raise StaleVersion("Somebody else changed this item. Look at it, then edit it again.")
     before = values_of(item)
+    if item.option_set and any(values.get(name, before[name]) != before[name] for name in _OF_SET):
+        raise StudyError(_IN_A_SET)
     _store(item, _checked(item, values))
     changed = _changes(before, values_of(item))
     if changed:

@@ -112,6 +112,11 @@ class Item(models.Model):
         blank=True,
         help_text="{kind, title, text, favors}: shown after the first answer.",
     )
+    option_set = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="{id, rule, place, chosen, others}: the responses that it was paired from.",
+    )
     warnings = models.JSONField(default=list, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     content_hash = models.CharField(max_length=64, editable=False)
@@ -171,6 +176,16 @@ class Item(models.Model):
     def has_advice(self) -> bool:
         """Whether it is answered twice: before and after an advice."""
         return bool(self.advice)
+
+    @property
+    def options(self) -> list[dict[str, Any]]:
+        """The responses of the set that it was paired from, in their order; its own two without."""
+        if not self.option_set:
+            return [self.r1, self.r2]
+        place = self.option_set["place"]
+        by_place = {each["place"]: each for each in self.option_set["others"]}
+        by_place |= {place[side]: self.response(side) for side in ("r1", "r2")}
+        return [by_place[number] for number in sorted(by_place)]
 
     def response(self, side: str) -> dict[str, Any]:
         """The response `side` ("r1" or "r2") as imported."""

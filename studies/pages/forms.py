@@ -6,6 +6,7 @@ from django import forms
 
 from studies.errors import BadOption
 from studies.importers.files.bundle import MAX_BYTES
+from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.options import Option, as_text, parse_options
 from studies.importers.uploads import Reading
@@ -58,6 +59,14 @@ class ImportForm(forms.Form):
         "for annotators and judges.",
     )
 
+    pairs = forms.ChoiceField(
+        label="Items with 3 to 5 responses",
+        required=False,
+        choices=[("", "Refuse them"), *((name, f"Import {what}") for name, what in RULES.items())],
+        help_text="Every item compares two responses, so a longer list becomes pairs. Judges can "
+        "still be shown all responses at once.",
+    )
+
     def __init__(
         self,
         *args: Any,
@@ -88,7 +97,7 @@ class ImportForm(forms.Form):
         return data.get("seen") or 0 if data.get("replace") else None
 
     def _ask_of(self, dataset: DataSet) -> None:
-        del self.fields["task"]
+        del self.fields["task"], self.fields["pairs"]
         self.fields["file"].label = f"Files of {dataset.title}"
         self.fields["file"].help_text = f"{dataset.files}; at most 200 MB each."
         for option in dataset.options:
@@ -143,7 +152,8 @@ class ImportForm(forms.Form):
     def reading(self) -> Reading:
         data = self.cleaned_data
         if self.dataset is None:
-            return Reading(task=data["task"])
+            options = {OPTION: data[OPTION]} if data[OPTION] else {}
+            return Reading(task=data["task"], options=options)
         return Reading(
             task=self.dataset.task,
             format=self.dataset.name,

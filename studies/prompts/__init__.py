@@ -109,13 +109,24 @@ def slots_of(
         else persona_text(item, profile_for(item, features=features), language),
         context=_block(item.context_title or words["context"], item.context),
         question=_block(words["question"], item.question),
-        response_a=_response(item, shown_first, words),
-        response_b=_response(item, second, words),
+        response_a=_response(item.response(shown_first), words),
+        response_b=_response(item.response(second), words),
         bands=bands_text(language),
         criteria=criteria_text(item.study.criteria),
         context_text=item.context,
         question_text=item.question,
         advice=_advice(item.advice),
+    )
+
+
+def options_text(
+    item: Item, order: Sequence[int], *, heading: str, letters: str, language: str
+) -> str:
+    """The responses of the set that `item` was paired from, in an order of their numbers."""
+    words, options = words_in(language), item.options
+    return "".join(
+        f"[{heading} {letter}]\n{_response(options[number - 1], words)}\n\n"
+        for letter, number in zip(letters, order, strict=False)
     )
 
 
@@ -155,8 +166,7 @@ def _block(title: str, text: str) -> str:
     return f"[{title}]\n{text}\n\n" if text else ""
 
 
-def _response(item: Item, side: str, words: Mapping[str, str]) -> str:
-    response = item.response(side)
+def _response(response: Mapping[str, Any], words: Mapping[str, str]) -> str:
     if prompt := response.get("prompt"):
         return f"{words['question']}: {prompt}\n{words['answer']}: {response['text']}"
     return str(response["text"])

@@ -316,3 +316,20 @@ class TestPages:
         for address in ADDRESSES:
             with django_assert_max_num_queries(15):
                 editor.get(address)
+
+
+def test_the_texts_of_an_option_set_are_not_edited_in_one_of_its_pairs(study):
+    others = [{"place": 3, "text": "A cake."}]
+    option_set = {"id": "q", "rule": "all", "place": {"r1": 1, "r2": 2}, "others": others}
+    import_items("one", [read(jsonl(raw_item(3, option_set={**option_set, "chosen": None})))])
+    pair = item("x3")
+
+    def edit_pair(**values):
+        given = values_of(pair) | values
+        return edit_item(study_id=study.pk, key="x3", values=given, seen=pair.content_hash)
+
+    with pytest.raises(StudyError, match="one pair of a set of options"):
+        edit_pair(response_1="Another soup.")
+    edit_pair(topic="Food")
+    assert item("x3").topic == "Food"
+    assert item("x3").option_set["others"][0]["text"] == "A cake."

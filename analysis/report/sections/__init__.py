@@ -15,6 +15,7 @@ from analysis.report.sections.groups.section import Groups
 from analysis.report.sections.insight import Insight
 from analysis.report.sections.limits import Limits
 from analysis.report.sections.methods.section import Methods
+from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
 from analysis.report.sections.systems import Systems
@@ -33,6 +34,7 @@ SECTIONS: list[Section] = [
     Position(),
     Bias(),
     AdviceSection(),
+    OptionSetsSection(),
     Systems(),
     Record(),
     Methods(),

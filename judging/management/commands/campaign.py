@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Start all runs of a campaign: judges × settings × features × orders. docs/judges.md "
+        "Start all runs of a campaign: judges × settings × features × orders. docs/judging.md "
         "describes the TOML file. The same command again continues the campaign."
     )
 

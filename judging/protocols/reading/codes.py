@@ -6,6 +6,7 @@ READ_AS = {
     "brackets": "other brackets",
     "label": "a label, such as “Answer:”",
     "table": "a table",
+    "list": "a numbered list",
     "first_line": "the first line",
     "final_line": "the last line",
     "words": "a sentence that chooses",

@@ -1,6 +1,7 @@
 """Reads raw rows with line numbers from the bytes of a file."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -61,10 +62,23 @@ COLUMNS = (
     "advice_favors",
     "extra",
 )
+# Columns of items with more than two responses, which an import makes pairs of.
+MORE = range(3, 6)
+SET_COLUMNS = (
+    "ranking",
+    *(f"response_{n}" for n in MORE),
+    *(f"prompt_{n}" for n in MORE),
+    *(f"generated_by_{n}" for n in MORE),
+    *(f"provider_{n}" for n in MORE),
+    *(f"kind_{n}" for n in MORE),
+    *(f"family_{n}" for n in MORE),
+    *(f"score_{n}" for n in MORE),
+)
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
 _WORDS = ("key", "label", "template")
 _LONGEST_NAME = 60  # of a column that may be misspelt
 _SIDES = {"r1": "1", "r2": "2"}
+_RANKED = re.compile(r"\d+")
 _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
 
 
@@ -175,7 +189,9 @@ def _item(
 ) -> dict[str, Any]:
     cells = {column: as_typed(cell) for column, cell in cells.items()}
     label = cells.get("first_person", "").strip()
-    if label not in _LABELS:
+    more = [n for n in MORE if cells.get(f"response_{n}", "").strip()]
+    labels = _LABELS | {str(n): f"r{n}" for n in more}
+    if label not in labels:
         raise BadLine(
             Fault(
                 line,
@@ -197,9 +213,9 @@ def _item(
             "text": cells.get("persona_text") or None,
             "history": parsed.json("persona_history"),
         },
-        "responses": [_response(parsed, number) for number in (1, 2)],
+        "responses": [_response(parsed, number) for number in (1, 2, *more)],
         "first_person": {
-            "label": _LABELS[label],
+            "label": labels[label],
             "tie": parsed.truth("tie"),
             "margin": parsed.number("margin"),
             "source": cells.get("first_person_source") or None,
@@ -224,7 +240,10 @@ def _item(
             "kind": cells.get("advice_kind"),
             "favors": _LABELS.get(favors, favors) or None,
         }
-    unknown = [c for c in cells if c not in COLUMNS and not c.startswith("feature:")]
+    if more and (ranking := _RANKED.findall(cells.get("ranking", ""))):
+        item["first_person"]["ranking"] = [f"r{n}" for n in ranking]
+    known = {*COLUMNS, *(SET_COLUMNS if more else ())}
+    unknown = [c for c in cells if c not in known and not c.startswith("feature:")]
     extra = parsed.json("extra")
     item = (extra if isinstance(extra, dict) else {}) | item
     return item | {column: cells[column] for column in unknown if cells[column]}

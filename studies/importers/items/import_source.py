@@ -16,6 +16,7 @@ from studies.importers.files.readers import REQUIRED
 from studies.importers.items.file_formats import FILE_FORMATS
 from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.kept_items import KeptItems
+from studies.importers.items.option_sets import OPTION, PairRule
 from studies.importers.items.validation import Validator
 from studies.importers.sets import SETS
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
@@ -73,12 +74,16 @@ def read_paths(
                 watch=watch,
             )
         ]
-    if options or seed is not None:
-        name = next(iter(options or {"seed": ""}))
+    pairs = PairRule.of(options or {}, seed)
+    others = [name for name in options or {} if name != OPTION]
+    if others or (seed is not None and pairs is None):
+        name = others[0] if others else "seed"
         message = f"{name} belongs to a data set: {', '.join(SETS)}. These files are {format}."
         raise BadOption(name, message)
     return [
-        read_bundle(open_path(path), format=format, task=task, limit=limit, watch=watch)
+        read_bundle(
+            open_path(path), format=format, task=task, limit=limit, watch=watch, pairs=pairs
+        )
         for path in paths
     ]
 

@@ -10,6 +10,7 @@ from studies.importers.files.import_row import ImportRow
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.file_formats import FILE_FORMATS, recognise
 from studies.importers.items.kept_items import KeptItems
+from studies.importers.items.option_sets import PairRule, has_more_than_two
 from studies.importers.items.personas import read_persona
 from studies.importers.items.records import PersonaRecord, Warning
 from studies.importers.items.validation import Validator
@@ -22,7 +23,8 @@ class ReadItems:
 
     `names` are the files as given, `dataset` is their own description, `rows` has the rows of each
     file, `dropped` and `notes` have what was left out or changed, with how often. Of a file that
-    was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others.
+    was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others;
+    `pairs` is the rule that made pairs of items with more than two responses.
     """
 
     names: tuple[str, ...]
@@ -37,6 +39,7 @@ class ReadItems:
     notes: Mapping[str, int] = field(default_factory=dict)
     ties: int | None = None
     mapping: Mapping[str, Any] | None = None
+    pairs: PairRule | None = None
     columns_left_out: tuple[str, ...] = ()
 
 
@@ -47,6 +50,7 @@ def read_bundle(
     task: str,
     limit: int | None = None,
     watch: Watch | None = None,
+    pairs: PairRule | None = None,
 ) -> ReadItems:
     """Read and check a whole bundle, or its first `limit` items.
 
@@ -54,7 +58,7 @@ def read_bundle(
     """
     if watch is not None:
         watch.total += bundle.items.count_lines() + 1
-    rows = 0
+    rows = sets = 0
     file_format = recognise(bundle.items) if format == "auto" else FILE_FORMATS[format]
     faults = Faults()
     personas = _listed_personas(bundle.personas, faults)
@@ -64,6 +68,7 @@ def read_bundle(
         personas=personas,
         faults=faults,
         is_released=file_format.is_released,
+        pairs=pairs,
     )
     items = KeptItems()
     own = file_format.own_answer(bundle.items)
@@ -73,12 +78,16 @@ def read_bundle(
         if isinstance(row, BadLine):
             faults.append(row.fault)
         else:
-            item = validator.item(*row)
-            if item is not None:
+            made = validator.items(*row)
+            sets += pairs is not None and has_more_than_two(row[1])
+            for item in made[: None if limit is None else limit - len(items)]:
                 items.append(item)
         rows += 1
         if watch is not None:
             watch.update()
+    notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
+    if pairs is not None and sets:
+        notes[f"rows with more than 2 responses, as pairs by “{pairs.name}”"] = sets
     if not items and not faults:
         remedy = "Add one item a line."
         faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))
@@ -86,14 +95,15 @@ def read_bundle(
         raise Refused(faults)
     return ReadItems(
         names=(bundle.name,),
-        dataset=bundle.dataset,
+        dataset=bundle.dataset if pairs is None else {**bundle.dataset, "importer": pairs.record},
         format=file_format.name,
         task=task,
         items=items,
         warnings=validator.warnings,
         rows={bundle.items.name: rows},
         limit=limit,
-        notes={f"rows whose column “{own}” was read as first_person": rows} if own else {},
+        notes=notes,
+        pairs=pairs,
     )
 
 

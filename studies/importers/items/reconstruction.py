@@ -94,7 +94,7 @@ def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _has_own_command(reading: Mapping[str, Any]) -> bool:
     """Whether other files cannot be read by the same command."""
-    return reading["format"] in SETS or "mapping" in reading
+    return reading["format"] in SETS or "mapping" in reading or bool(reading.get("options"))
 
 
 def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:

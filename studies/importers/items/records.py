@@ -32,7 +32,10 @@ CONTENT = (
     "warnings",
     "metadata",
     "advice",
+    "option_set",
 )
+# Fields that count for the hash of an item only if they hold something.
+_LATER = ("advice", "option_set")
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class ItemRecord:
     @cached_property
     def content_hash(self) -> str:
         """SHA-256 of everything that an annotator or a model can see, and of the truth."""
-        given = [name for name in CONTENT if name != "advice" or self.values[name]]
+        given = [name for name in CONTENT if name not in _LATER or self.values[name]]
         values = canonical({name: self.values[name] for name in given})
         text = f"[{values},{canonical(self.persona.key)},{self.persona.canonical}]"
         return hashlib.sha256(text.encode()).hexdigest()

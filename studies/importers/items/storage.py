@@ -349,7 +349,8 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 
 def _reading(file: ReadItems) -> dict[str, Any]:
     """The options with which the same items can be read again."""
-    made = file.dataset.get("importer", {}) if file.format in SETS else {}
+    is_made = file.format in SETS or file.pairs is not None
+    made = file.dataset.get("importer", {}) if is_made else {}
     return {
         "files": list(file.names),
         "format": file.format,

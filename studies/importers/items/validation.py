@@ -15,9 +15,15 @@ from studies.importers.items.item_fields import (
     read_advice,
     read_attention_check,
     read_first_person,
-    read_generated_by,
     read_order,
     read_warnings,
+)
+from studies.importers.items.option_sets import (
+    PairRule,
+    has_more_than_two,
+    pairs_of,
+    read_option,
+    read_option_set,
 )
 from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
@@ -31,14 +37,15 @@ _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
-    "topic language warnings metadata advice".split()
+    "topic language warnings metadata advice option_set".split()
 )
 
 
 class Validator:
     """Turns the rows of one file into items and remembers what must be unique in it.
 
-    `personas` are those that the bundle lists separately; `task` is for rows without one.
+    `personas` are those that the bundle lists separately; `task` is for rows without one. `pairs`
+    is the rule that makes items of rows with more than two responses; without it they are refused.
     """
 
     def __init__(
@@ -49,8 +56,10 @@ class Validator:
         personas: dict[str, PersonaRecord] | None = None,
         faults: Faults | None = None,
         is_released: bool = False,
+        pairs: PairRule | None = None,
     ) -> None:
         self.file = file
+        self._pairs = pairs
         self.is_released = is_released
         self.task = task
         self.listed = personas or {}
@@ -60,6 +69,20 @@ class Validator:
         self._lines: dict[str, int] = {}
         self._personas: dict[str, tuple[int, str]] = {}
         self._recent: dict[str, PersonaRecord] = {}
+
+    def items(self, line: int, raw: Any) -> list[ItemRecord]:
+        """The items of a row: one, or the pairs of its responses; none if the row has faults."""
+        if self._pairs is None or not has_more_than_two(raw):
+            found = self.item(line, raw)
+            return [] if found is None else [found]
+        row = ImportRow(line, self.file)
+        items = []
+        for pair in pairs_of(row, raw, self._pairs):
+            if (found := self.item(line, pair)) is None:
+                return []  # the other pairs would repeat the faults
+            items.append(found)
+        self.faults += row.faults
+        return items
 
     def item(self, line: int, raw: Any) -> ItemRecord | None:
         """The item of a row; None when the row has faults, which are then in `faults`."""
@@ -93,6 +116,7 @@ class Validator:
         context = row.text(raw, "context", limit=LIMITS["context"])
         task = row.one_of(raw, "task", _TASKS, default=self.task)
         split = row.one_of(raw, "split", _SPLITS, default=Item.Split.MAIN.value)
+        option_set = read_option_set(row, raw.get("option_set"))
         check_answer, check_instruction = read_attention_check(
             row, raw.get("check"), split, question
         )
@@ -110,7 +134,7 @@ class Validator:
             check_history(row, persona, question)
         # Checks and practice items say what to answer on purpose.
         if split == Item.Split.MAIN:
-            texts = [response["text"] for response in responses]
+            texts = [response["text"] for response in (*responses, *option_set.get("others", ()))]
             self._to_judges.look(row.line, [question, context, *texts])
         values = {
             "key": key,
@@ -135,6 +159,7 @@ class Validator:
             "warnings": warnings,
             "metadata": self._metadata(row, raw),
             "advice": read_advice(row, raw.get("advice"), split),
+            "option_set": option_set,
         }
         if row.faults or persona is None:
             return None
@@ -209,19 +234,7 @@ class Validator:
             row.fault("responses", "response keys", "the responses must have the keys r1 and r2.")
             return []
         ordered = sorted(zip(keys, raw, strict=True), key=lambda pair: pair[0])
-        return [self._response(row, key, response) for key, response in ordered]
-
-    def _response(self, row: ImportRow, key: str, raw: dict[str, Any]) -> dict[str, Any]:
-        text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
-        if not text and not isinstance(raw.get("text"), (int, float, list, dict)):
-            row.fault("responses", "response is empty", f"response {key} is empty.")
-        prompt = row.text(raw, "prompt", name=f"prompt of {key}", limit=LIMITS["question"])
-        return {
-            "text": text,
-            "prompt": prompt or None,
-            "generated_by": read_generated_by(row, key, raw.get("generated_by")),
-            "score": row.number(raw, "score"),
-        }
+        return [read_option(row, key, response) for key, response in ordered]
 
     def _metadata(self, row: ImportRow, raw: dict[str, Any]) -> dict[str, Any]:
         metadata = raw.get("metadata")

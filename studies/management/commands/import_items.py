@@ -13,6 +13,7 @@ from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import format_names, read_paths
 from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
 from studies.importers.items.storage import import_items
@@ -78,7 +79,8 @@ class Command(BaseCommand):
             type=option,
             default=[],
             metavar="NAME=VALUE",
-            help=f"option of a data set ({', '.join(SETS)}); repeatable",
+            help=f"option of a data set ({', '.join(SETS)}), or, for items with 3 to 5 "
+            f"responses, {OPTION}=RULE ({', '.join(RULES)}); repeatable",
         )
         parser.add_argument(
             "--mapping",
@@ -86,7 +88,7 @@ class Command(BaseCommand):
             help="mapping.json of the page that maps columns, or its text: for files with columns "
             "of any names",
         )
-        parser.add_argument("--seed", type=int, help="seed of random draws from a data set")
+        parser.add_argument("--seed", type=int, help="seed of random draws")
         parser.add_argument(
             "--limit", type=positive, metavar="N", help="import only the first N items of a file"
         )

@@ -1,0 +1,304 @@
+"""Items with three to five responses: a rule, which is recorded, makes items of two of each.
+
+Everything else compares two responses. So a row with more becomes pairs, each of which knows the
+set that it belongs to: judges can be shown the whole set, and reports treat its pairs together.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from studies.errors import BadOption
+from studies.importers.files.import_row import LIMITS, ImportRow
+from studies.importers.items.item_fields import read_generated_by
+from studies.importers.sets.data_set import DEFAULT_SEED
+from studies.models import Item, Side
+from studies.text import fold
+
+FEWEST, MOST = 3, 5
+OPTION = "pairs"
+ALL, REST, RANDOM = "all", "chosen_vs_rest", "chosen_vs_random"
+RULES = {
+    ALL: "every pair of the responses",
+    REST: "the response that the persona chose, with each of the others",
+    RANDOM: "the response that the persona chose, with one other, drawn at random",
+}
+_BROKEN = "option_set is not as this program writes it."
+
+
+@dataclass(frozen=True)
+class PairRule:
+    """Which pairs an item with three to five responses becomes; `seed` is that of the draws."""
+
+    name: str
+    seed: int = DEFAULT_SEED
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], seed: int | None) -> "PairRule | None":
+        """The rule among the options of an import; None without one. Raises `BadOption`."""
+        if OPTION not in options:
+            return None
+        name = options[OPTION].strip()
+        if name not in RULES:
+            message = f"The option {OPTION} must be one of {', '.join(RULES)}, not “{name[:80]}”."
+            raise BadOption(OPTION, message)
+        return cls(name, DEFAULT_SEED if seed is None else seed)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the description of the data set keeps of it."""
+        return {"name": "items", "options": {OPTION: self.name}, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The responses of a set in the order of their keys, and how the persona likes them.
+
+    `liking` has a number for each, higher for a better one; None where only one choice, or nothing,
+    is known. `chosen` is the position of the best one.
+    """
+
+    key: str
+    responses: Sequence[dict[str, Any]]
+    liking: Sequence[float] | None
+    chosen: int | None
+
+    def label(self, one: int, other: int) -> str | None:
+        """The label of a pair whose response 1 is `one`."""
+        if self.liking is not None:
+            if self.liking[one] == self.liking[other]:
+                return Item.FirstPerson.TIE.value
+            return str(Side.R1 if self.liking[one] > self.liking[other] else Side.R2)
+        if self.chosen in (one, other):
+            return str(Side.R1 if self.chosen == one else Side.R2)
+        return None
+
+
+def has_more_than_two(raw: Any) -> bool:
+    """Whether a raw item has so many responses that it is a set of options."""
+    found = raw.get("responses") if isinstance(raw, dict) else None
+    return isinstance(found, list) and FEWEST <= len(found) <= MOST
+
+
+def pairs_of(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> Iterator[dict[str, Any]]:
+    """The raw items of two responses that `rule` makes of a set; its faults go to `row`."""
+    options = _read(row, raw, rule)
+    if row.faults or options is None:
+        return
+    for one, other in _drawn(options, rule):
+        first, second = options.responses[one], options.responses[other]
+        label = options.label(one, other)
+        numbers = sorted((one + 1, other + 1))
+        own = {k: v for k, v in _own(raw).items() if k in ("source", "label_confidence")}
+        yield {
+            **raw,
+            "id": f"{options.key}:r{numbers[0]}-r{numbers[1]}",
+            "group": raw.get("group") or options.key,
+            "responses": [{**first, "key": "r1"}, {**second, "key": "r2"}],
+            "first_person": {**own, "label": label},
+            "option_set": {
+                "id": options.key,
+                "rule": rule.name,
+                "place": {"r1": one + 1, "r2": other + 1},
+                "chosen": None if options.chosen is None else options.chosen + 1,
+                "others": [
+                    {"place": place, **_shown(response)}
+                    for place, response in enumerate(options.responses, start=1)
+                    if place - 1 not in (one, other)
+                ],
+            },
+        }
+
+
+def read_option_set(row: ImportRow, raw: Any) -> dict[str, Any]:
+    """The set of options that an item belongs to, checked; {} for an item without one."""
+    if raw is None or raw == {} or raw == "":
+        return {}
+    faults = len(row.faults)
+    found = _option_set(row, raw)
+    if found is None or len(row.faults) > faults:
+        row.fault("option_set", "broken option set", _BROKEN, "Leave it out, or export it again.")
+        return {}
+    return found
+
+
+def _option_set(row: ImportRow, raw: Any) -> dict[str, Any] | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("place"), dict):
+        return None
+    key, rule = raw.get("id"), raw.get("rule")
+    others, place = raw.get("others"), raw["place"]
+    if not (isinstance(key, str) and 1 <= len(key) <= 120 and rule in RULES):
+        return None
+    if not isinstance(others, list) or not all(isinstance(each, dict) for each in others):
+        return None
+    places = [place.get("r1"), place.get("r2"), *(each.get("place") for each in others)]
+    count = len(places)
+    if not FEWEST <= count <= MOST or not all(type(each) is int for each in places):
+        return None
+    chosen = raw.get("chosen")
+    if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
+        return None
+    kept = [
+        {"place": each["place"], **_shown(read_option(row, f"r{each['place']}", each))}
+        for each in sorted(others, key=lambda each: int(each["place"]))
+    ]
+    if not all(each["text"] for each in kept):
+        return None
+    return {
+        "id": key,
+        "rule": rule,
+        "place": {"r1": place["r1"], "r2": place["r2"]},
+        "chosen": chosen,
+        "others": kept,
+    }
+
+
+def read_option(row: ImportRow, key: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """One response with its text, the question that it answers, its maker and its score."""
+    text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
+    if not text and not isinstance(raw.get("text"), (int, float, list, dict)):
+        row.fault("responses", "response is empty", f"response {key} is empty.")
+    prompt = row.text(raw, "prompt", name=f"prompt of {key}", limit=LIMITS["question"])
+    return {
+        "text": text,
+        "prompt": prompt or None,
+        "generated_by": read_generated_by(row, key, raw.get("generated_by")),
+        "score": row.number(raw, "score"),
+    }
+
+
+def _shown(response: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: response[name] for name in ("text", "prompt", "generated_by")}
+
+
+def _own(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = raw.get("first_person")
+    return found if isinstance(found, dict) else {}
+
+
+def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> _Options | None:
+    given = raw["responses"]
+    if not all(isinstance(response, dict) for response in given):
+        row.fault("responses", "response is not an object", "each response must be an object.")
+        return None
+    keys = [str(each.get("key") or f"r{n}") for n, each in enumerate(given, start=1)]
+    names = [f"r{n}" for n in range(1, len(given) + 1)]
+    if sorted(keys) != names:
+        row.fault(
+            "responses", "response keys", f"the responses must have the keys {', '.join(names)}."
+        )
+        return None
+    by_key = dict(zip(keys, given, strict=True))
+    responses = [{**by_key[name], **read_option(row, name, by_key[name])} for name in names]
+    for one, other in combinations(names, 2):
+        if fold(responses[int(one[1]) - 1]["text"]) == fold(responses[int(other[1]) - 1]["text"]):
+            row.fault(
+                "responses",
+                "identical responses",
+                f"responses {one} and {other} have the same text.",
+                "Drop one of them; nobody can choose between equal texts.",
+            )
+    if not isinstance(raw.get("id"), str) or not raw["id"].strip():
+        row.fault("id", "id is missing", "id is missing.", "Give every item an id of its own.")
+    _refuse_what_pairs_lack(row, raw)
+    liking, chosen = _preferences(row, _own(raw), names, responses)
+    if chosen is None and rule.name != ALL and not row.faults:
+        row.fault(
+            "first_person.label",
+            "no chosen response",
+            f"pairs by “{rule.name}” need the one response that the persona chose.",
+            f"Name it, or make pairs by “{ALL}”.",
+        )
+    return _Options(str(raw.get("id") or "").strip(), responses, liking, chosen)
+
+
+def _refuse_what_pairs_lack(row: ImportRow, raw: Mapping[str, Any]) -> None:
+    order = raw.get("order")
+    if isinstance(order, dict) and order.get("shuffle") is False:
+        row.fault(
+            "order",
+            "options in a fixed order",
+            "an item with more than 2 responses has no fixed order.",
+            "Leave order out.",
+        )
+    if raw.get("split") not in (None, "", Item.Split.MAIN.value):
+        row.fault(
+            "split",
+            "options outside main items",
+            f"only main items have more than 2 responses; this one is {raw['split']}.",
+            "Give it 2 responses.",
+        )
+    if raw.get("advice"):
+        row.fault(
+            "advice",
+            "options with advice",
+            "an item with more than 2 responses has no advice.",
+            "Leave advice out.",
+        )
+
+
+def _preferences(
+    row: ImportRow,
+    own: Mapping[str, Any],
+    names: Sequence[str],
+    responses: Sequence[Mapping[str, Any]],
+) -> tuple[Sequence[float] | None, int | None]:
+    """How the persona likes the responses: by a ranking, by scores, or only the chosen one."""
+    label, ranking = own.get("label") or "", own.get("ranking")
+    scores = [response["score"] for response in responses]
+    liking: list[float] | None = None
+    if ranking is not None:
+        if not isinstance(ranking, list) or sorted(map(str, ranking)) != list(names):
+            row.fault(
+                "first_person.ranking",
+                "ranking is not complete",
+                f"first_person.ranking must name each of {', '.join(names)} once.",
+                "Write the best one first.",
+            )
+            return None, None
+        liking = [-float(ranking.index(name)) for name in names]
+    elif None not in scores:
+        liking = [float(score) for score in scores]
+    best = [n for n, each in enumerate(liking) if each == max(liking)] if liking else []
+    if label and label not in names:
+        row.fault(
+            "first_person.label",
+            "label is not allowed",
+            f"label “{label}” is not allowed; use one of {', '.join(names)} or leave empty.",
+            value=label,
+        )
+        return liking, None
+    if label and best and names.index(label) not in best:
+        row.fault(
+            "first_person.label",
+            "label and ranking disagree",
+            f"label is {label}, but another response is ranked or scored higher.",
+        )
+    if label:
+        return liking, names.index(label)
+    return liking, best[0] if len(best) == 1 else None
+
+
+def _drawn(options: _Options, rule: PairRule) -> Iterator[tuple[int, int]]:
+    """The pairs of a rule by position, with that of response 1 first, which a draw decides."""
+    count = len(options.responses)
+    others = [n for n in range(count) if n != options.chosen]
+    pairs: Sequence[tuple[int, int]]
+    if rule.name == ALL or options.chosen is None:
+        pairs = list(combinations(range(count), 2))
+    elif rule.name == REST:
+        pairs = [(options.chosen, other) for other in others]
+    else:
+        number = int.from_bytes(_hash(f"{rule.seed}|{options.key}")[:8])
+        pairs = [(options.chosen, others[number % len(others)])]
+    for one, other in pairs:
+        texts = sorted(str(options.responses[n]["text"]) for n in (one, other))
+        is_turned = _hash("\n".join([options.key, *texts]))[0] % 2
+        low, high = sorted((one, other))
+        yield (high, low) if is_turned else (low, high)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

@@ -1,0 +1,148 @@
+"""The chapter on sets of options: rankings of whole sets, places, and pairs that hang together."""
+
+import random
+from datetime import date
+
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_sentences
+from analysis.report.render import render_html
+from judging.models import Judgment
+from studies.models import Item
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.walking import faults
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+
+def sets_of_three(study, count, *, question="Question {n}?"):
+    """The three pairs of each set; option 1 is the chosen one, and each is response 1 once."""
+    personas = [make_persona(study=study) for _ in range(count // 4)]
+    made = []
+    for n in range(count):
+        pairs = []
+        for one, other in ((1, 2), (2, 3), (3, 1)):
+            rest = 6 - one - other
+            option_set = {
+                "id": f"q{n:03}",
+                "rule": "all",
+                "place": {"r1": one, "r2": other},
+                "chosen": 1,
+                "others": [{"place": rest, "text": f"Option {rest}"}],
+            }
+            pairs.append(
+                make_item(
+                    study=study,
+                    key=f"q{n:03}:{one}{other}",
+                    persona=personas[n % len(personas)],
+                    question=question.format(n=n),
+                    option_set=option_set,
+                    first_person={1: "r1"}.get(one, "r2" if other == 1 else ""),
+                )
+            )
+        made.append(pairs)
+    return made
+
+
+def rank(run, pairs, ranking, shown):
+    """The judgments of one reply: the first pair was asked, the others follow from it."""
+    asked = None
+    for item in pairs:
+        place = item.option_set["place"]
+        r1_wins = ranking.index(place["r1"]) < ranking.index(place["r2"])
+        r1_first = shown.index(place["r1"]) < shown.index(place["r2"])
+        made = judge_item(
+            run, item, "r1" if r1_wins else "r2", 70, shown_first="r1" if r1_first else "r2"
+        )
+        details = {"ranking": list(ranking), "shown": list(shown)}
+        Judgment.objects.filter(pk=made.pk).update(details=details, asked_with=asked)
+        asked = asked or made
+
+
+@pytest.fixture
+def study():
+    """A judge that ranks the chosen option first in two thirds, and one that takes the first."""
+    rng = random.Random(3)
+    study = make_study()
+    sets = sets_of_three(study, 60)
+    rater = make_rater(study=study)
+    for pairs in sets:
+        answer(rater, pairs[0], "r1")
+    content = make_run(study=study, judge="content", setting="listwise", orders="both")
+    place = make_run(study=study, judge="place", setting="listwise")
+    for n, pairs in enumerate(sets):
+        shown = tuple(rng.sample((1, 2, 3), 3))
+        ranking = (1, 2, 3) if n % 3 else (3, 2, 1)
+        rank(content, pairs, ranking, shown)
+        rank(content, pairs, ranking, shown[::-1])
+        rank(place, pairs, shown, shown)
+    return study
+
+
+def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(study):
+    report = report_of(study)
+
+    found = report["option_sets"]
+    assert (found["items"], found["sets"], found["sizes"]) == (180, 60, {"3": 60})
+    assert found["rules"] == ["all"]
+    content, place = found["judges"]
+    assert (content["judge"], content["sets"], content["replies"]) == ("content", 60, 120)
+    assert content["right_first"]["value"] == pytest.approx(40 / 60)
+    assert content["right_first"]["chance"] == pytest.approx(1 / 3)
+    assert content["both_orders"] == {"n": 60, "same_first": 1.0}
+    assert content["position"]["p"] > 0.01
+    assert place["position"]["first"] == 1.0
+    assert place["position"]["p"] < 1e-9
+    assert place["both_orders"]["same_first_reason"] == "empty_group"
+    assert not faults({"option_sets": found})
+
+
+def test_the_page_shows_it_and_states_that_pairs_hang_together(study):
+    report = report_of(study)
+
+    page = render_html(report, date=date(2026, 1, 2))
+    assert "180 items are pairs of 60 sets of three to five responses." in page
+    assert "Judges that rank whole sets" in page
+    [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
+    assert "answers all its pairs with one reply" in str(limit.text)
+
+
+def test_pairs_of_a_set_are_one_cluster_also_without_a_question(study):
+    Item.objects.filter(study=study).update(question="")
+
+    report = report_of(study)
+
+    clusters = report["judges"][0]["clusters"]
+    assert (clusters["personas"], clusters["questions"]) == (15, 60)
+
+
+def test_sets_that_no_judge_ranked_are_counted_and_limited():
+    study = make_study()
+    rater = make_rater(study=study)
+    for pairs in sets_of_three(study, 8):
+        for item in pairs:
+            answer(rater, item, "r1")
+
+    report = report_of(study)
+
+    assert report["option_sets"]["judges"] == []
+    page = render_html(report, date=date(2026, 1, 2))
+    assert "No judge ranked whole sets." in page
+    [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
+    assert "one reply" not in str(limit.text)
+
+
+def test_a_study_without_sets_has_no_chapter():
+    study = random_study(7, n_items=12)
+
+    report = report_of(study)
+
+    assert "option_sets" not in report
+    assert 'id="option_sets"' not in render_html(report, date=date(2026, 1, 2))

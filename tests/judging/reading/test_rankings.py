@@ -1,0 +1,42 @@
+"""Rankings are read from replies in many forms, and never the wrong way round."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judging.engine.replies import without_thoughts
+from judging.protocols.listwise import LETTERS
+from judging.protocols.reading.rankings import read_ranking
+from judging.protocols.registry import protocol
+
+REPLIES = [
+    json.loads(line)
+    for line in Path(__file__).with_name("rankings.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def read(reply, *, is_lenient):
+    letters = LETTERS[: reply["k"]]
+    found = read_ranking(without_thoughts(reply["text"]), letters, is_lenient=is_lenient)
+    return (None, None) if found is None else ("".join(found.letters), found.certainty)
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: reply["text"][:40])
+def test_a_reply_is_read_as_a_reader_understands_it(reply):
+    expected = reply["ranking"], reply["certainty"]
+
+    assert read(reply, is_lenient=True) == expected
+    strictly = read(reply, is_lenient=False)
+    assert strictly == (expected if reply["form"] == "strict" else (None, None))
+
+
+def test_the_choice_of_each_pair_follows_from_the_ranking():
+    bound = protocol("listwise").of_options((4, 1, 3, 2), (1, 2))
+    verdict = bound.read("B > D > C > A]] [[70]]")
+
+    assert (verdict.side, verdict.certainty) == ("A", 70)  # option 1 is B, option 2 is D
+    assert verdict.details == {"ranking": [1, 2, 3, 4], "shown": [4, 1, 3, 2]}
+    turned = protocol("listwise").of_options((4, 1, 3, 2), (4, 3)).read("B > D > C > A]]")
+    assert turned.side == "B"
+    assert protocol("listwise").of_options((4, 1, 3, 2), (1, 2)).read("A > B").side is None
