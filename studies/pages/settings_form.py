@@ -1,6 +1,7 @@
 """The settings of a study as researchers edit them, in the groups of the page."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -32,6 +33,7 @@ GROUPS = (
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
     ("Other texts", ("instructions", "debrief")),
 )
+_OWN = ("The study", "Consent")
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
 _LABELS = {
     "slug": "Short name",
@@ -110,6 +112,13 @@ class CriteriaField(forms.CharField):
             return True
 
 
+@dataclass(frozen=True)
+class SettingsGroup:
+    title: str
+    fields: list[forms.BoundField]
+    has_error: bool
+
+
 class SettingsForm(forms.ModelForm):
     """The settings of a study; those that answers depend on are fixed with the first answer."""
 
@@ -164,6 +173,22 @@ class SettingsForm(forms.ModelForm):
     def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         for title, names in GROUPS:
             yield title, [self[name] for name in names]
+
+    @property
+    def own_groups(self) -> list[SettingsGroup]:
+        """What only the researcher knows of a new study."""
+        return [group for group in self._settings_groups() if group.title in _OWN]
+
+    @property
+    def preset_groups(self) -> list[SettingsGroup]:
+        """What a preset has set already; a group with an error is open."""
+        return [group for group in self._settings_groups() if group.title not in _OWN]
+
+    def _settings_groups(self) -> list[SettingsGroup]:
+        return [
+            SettingsGroup(title, fields, any(field.errors for field in fields))
+            for title, fields in self.groups()
+        ]
 
     def clean_currency(self) -> str:
         return str(self.cleaned_data["currency"]).upper()

@@ -350,3 +350,18 @@ def test_pages_that_are_not_there_say_so_in_our_words(client):
 
     assert page.status_code == 404
     assert "There is no such page" in page.content.decode()
+
+
+def test_a_new_study_asks_what_only_the_researcher_knows_and_folds_the_preset(client):
+    client.force_login(User.objects.create_superuser("ada"))
+
+    page = client.get(reverse("studies:new")).text
+    unfolded = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+    wrong = client.post(reverse("studies:new"), {"title": "One", "minutes": "0"}).text
+
+    assert re.findall(r"<legend>(.*?)</legend>", unfolded) == ["The study", "Consent"]
+    assert 'name="minutes"' not in unfolded
+    assert not re.findall("<details[^>]* open>", page)
+    opened = re.findall(r"<details[^>]* open>\s*<summary>(.*?)</summary>", wrong)
+    assert "Time and pay" in opened
+    assert "Other texts" not in opened

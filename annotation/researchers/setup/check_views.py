@@ -66,6 +66,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
     context = _about_items(study) | {
         "study": study,
         "rows": [_shown(number, row) for number, row in enumerate(rows)],
+        "is_stored": bool(stored),
         "is_full": len(rows) >= MOST,
         "is_fixed": ComprehensionAnswer.objects.filter(question__study=study).exists(),
         "text": text,
