@@ -23,6 +23,7 @@ from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
+    from analysis.data.criterion_verdicts import CriterionVerdicts
     from analysis.data.option_sets import OptionSets
     from analysis.data.probes import ProbedRun
     from analysis.data.systems import Systems
@@ -318,6 +319,7 @@ class Dataset:
     advice: Advice | None = None  # only where items have some
     systems: Systems | None = None  # only where items compare named systems
     option_sets: OptionSets | None = None  # only where three responses or more are compared
+    criterion_verdicts: CriterionVerdicts | None = None  # only where runs judged by criteria
     ranked_sets: RankedSets | None = None  # only where items were paired from more responses
 
     @cached_property
@@ -354,6 +356,8 @@ class Dataset:
             feed(digest, "option sets", self.option_sets.digest)
         if self.systems is not None:
             feed(digest, "systems", self.systems.digest)
+        if self.criterion_verdicts is not None:
+            feed(digest, "criterion verdicts", self.criterion_verdicts.digest)
         if self.ranked_sets is not None:
             feed(digest, "ranked sets", self.ranked_sets.digest)
         for run in self.runs:

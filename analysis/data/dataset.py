@@ -23,6 +23,7 @@ from analysis.data.arrays import (
     Item,
     StudyFacts,
 )
+from analysis.data.criterion_verdicts import criterion_verdicts_of
 from analysis.data.option_sets import option_sets_of
 from analysis.data.plans import late_changes, read_plan
 from analysis.data.ranked_sets import ranked_sets_of
@@ -85,6 +86,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),
+        criterion_verdicts=criterion_verdicts_of(study, position, runs),
         ranked_sets=ranked_sets_of(study, position, [(row[2], row[-2]) for row in rows], runs),
         systems=systems_of([row[-4:-2] for row in rows]),
         option_sets=option_sets_of(study, items),

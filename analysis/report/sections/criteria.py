@@ -1,0 +1,113 @@
+"""Verdicts by criterion: what goes with the verdict as a whole, and with people's majority."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import TIE
+from analysis.data.verdicts import Ints
+from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.shared_variance import Sharing
+
+
+def criteria(study: Study) -> Json:
+    """The entry of report.json; empty for a study that no run judged by criteria."""
+    given = study.data.criterion_verdicts
+    if given is None:
+        return {}
+    judges = []
+    for run, overall in zip(study.data.runs, study.judges, strict=True):
+        if (verdicts := given.runs.get(run.run)) is None:
+            continue
+        by_criterion = [
+            {"criterion": name} | _criterion(study, verdicts[:, n].astype(np.int64), overall.answer)
+            for n, name in enumerate(given.names)
+        ]
+        judges.append(identity(run) | {"criteria": by_criterion})
+    return {"criteria": {"names": list(given.names), "judges": judges}}
+
+
+def _criterion(study: Study, verdict: Ints, overall: Ints) -> Json:
+    known = verdict >= 0
+    out: Json = {"n": int(known.sum()), "ties": int((verdict == TIE).sum())}
+    put(out, "tie", number(out["ties"] / out["n"] if out["n"] else None), "empty_group")
+    out["own"] = _agreement(verdict, overall, study.shared.judged)
+    out["people"] = _agreement(verdict, study.people.answer, study.shared.items)
+    return out
+
+
+def _agreement(verdict: Ints, reference: Ints, sharing: Sharing) -> Json:
+    """How often both chose the same response, among the items where both chose one."""
+    decided = (verdict >= 0) & (verdict != TIE) & (reference >= 0) & (reference != TIE)
+    rows = np.flatnonzero(decided)
+    share = general_proportion(verdict[rows] == reference[rows], sharing.take(rows))
+    out: Json = {"n": share.n, "agree": share.correct}
+    put(out, "value", number(share.value), share.reason)
+    put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
+    return out
+
+
+_OWN, _PEOPLE = "Its own verdict as a whole", "Majority of people"
+
+
+def criteria_table(report: Report) -> Table:
+    rows = [
+        (f"{run_name(judge, report['judges'])}: {entry['criterion']}", entry)
+        for judge in report["criteria"]["judges"]
+        for entry in judge["criteria"]
+    ]
+    return table_of_entries(
+        "criteria",
+        "Verdicts by criterion",
+        rows,
+        [
+            ("Items", "count", "n"),
+            ("No difference", "percent", "tie"),
+            ("Items", "count", "own.n", _OWN),
+            ("agrees", "percent", "own.value", _OWN),
+            ("95 % interval", "percent_range", "own.ci", _OWN),
+            ("Items", "count", "people.n", _PEOPLE),
+            ("agrees", "percent", "people.value", _PEOPLE),
+            ("95 % interval", "percent_range", "people.ci", _PEOPLE),
+        ],
+        "Shares are of the items where both chose a response. People state one choice for the "
+        "whole item, not one for each criterion. Intervals hold for items, people, personas and "
+        "questions in general.",
+        first="Judge and criterion",
+    )
+
+
+class Criteria(Section):
+    """How a judge's verdicts by criterion go with its verdict as a whole, and with people."""
+
+    name = "criteria"
+    title = "Criteria"
+    inside = "Verdicts by criterion"
+
+    def is_needed(self, report: Report) -> bool:
+        return "criteria" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return criteria(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "criteria" in report:
+            yield criteria_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for judge in report["criteria"]["judges"] if "criteria" in report else ():
+            known = [each for each in judge["criteria"] if each["people"]["value"] is not None]
+            if len(known) > 1:
+                best = max(known, key=lambda each: float(each["people"]["value"]))
+                yield Sentence.of(
+                    "finding",
+                    f"{run_name(judge, report['judges'])}: of its criteria, “{best['criterion']}” "
+                    f"agrees most often with the majority of people, on "
+                    f"{percent(best['people']['value'])} of {best['people']['n']:,} items.",
+                )
