@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.section import Page, Report, Section
+from analysis.report.sections.bias.counterfactual import Counterfactual
 from analysis.report.sections.bias.own_responses import OwnResponses
 from analysis.report.sections.bias.probes import Probes
 
-TABLES = ("bias_probes", "bias_position", "persona_probes", "own_responses")
+TABLES = ("bias_probes", "bias_position", "persona_probes", "own_responses", "counterfactual")
 
 
 class Bias(Section):
@@ -16,7 +17,7 @@ class Bias(Section):
     name = "bias"
     title = "Bias probes"
     inside = "Probes of responses, of the side, of the persona, and of own responses"
-    parts = (Probes(), OwnResponses())
+    parts = (Probes(), OwnResponses(), Counterfactual())
 
     def is_needed(self, report: Report) -> bool:
         return "bias" in report

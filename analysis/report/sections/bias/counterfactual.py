@@ -1,0 +1,160 @@
+"""Items asked about a persona and about the same persona with one other attribute."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.verdicts import Ints, run_votes
+from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.rules import LEVEL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import p_value
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.comparison.reliance import reliance, squared_shifts
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import FloatArray
+from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+
+SOURCE = "counterfactual"
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The positions of items and of their changed twins, and what the pairs share."""
+
+    before: Ints
+    after: Ints
+    by_people: Sharing
+    judged: Sharing
+
+    @classmethod
+    def of(cls, study: Study, mark: str) -> "Twins":
+        position = {item.key: at for at, item in enumerate(study.data.items)}
+        pairs = [
+            (at, position[f"{key}{mark}"])
+            for key, at in position.items()
+            if f"{key}{mark}" in position
+        ]
+        before, after = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+        n, rows, shared, votes = len(pairs), np.arange(len(pairs)), study.shared, study.votes
+        kinds = {
+            "persona": Kind.of(rows, shared.persona[before], n),
+            "question": Kind.of(rows, shared.question[before], n),
+        }
+        pair_of = np.full(len(position), -1, dtype=np.int64)
+        pair_of[before] = pair_of[after] = rows
+        own = pair_of[votes.item] >= 0
+        people = Kind.of(pair_of[votes.item][own], votes.annotator[own], n)
+        return cls(before, after, Sharing.of(n, {ANNOTATOR: people} | kinds), Sharing.of(n, kinds))
+
+
+def counterfactuals(study: Study) -> Json:
+    """The entry of report.json; empty for a study without changed twins."""
+    source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
+    keys = {item.key for item in study.data.items}
+    if source is None or not any(f"{key}{source['mark']}" in keys for key in keys):
+        return {}
+    twins = Twins.of(study, source["mark"])
+    counts = study.votes.counts()
+    people = squared_shifts(counts[twins.before], counts[twins.after])
+    judges = []
+    for run in study.data.runs:
+        readings = run_votes(study.data, run).counts()
+        # With one reading each, chance cannot be told from the change.
+        has_chance = bool((readings.sum(axis=1) > 1).any())
+        shifts = squared_shifts(
+            readings[twins.before], readings[twins.after], has_chance=has_chance
+        )
+        beyond = _difference(general_difference(shifts - people, twins.by_people))
+        found = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
+        judges.append(identity(run) | found | {"beyond_people": beyond})
+    tests = [judge["beyond_people"] for judge in judges]
+    for entry, p in zip(tests, holm([each["p"] for each in tests]), strict=True):
+        put(entry, "p_holm", number(p), entry.get("p_reason"))
+    found = {key: source[key] for key in ("from", "feature", "label")}
+    found |= {"pairs": int(twins.before.size), "people": _side(people, twins.by_people)}
+    return {"bias": {SOURCE: found | {"judges": judges}}}
+
+
+def _side(shifts: FloatArray, sharing: Sharing) -> Json:
+    found = reliance(shifts, sharing)
+    out: Json = {"n": found.n} | {"squared": _difference(found.squared)}
+    put(out, "shift", number(found.shift), found.squared.reason)
+    return out
+
+
+def _difference(found: GeneralDifference) -> Json:
+    out: Json = {}
+    put(out, "value", number(found.value), found.reason)
+    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
+    put(out, "p", number(found.p), found.interval_reason or found.reason)
+    return out
+
+
+def counterfactual_table(report: Report) -> Table:
+    found = report.get("bias", {}).get(SOURCE)
+    rows = []
+    if found is not None:
+        none = {"beyond_people": {"value": None, "ci": None, "p_holm": None}, "chance": ""}
+        rows.append(("People", none | found["people"]))
+        rows += [
+            (
+                run_name(entry, found["judges"]),
+                entry | {"chance": "yes" if entry["contains_chance"] else "no"},
+            )
+            for entry in found["judges"]
+        ]
+    label = found["label"] if found else ""
+    return table_of_entries(
+        "counterfactual",
+        f"How much answers change with {label}",
+        rows,
+        [
+            ("Pairs", "count", "n"),
+            ("Typical shift", "percent", "shift"),
+            ("Estimate", "decimal", "squared.value", "Squared shift"),
+            ("95 % interval", "range", "squared.ci", "Squared shift"),
+            ("With chance", "text", "chance"),
+            ("Difference", "decimal", "beyond_people.value", "More than people"),
+            ("95 % interval", "range", "beyond_people.ci", "More than people"),
+            ("Holm p", "p", "beyond_people.p_holm", "More than people"),
+        ],
+        f"Each item is asked about its persona and about the same persona with another {label}. "
+        "Squared shift: by how much the share of a response differs between the two, squared, and "
+        "without what chance adds; 0 if nobody looks at the attribute. Typical shift: its root. "
+        "With chance: the run read each item once, so flips by chance count as a shift. Which "
+        "answers are right for the changed persona is not known: reliance is not an error by "
+        "itself. A judge that relies on an attribute more than people do may follow a stereotype.",
+        first="Who",
+    )
+
+
+class Counterfactual(Section):
+    """Reliance of people and judges on an attribute that is changed."""
+
+    name = "counterfactual"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return counterfactuals(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield counterfactual_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        found = report.get("bias", {}).get(SOURCE)
+        for entry in found["judges"] if found is not None else ():
+            beyond = entry["beyond_people"]
+            if beyond["p_holm"] is None:
+                continue
+            who, label = run_name(entry, found["judges"]), found["label"]
+            if beyond["p_holm"] <= LEVEL:
+                more = "more" if beyond["value"] > 0 else "less"
+                words = f"{who} relies on {label} {more} than people do"
+            else:
+                words = f"That {who} relies on {label} more or less than people do is not shown"
+            yield Sentence.of("finding", f"{words} (Holm p {p_value(beyond['p_holm'])}).")
