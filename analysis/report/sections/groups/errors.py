@@ -12,7 +12,7 @@ from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
 from analysis.report.sections.groups.comparison import FAMILY
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import run_names
+from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import p_value, points
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
@@ -118,14 +118,16 @@ def _adjust(entries: Sequence[Json]) -> None:
 def group_errors_table(report: Report) -> Table:
     found = report.get("group_errors", {"people": [], "judges": []})
     sides = [("People, majority", found["people"])]
-    sides += list(zip(run_names(report), found["judges"], strict=False))
+    if found["judges"]:
+        names = run_names(report)
+        sides += [(names[index], found["judges"][index]) for index in whole_runs(report)]
     rows = []
     for who, entries in sides:
         for entry in entries:
             beyond = entry.get("beyond_people", {})
             row = [who, entry["label"], entry["value"]]
             row += [entry[key] for key in ("personas", "n", "wrong", "wrong_elsewhere")]
-            row += [entry["difference"][key] for key in ("value", "ci", "p", "p_holm", "p_by")]
+            row += [entry["difference"][key] for key in ("value", "ci", "p_holm", "p_by")]
             rows.append([*row, *(beyond.get(key) for key in ("value", "ci", "p_holm"))])
     columns = (
         Column("Who"),
@@ -137,7 +139,6 @@ def group_errors_table(report: Report) -> Table:
         Column("Elsewhere", "percent", "Wrong"),
         Column("Difference", "points", "Wrong"),
         Column("95 % interval", "points_range", "Wrong"),
-        Column("p", "p", "Wrong"),
         Column("Holm p", "p", "Wrong"),
         Column("BY p", "p", "Wrong"),
         Column("Difference", "points", "More than people do"),
@@ -145,13 +146,14 @@ def group_errors_table(report: Report) -> Table:
         Column("Holm p", "p", "More than people do"),
     )
     return Table(
-        "group_errors",
+        "errors_by_group",
         "On which personas each side errs",
         columns,
         rows,
         f"Groups of at least {FEWEST_PERSONAS} personas, each compared with all other personas by "
         "a Welch test over personas. Holm and Benjamini-Yekutieli: over all groups of all features "
-        "of one side; only they separate a finding from chance. More than people do: the same for "
+        "of one side; only they separate a finding from chance. Runs with less of the persona are "
+        "in report.json. More than people do: the same for "
         "the judge’s errors less those of the majority, item by item.",
         family=FAMILY,
     )
