@@ -7,7 +7,7 @@ from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle.parameters import folder_of, report_dir
-from analysis.models import Audit, Comparison, Export, Recheck, Report
+from analysis.models import Audit, Certificate, Comparison, Export, Labelling, Recheck, Report
 from studies.jobs.cleanup import remove_drafts, tidy_jobs
 
 
@@ -50,6 +50,22 @@ def audit_items(audit_id: int) -> None:
 
 
 @shared_task
+def certify_judge(certificate_id: int) -> None:
+    """Certify a judge; running it twice certifies it once."""
+    from analysis.passports import jobs
+
+    jobs.certify_queued(certificate_id=certificate_id)
+
+
+@shared_task
+def label_items(labelling_id: int) -> None:
+    """Label the items of a study by a certificate; running it twice labels them once."""
+    from analysis.passports import jobs
+
+    jobs.label_queued(labelling_id=labelling_id)
+
+
+@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import freshness
@@ -57,6 +73,8 @@ def tidy_report_jobs() -> None:
     freshness.delete_unused()
     tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
+    tidy_jobs(Certificate, certify_judge)
+    tidy_jobs(Labelling, label_items)
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)

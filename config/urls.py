@@ -47,6 +47,7 @@ urlpatterns = [
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
     path("studies/<slug:slug>/disagreements/", include("analysis.pages.disagreement_urls")),
     path("studies/<slug:slug>/audit/", include("analysis.pages.audit_urls")),
+    path("studies/<slug:slug>/certificates/", include("analysis.pages.certificates.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
     path("shared/", include("analysis.pages.share_link_urls")),

@@ -23,6 +23,14 @@ class ItemTexts:
     responses: Mapping[str, Mapping[str, Any]]
 
 
+@dataclass(frozen=True)
+class ItemFacts:
+    pk: int
+    key: str
+    content_hash: str
+    answers: int  # of annotators, that hold a seat
+
+
 def item_texts(study: Study, keys: Collection[str] | None = None) -> Iterator[ItemTexts]:
     """The items that count, or those of them with the given keys, by key."""
     items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
@@ -55,3 +63,50 @@ def run_labels(study: Study) -> list[tuple[str, str]]:
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:
     """Items of any split by id, without what only their own pages show."""
     return Item.everything.defer("metadata", "warnings").in_bulk(ids)
+
+
+def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, ItemFacts]:
+    """Facts of the items that count, or of some of them, by key."""
+    rows = Item.objects.filter(study=study)
+    columns = ("pk", "key", "content_hash", "answered")
+    if keys is None:
+        found = list(rows.values_list(*columns))
+    else:
+        wanted = sorted(keys)
+        found = [
+            row
+            for start in range(0, len(wanted), _CHUNK)
+            for row in rows.filter(key__in=wanted[start : start + _CHUNK]).values_list(*columns)
+        ]
+    return {row[1]: ItemFacts(*row) for row in found}
+
+
+def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, ItemFacts]:
+    """The items of a study that have these contents, by the hash of their content."""
+    wanted = sorted(hashes)
+    found: dict[str, ItemFacts] = {}
+    for start in range(0, len(wanted), _CHUNK):
+        some = wanted[start : start + _CHUNK]
+        rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
+        for row in rows.values_list("pk", "key", "content_hash", "answered"):
+            found.setdefault(row[2], ItemFacts(*row))
+    return found
+
+
+def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
+    """The judges of a study that can be certified: a value, a label, the name, and the run.
+
+    A jury has no run of its own.
+    """
+    runs = study.judge_runs.filter(bias_probe="", probe_first=False).select_related("judge")
+    found = [
+        (
+            run.public_id,
+            f"{run.judge.name} ({run.setting}, features {run.features})",
+            run.judge.name,
+            run.public_id,
+        )
+        for run in runs.order_by("judge__name", "setting", "features", "pk")
+    ]
+    juries = study.juries.order_by("name").values_list("name", flat=True)
+    return found + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]

@@ -1,7 +1,6 @@
 """What a passport records about the runs of a judge and about items, and where to find it again."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -10,7 +9,7 @@ from analysis.data.arrays import CHOICES, CODE, Cost, Dataset, Judgments, Prompt
 from analysis.data.juries import jury_run
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
-from studies.models import Item, Study
+from studies.models import Study
 
 # A judge and how it was asked: answers are comparable while these are the same.
 _OF_JUDGE = (
@@ -35,14 +34,6 @@ _OF_RUN = (
     "samples",
 )
 _PORTION = 500
-
-
-@dataclass(frozen=True)
-class ItemFacts:
-    pk: int
-    key: str
-    content_hash: str
-    answers: int  # of annotators, that hold a seat
 
 
 def runs_behind(study: Study, run: Run) -> list[JudgeRun]:
@@ -84,34 +75,6 @@ def reported_versions(runs: Collection[JudgeRun], rows: QuerySet[Judgment] | Non
     rows = Judgment.objects.filter(run__in=runs) if rows is None else rows
     named = rows.exclude(model_snapshot="", fingerprint="").order_by()
     return sorted(map(list, named.values_list("model_snapshot", "fingerprint").distinct()))
-
-
-def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, ItemFacts]:
-    """Facts of the items that count, or of some of them, by key."""
-    rows = Item.objects.filter(study=study)
-    columns = ("pk", "key", "content_hash", "answered")
-    if keys is None:
-        found = list(rows.values_list(*columns))
-    else:
-        wanted = sorted(keys)
-        found = [
-            row
-            for start in range(0, len(wanted), _PORTION)
-            for row in rows.filter(key__in=wanted[start : start + _PORTION]).values_list(*columns)
-        ]
-    return {row[1]: ItemFacts(*row) for row in found}
-
-
-def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, ItemFacts]:
-    """The items of a study that have these contents, by the hash of their content."""
-    wanted = sorted(hashes)
-    found: dict[str, ItemFacts] = {}
-    for start in range(0, len(wanted), _PORTION):
-        some = wanted[start : start + _PORTION]
-        rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
-        for row in rows.values_list("pk", "key", "content_hash", "answered"):
-            found.setdefault(row[2], ItemFacts(*row))
-    return found
 
 
 def readings_of(run: JudgeRun, keys: Collection[str]) -> dict[str, list[dict[str, Any]]]:

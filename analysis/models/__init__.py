@@ -1,6 +1,7 @@
-"""Audits, reports, plans, share links, exports, comparisons of items, and notes on items."""
+"""Audits, reports, plans, share links, certificates, exports, comparisons, notes on items."""
 
 from analysis.models.audits import AcceptedFinding, Audit
+from analysis.models.certificates import Certificate, Labelling
 from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
 from analysis.models.item_notes import ItemNote, ItemTag
@@ -10,11 +11,13 @@ __all__ = [
     "AcceptedFinding",
     "AnalysisPlan",
     "Audit",
+    "Certificate",
     "ComparedItem",
     "Comparison",
     "Export",
     "ItemNote",
     "ItemTag",
+    "Labelling",
     "Recheck",
     "Report",
     "ShareLink",

@@ -11,8 +11,8 @@ import numpy as np
 from analysis.data.arrays import Dataset, Run
 from analysis.data.certifiable import certifiable, score, truth_of
 from analysis.data.dataset import load_dataset
+from analysis.data.items import item_facts
 from analysis.data.judge_facts import (
-    item_facts,
     judge_description,
     protocol_description,
     readings_of,

@@ -9,9 +9,9 @@ import numpy as np
 from analysis.data.arrays import CODE, Dataset
 from analysis.data.certifiable import certifiable
 from analysis.data.dataset import load_dataset
+from analysis.data.items import items_by_content
 from analysis.data.judge_facts import (
     answers_of_rounds,
-    items_by_content,
     readings_of,
     run_of_readings,
 )

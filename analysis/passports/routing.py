@@ -5,9 +5,9 @@ from collections import Counter
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.judge_facts import item_facts
+from analysis.data.items import item_facts
 from analysis.errors import PassportError
-from analysis.passports.labelling import REASONS, Labels
+from analysis.passports.labels import REASONS, Labels
 from studies.models.studies import Study
 from studies.services.copies import copy_study
 from studies.services.studies import record

@@ -15,6 +15,12 @@ def grouped(number: int) -> str:
 
 
 @register.filter
+def as_percent(share: float) -> str:
+    """Format 0.125 as “12.5 %”."""
+    return f"{100 * share:.3g} %"
+
+
+@register.filter
 def ago(moment: datetime) -> str:
     """A moment as “2 min ago” or “3 h ago”; after a day as its date."""
     minutes = int((timezone.now() - moment).total_seconds() // 60)

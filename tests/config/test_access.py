@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from analysis.models import Export, Report, ShareLink
+from analysis.models import Certificate, Export, Report, ShareLink
 from judging.models import Campaign, Judge, JudgeRun, Jury, PackJob, PromptTemplate
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
@@ -31,6 +31,9 @@ FOR_VIEWERS = {
     "activity/",
     "audit/",
     "audit/status/",
+    "certificates/",
+    "certificates/<public_id>/",
+    "certificates/<public_id>/status/",
     "disagreements/",
     "disagreements/status/",
     "exports/",
@@ -89,6 +92,10 @@ FOR_OWNERS = {
 MAY_CREATE = {"whole/copy/"}
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
+    "certificates/<public_id>/label/",
+    "certificates/<public_id>/labels.csv",
+    "certificates/<public_id>/passport.json",
+    "certificates/<public_id>/route/",
     "exports/<public_id>/download/",
     "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
@@ -140,7 +147,15 @@ def known(study) -> Callable[[str], dict[str, str]]:
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
-    of = {"exports/": export, "import/columns/": upload, "import/": job}
+    certificate = Certificate.objects.create(
+        study=study, judge="j", signal="stated", target="majority", error=0.1, confidence=0.9
+    )
+    of = {
+        "certificates/": certificate,
+        "exports/": export,
+        "import/columns/": upload,
+        "import/": job,
+    }
 
     def known(route: str) -> dict[str, str]:
         rest = route.removeprefix(STUDY)

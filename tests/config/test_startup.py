@@ -105,7 +105,7 @@ client.post("/accounts/login/", {"username": "researcher", "password": "a long p
 note("signing in")
 pages = "import/ items/ settings/ people/ people/prolific/ judges/ judges/new/ judges/available/ "
 pages += "judges/available/add/ reports/"
-for page in ["", *pages.split(), "reports/plan/", "exports/"]:
+for page in ["", *pages.split(), "reports/plan/", "certificates/", "exports/"]:
     response = client.get(f"/studies/{study.slug}/{page}")
     assert response.status_code == 200, (page, response.status_code)
     note(page)

@@ -28,7 +28,8 @@ class Command(BaseCommand):
         add_asking(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.passports.labelling import check_judge, label, write_labels
+        from analysis.passports.labelling import check_judge, label
+        from analysis.passports.labels import write_labels
 
         study, passport = find_study(options["study"]), find_passport(options["passport"])
         try:

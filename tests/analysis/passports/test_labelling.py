@@ -9,7 +9,8 @@ from django.core.management.base import CommandError
 
 from analysis.errors import BadPassport, HasMoved, NoSuchJudge, PassportError
 from analysis.passports.certifying import Wish, certify
-from analysis.passports.labelling import check_judge, label, still_to_ask, write_labels
+from analysis.passports.labelling import check_judge, label, still_to_ask
+from analysis.passports.labels import write_labels
 from analysis.passports.routing import route
 from judging.models import Judge, Judgment, Jury
 from studies.errors import StudyError
