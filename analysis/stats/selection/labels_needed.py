@@ -61,8 +61,7 @@ def labels_needed(
     -----
     With :math:`n` items the sequence starts as :func:`fewest_at_start` says. The samples there are
     binomial: :math:`n_\\tau` of the coverage, errors of the observed share, from at least the 30
-    most certain answers and with half an error added, so that a few answers without an error do
-    not count as perfect.
+    most certain answers, so that a few answers without an error do not count as perfect.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def labels_needed(
             return False
         accepted = values >= start
         seen = right[values >= min(start, enough)]
-        error = float((seen == 0).sum() + 0.5) / (seen.size + 1)
+        error = float((seen == 0).mean())
         if error >= max_error:
             return False
         n_accepted = rng.binomial(n, float(accepted.mean()), size=draws)

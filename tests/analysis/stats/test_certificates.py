@@ -68,9 +68,19 @@ def test_the_labels_needed_have_the_power_that_they_promise():
 
     found = labels_needed(certainty, correct, max_error=0.2, delta=0.1, rng=rng)
 
-    error = 10.5 / 101
+    error = 0.1
     assert power(found, 0.5, error, 0.2, 0.1) == pytest.approx(0.8, abs=0.04)
     assert power(int(found * 0.75), 0.5, error, 0.2, 0.1) < 0.78
+
+
+def test_answers_without_an_error_need_as_many_labels_as_accept_the_fewest():
+    """Two thirds are accepted and 230 without an error pass: with luck in the coverage from 345."""
+    certainty, correct = [90] * 40 + [60] * 20, [1] * 40 + [0] * 20
+    rng = np.random.default_rng(0)
+
+    found = labels_needed(certainty, correct, max_error=0.01, delta=0.1, rng=rng)
+
+    assert 345 < found < 375
 
 
 def test_labels_that_no_number_reaches_are_none():
