@@ -51,6 +51,7 @@ _LETTERS = re.compile(r"\b[A-E]\b")
 
 # An order that may begin with the worst one: nobody can tell what was meant.
 _TURNED = re.compile(
+    r"(?<!to )\bworst\s*[:：]|"
     r"\bworst\b[^.\n]{0,12}?\b(?:to|first|→|->)|\bfrom\s+(?:the\s+)?(?:worst|least)\b|\bascending\b"
     r"|\b(?:least|lowest)\s+(?:\w+\s+){0,2}(?:first|to\s+(?:most|best|highest))|\breversed?\s+order\b"
     r"|schlechtest\w*\s+(?:\w+\s+){0,2}(?:zuerst|zu[mr]?|bis)|aufsteigend|umgekehrt\w*\s+reihenfolge"
@@ -81,9 +82,34 @@ _NOT_MEANT_BEHIND = re.compile(
     r"|\s*(?:isn|wasn|wouldn)['’]t\b)",
     re.IGNORECASE,
 )
+# What may stand on the line before a ranking: nothing but marks, or the name of the answer. What
+# may follow: its certainty, the end of the line, or a reason. Elsewhere anybody may be speaking.
+_LEAD = re.compile(
+    r"[\s*_`#>\[\]\"“(-]*"
+    r"(?:(?:so|thus|therefore|hence|also|daher|por\s+tanto|donc|所以)\W+)?"
+    r"(?:to\s+repeat:\s*)?(?:(?:my|the|meine?|die|mi|la|ma|le|我的)\s*)?"
+    r"(?:(?:final|overall|own|endgültige?|最终)\s*)*"
+    r"(?:(?:answer|verdict|choice|result|response|antwort|urteil|ergebnis|respuesta|réponse|答案"
+    rf"|{_LABELS})(?:\s+(?:is|lautet|ist|es|est|final|endgültig))?\s*[*_`]*[:：]?)?[\s*_`\[]*\Z",
+    re.IGNORECASE,
+)
+_CERTAIN = r"[\s*_`]*(?:,\s*)?(?:\[\[[^\]\n]*\]\]|\(\s*\d{1,3}\s*%?\s*\))"
+_BEHIND = re.compile(
+    rf"(?:{_CERTAIN}){{0,3}}[\s*_`\"”)\]]*[.。]?[ \t*_`]*(?:\Z|\n|[.,;:–—-]?\s*(?:because|since"
+    r"|certainty|confidence|denn|weil|sicherheit|porque|certeza|parce|certitude|因为|确定)\b)",
+    re.IGNORECASE,
+)
+# A line that announces a ranking as the reply's own: in the first person, or only its name.
+_OWN_INTRO = re.compile(
+    r".*\b(?:i|i['’]d|my|ich|meine?|yo|mi|je|mon|ma)\b"
+    r"|[\s*_`#>-]*(?:(?:here\s+is|this\s+is|hier\s+ist|voici)\s+)?(?:(?:the|die|la|le)\s+)?(?:final\s+)?"
+    rf"(?:answer|verdict|{_LABELS})[\s*_,(]*(?:(?:from\s+)?best\s+to\s+worst)?[\s*_)]*[:：.]?[\s*_]*\Z",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(r"[\s*_(]*(?:this|that|the\s+above|example|das|dies|esto|ceci)\b", re.I)
 # What a reply says after its ranking when it takes it back.
 _TAKEN_BACK = re.compile(
-    r"\b(?:on\s+(?:reflection|second\s+thoughts?)|wait\b|actually|correction|i\s+(?:would\s+)?swap"
+    r"\b(?:reverse|opposite|on\s+(?:reflection|second\s+thoughts?)|wait\b|actually|correction|i\s+(?:would\s+)?swap"
     r"|swap(?:ping)?|should\s+(?:be|come|stand)|the\s+other\s+way|reconsider\w*|korrektur"
     r"|doch\s+(?:lieber|eher)|vertausch\w*|pensándolo|à\s+la\s+réflexion)\b|更正|等等",
     re.IGNORECASE,
@@ -119,7 +145,7 @@ def read_ranking(text: str, letters: Sequence[str], *, is_lenient: bool = False)
     found = list(_strict(text))
     if not found and is_lenient:
         found = next(filter(None, map(list, _lenient(text, letters))), [])
-    meant = [each for each in found if _is_meant(text, each)]
+    meant = [each for each in found if _is_meant(text, each) and _stands_free(text, each)]
     stated = {each.letters for each in meant}
     if len(stated) != 1 or not _is_complete(meant[0].letters, letters):
         return None
@@ -249,6 +275,22 @@ def _is_meant(text: str, found: _Found) -> bool:
     if _NOT_MEANT.search(sentence):
         return False
     return not _NOT_MEANT_BEHIND.match(text, found.end)
+
+
+def _stands_free(text: str, found: _Found) -> bool:
+    """Whether a ranking is the answer of its line, and not a part of what is said there."""
+    if _BEHIND.match(text, found.end) is None and found.code != "json":
+        return False
+    before = text[: text.rfind("\n", 0, found.start) + 1].rstrip().rpartition("\n")[2]
+    is_announced = _OWN_INTRO.match(before) is not None and not _NOT_MEANT.search(before)
+    if not is_announced and (found.code == "list" or before.rstrip("*_ ").endswith((":", "："))):
+        return False
+    if _POINTS_BACK.match(re.sub(r"\A.*\n", "", text[found.end :])):
+        return False
+    if found.code:
+        return True
+    lead = text[text.rfind("\n", 0, found.start) + 1 : found.start][-300:]
+    return _LEAD.match(lead) is not None
 
 
 def _is_taken_back(text: str, found: _Found) -> bool:

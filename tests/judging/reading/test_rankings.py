@@ -22,9 +22,10 @@ def read(reply, *, is_lenient):
     return (None, None) if found is None else ("".join(found.letters), found.certainty)
 
 
-@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: reply["text"][:40])
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: ascii(reply["text"][:40]))
 def test_a_reply_is_read_as_a_reader_understands_it(reply):
-    expected = reply["ranking"], reply["certainty"]
+    is_read = reply["form"] != "lost"  # it states a ranking in a way that is asked again
+    expected = (reply["ranking"], reply["certainty"]) if is_read else (None, None)
 
     assert read(reply, is_lenient=True) == expected
     strictly = read(reply, is_lenient=False)
