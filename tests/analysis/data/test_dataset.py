@@ -84,7 +84,15 @@ def test_the_order_of_storing_leaves_no_trace():
         study = make_study()
         persona = make_persona(study=study, key="p")
         items = {
-            key: make_item(study=study, key=key, question=key, persona=persona)
+            # Texts of one length: those of the factory are numbered.
+            key: make_item(
+                study=study,
+                key=key,
+                question=key,
+                persona=persona,
+                r1={"text": "Yes."},
+                r2={"text": "No."},
+            )
             for key in "ab"[::order]
         }
         raters = {name: make_rater(study=study, pseudonym=name) for name in ("P-2", "P-1")[::order]}
