@@ -7,7 +7,9 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         from analysis.lifecycle.study_content import content_of
         from analysis.pages import workbench
+        from analysis.pages.planning import panels
         from studies.services import removal
 
         removal.register(content_of)
         workbench.register()
+        panels.register()

@@ -41,3 +41,7 @@ class HasMoved(PassportError):
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__("The certificate does not hold here. " + " ".join(reasons))
         self.reasons = list(reasons)
+
+
+class NotWatchable(AnalysisError):
+    """A comparison cannot be fixed: it is fixed already, or there are answers."""

@@ -7,7 +7,16 @@ from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle.parameters import folder_of, report_dir
-from analysis.models import Audit, Certificate, Comparison, Export, Labelling, Recheck, Report
+from analysis.models import (
+    Audit,
+    Certificate,
+    Comparison,
+    Export,
+    Forecast,
+    Labelling,
+    Recheck,
+    Report,
+)
 from studies.jobs.cleanup import remove_drafts, tidy_jobs
 
 
@@ -66,6 +75,14 @@ def label_items(labelling_id: int) -> None:
 
 
 @shared_task
+def compute_forecast(forecast_id: int) -> None:
+    """Compute a queued forecast; running it twice computes it once."""
+    from analysis.planning import requests
+
+    requests.compute_queued(forecast_id=forecast_id)
+
+
+@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import freshness
@@ -76,6 +93,7 @@ def tidy_report_jobs() -> None:
     tidy_jobs(Certificate, certify_judge)
     tidy_jobs(Labelling, label_items)
     tidy_jobs(Recheck, recheck_report)
+    tidy_jobs(Forecast, compute_forecast)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)
     for folder in (report_dir(""), storage.export_dir("")):

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -81,6 +82,14 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
         raise ValueError(f"must be a whole number from {low} to {high}, not “{value}”.")
 
     return cast
+
+
+def percentage(value: str) -> Decimal:
+    """“42.8” percent as a share."""
+    with contextlib.suppress(InvalidOperation):
+        if 0 <= (found := Decimal(value)) <= 100:
+            return found / 100
+    raise ValueError(f"must be a number of percent from 0 to 100, not “{value}”.")
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

@@ -16,7 +16,7 @@ from studies.models import Membership, Study
 from studies.pages.forms import StateForm
 from studies.pages.listing import role_of, study_figures
 from studies.pages.workbench.monitor import monitor
-from studies.pages.workbench.registry import once
+from studies.pages.workbench.registry import launch_parts, once
 from studies.pages.workbench.setup import setup
 from studies.selectors import get_study
 from studies.services.launch_checks import (
@@ -74,7 +74,12 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
     """The launch checks, and the form that opens the study."""
     study = get_study(request.user, slug)
     checks = sort_checks(registered_checks(study))
-    context = {"study": study, "checks": checks, "may_edit": _may_edit(request, study)}
+    context = {
+        "study": study,
+        "checks": checks,
+        "may_edit": _may_edit(request, study),
+        "parts": launch_parts.of(study),
+    }
     return render(request, "studies/launch.html", context)
 
 

@@ -4,11 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.report.encode import Json
-from analysis.report.text.numbers import p_value
+from analysis.report.text.numbers import figure, p_value
 from analysis.report.text.sentences import Text, fill, pieces, shown
 
 # The path of the threshold that a sentence names.
 THRESHOLD = "parameters.threshold"
+
+# Below tables with a column of detectable differences.
+DETECTABLE = (
+    "Detectable: the smallest true difference that a study as precise as this one finds in four "
+    "cases of five."
+)
 
 
 def state_with(state: str, *sentences: str | Text) -> Json:
@@ -32,6 +38,17 @@ def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str
         "; Holm-adjusted p {p} over {family} runs",
         p=shown(p_value(difference[key]), f"{path}.{key}"),
         family=shown(difference["family"], f"{path}.family"),
+    )
+
+
+def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
+    """What a study as precise as this one would have found; empty where that is unknown."""
+    if difference.get("detectable") is None:
+        return ""
+    return fill(
+        " A study as precise as this one finds a true difference of {gap} points in four cases of "
+        "five.",
+        gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
     )
 
 

@@ -55,8 +55,15 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     if ends is None:
         return f"{seen}, and there is too little data to say whether that holds in general."
     if ends[0] <= 0 <= ends[1]:
-        return f"{seen}, and a difference of this size can be chance."
-    return f"{seen}, and this is neither clearly a difference nor clearly none."
+        return f"{seen}, and a difference of this size can be chance{_found_from(difference)}."
+    unclear = f"{seen}, and this is neither clearly a difference nor clearly none"
+    return f"{unclear}{_found_from(difference)}."
+
+
+def _found_from(difference: Mapping[str, Any]) -> str:
+    """The difference that such a study would find; empty for reports of earlier versions."""
+    gap = difference.get("detectable")
+    return f" (such a study finds {gap * 100:.0f} points in four cases of five)" if gap else ""
 
 
 def _not_compared(report: Mapping[str, Any], state: str) -> str:

@@ -236,6 +236,43 @@ class _Tests:
         return GeneralDifference(value, se, df, min(p, 1.0), *made, min(p_equivalence, 1.0), n)
 
 
+def detectable_difference(
+    found: GeneralDifference, *, among: int = 1, level: float = 0.95, power: float = 0.8
+) -> float | None:
+    r"""Smallest true difference that a study as precise as this one finds in most cases.
+
+    Parameters
+    ----------
+    found : GeneralDifference
+    among : int, default 1
+        Number of runs that the test is adjusted for, as if this one had the smallest p value.
+    level : float, default 0.95
+        1 minus the level of the test.
+    power : float, default 0.8
+
+    Returns
+    -------
+    float or None
+        None without a standard error, or if it would be more than 1.
+
+    Notes
+    -----
+    :math:`(t_{f,1-\alpha/2m}+t_{f,\text{power}})\sqrt V`.
+
+    Examples
+    --------
+    >>> sharing = Sharing.of_items(40, {"persona": np.arange(40) // 4})
+    >>> found = general_difference([1, 0, 0, -1, 1, 0, 1, 0] * 5, sharing)
+    >>> round(detectable_difference(found), 2)
+    0.3
+    """
+    if not found.se or found.df is None:
+        return None
+    wanted = t_quantile(found.df, 1 - (1 - level) / (2 * among)) + t_quantile(found.df, power)
+    gap = wanted * found.se
+    return gap if gap <= 1 else None
+
+
 def why_not(sharing: Sharing) -> Reason | None:
     """Reason why no conclusion about others is possible, or None."""
     if sharing.n < 2:

@@ -192,6 +192,34 @@ class Sharing:
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
         return Sharing.of(self.n, kinds)
 
+    def components(self, values: npt.ArrayLike) -> FloatArray:
+        """Variance of a row, and covariance of two rows for each cluster that they share.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (n,) or (studies, n)
+
+        Returns
+        -------
+        ndarray of float, shape (studies, 1 + len(used))
+            The whole variance of a row, then the kinds `used`, which are not below 0.
+
+        Examples
+        --------
+        >>> found = Sharing.of_items(12, {"persona": np.arange(12) // 3})
+        >>> found.components(np.repeat([0.0, 1.0], 6)).round(3).tolist()
+        [[0.333, 0.333]]
+        """
+        y = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        error = y - y.mean(axis=1, keepdims=True)
+        squares = np.empty((y.shape[0], len(self.used) + 1))
+        squares[:, 0] = (error**2).sum(axis=1)
+        for place, name in enumerate(self.used, start=1):
+            kind = self.kinds[name]
+            sums = error @ kind.incidence
+            squares[:, place] = (sums**2).sum(axis=1) - error**2 @ kind.memberships
+        return _components(squares, self._expected, self._pairs)
+
     def spread(self, values: npt.ArrayLike) -> Spread:
         r"""Variance of the mean, for each of several studies with the same design.
 
@@ -231,15 +259,7 @@ class Sharing:
         >>> round(float(spread.variance[0]), 4), round(float(spread.degrees_of_freedom[0]), 1)
         (0.0833, 3.3)
         """
-        y = np.atleast_2d(np.asarray(values, dtype=np.float64))
-        error = y - y.mean(axis=1, keepdims=True)
-        squares = np.empty((y.shape[0], len(self.used) + 1))
-        squares[:, 0] = (error**2).sum(axis=1)
-        for place, name in enumerate(self.used, start=1):
-            kind = self.kinds[name]
-            sums = error @ kind.incidence
-            squares[:, place] = (sums**2).sum(axis=1) - error**2 @ kind.memberships
-        parts = _components(squares, self._expected, self._pairs) * self._pairs / self.n**2
+        parts = self.components(values) * self._pairs / self.n**2
         variance = parts.sum(axis=1)
         # Sums that cancel exactly give rounding noise, not 0.
         is_flat = variance <= 1e-20

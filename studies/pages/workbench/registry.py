@@ -107,6 +107,8 @@ marks: Registry[Mark] = Registry()
 setup_tasks: Registry[SetupTask] = Registry()
 needs: Registry[Need] = Registry()
 cards: Registry[MonitorCard] = Registry()
+# Parts of the launch page, above the button that opens the study.
+launch_parts: Registry[MonitorCard] = Registry()
 section_pages: Registry[SectionPage] = Registry()
 
 

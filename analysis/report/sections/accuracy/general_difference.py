@@ -8,7 +8,11 @@ from analysis.report.clusters import IN_GENERAL, counted
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.study import Study
 from analysis.stats.comparison.differences import adjusted_states
-from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.comparison.general_difference import (
+    GeneralDifference,
+    detectable_difference,
+    general_difference,
+)
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import FEW_CLUSTERS, Sharing
 
@@ -39,6 +43,8 @@ def add_general(
             put(out, "p_holm", number(adjusted.p), reason)
             put(out, "equivalence_p_holm", number(adjusted.p_equivalence), reason)
             put(out, "state", adjusted.state, reason)
+            detectable = detectable_difference(result, among=len(family))
+            put(out, "detectable", number(detectable), reason or "no_variation")
 
 
 def _difference(result: GeneralDifference, within: Sharing, blocks: int, margin: float) -> Json:

@@ -10,6 +10,7 @@ from analysis.report.sections.accuracy.general_difference import add_general
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
+from analysis.report.text.verdicts import DETECTABLE
 from analysis.stats.accuracy.bounds import difference_bounds
 from analysis.stats.comparison.differences import equivalence, paired_difference
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
@@ -79,7 +80,15 @@ HERE = "these annotators only"
 def comparison(report: Report) -> Table:
     margin = report["parameters"]["margin"] * 100
     entries = [
-        (name, {**entry, "reading": READINGS.get(entry["difference_general"]["state"])})
+        (
+            name,
+            {
+                **entry,
+                "reading": READINGS.get(entry["difference_general"]["state"]),
+                # Reports of earlier versions do not have it.
+                "detectable": entry["difference_general"].get("detectable"),
+            },
+        )
         for name, entry in named_entries(report, "comparison")
     ]
     return table_of_entries(
@@ -96,6 +105,7 @@ def comparison(report: Report) -> Table:
             ("90 % interval", "points_range", "difference_general.equivalence_ci"),
             ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
+            ("Detectable", "points", "detectable"),
             ("from", "points", "difference.bounds.low", "Whatever is missing"),
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
@@ -103,8 +113,9 @@ def comparison(report: Report) -> Table:
         "are about others like these. Holm: adjusted over so many runs, those that compete for "
         "being the best (of the others, over those that saw the same features). Different: Holm's "
         "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
-        f"±{margin:g} points set in the study. Whatever is missing: the least and the greatest "
-        "difference that ties and missing answers allow.",
+        f"±{margin:g} points set in the study. "
+        f"{DETECTABLE} Whatever is missing: the least and the greatest difference that ties and "
+        "missing answers allow.",
     )
 
 

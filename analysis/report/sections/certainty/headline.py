@@ -11,7 +11,14 @@ from analysis.report.text.names import run_name
 from analysis.report.text.numbers import decimal, decimal_range, percent, points, points_range
 from analysis.report.text.reasons import reason
 from analysis.report.text.sentences import Text, fill, shown
-from analysis.report.text.verdicts import THRESHOLD, holm_words, state_with, texts, who_of
+from analysis.report.text.verdicts import (
+    THRESHOLD,
+    detectable_words,
+    holm_words,
+    state_with,
+    texts,
+    who_of,
+)
 
 
 def certainty_headline(report: Mapping[str, Any]) -> Json:
@@ -109,13 +116,14 @@ def _on_own_ground(
     }
     form = (
         "{words}: {judge} of {n_judge} and {people} of {n_people}, a difference of {gap} points "
-        "{tail}."
+        "{tail}.{finds}"
     )
     if difference["ci"] is None:
         return "cannot_tell", fill(
             form,
             words=fill(CERTAIN_WORDS["cannot_tell"], **words),
             tail=f"(no interval: {reason(difference['ci_reason'])})",
+            finds="",
             **words,
         )
     differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
@@ -125,7 +133,11 @@ def _on_own_ground(
         ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
         holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
     )
-    return state, fill(form, words=fill(CERTAIN_WORDS[state], **words), tail=tail, **words)
+    finds: Text | str = ""
+    if state == "cannot_tell":
+        finds = detectable_words(difference, f"{path}.difference_general")
+    claim = fill(CERTAIN_WORDS[state], **words)
+    return state, fill(form, words=claim, tail=tail, finds=finds, **words)
 
 
 _ON_OWN = "on its items of high certainty (≥ {threshold}) than people on theirs"

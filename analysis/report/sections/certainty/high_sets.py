@@ -12,9 +12,11 @@ from analysis.report.section import RUN, Report, Section, Source
 from analysis.report.study import Study
 from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.report.text.names import run_names
+from analysis.report.text.verdicts import DETECTABLE
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.certainty.high_sets import HighSets as ComparedSets
 from analysis.stats.certainty.high_sets import compare_high_sets
+from analysis.stats.comparison.general_difference import detectable_difference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import Interval
 
@@ -63,6 +65,8 @@ def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]
             put_interval(out, key, interval, reason)
         put(out, "p", number(result.p), reason)
         put(out, "p_holm", number(p), reason)
+        detectable = detectable_difference(result, among=len(family))
+        put(out, "detectable", number(detectable), reason or "no_variation")
         entries[index]["difference_general"] = out
 
 
@@ -86,10 +90,12 @@ def high_sets(report: Report) -> Table:
         if sets["n"]:
             for key, label in labels.items():
                 cells = sets["cells"][key]
-                rows.append([name, label, cells["people"], cells["judge"], None, None, None])
+                rows.append([name, label, cells["people"], cells["judge"], *[None] * 4])
             gap = sets["difference_general"]
             own = [sets["people_on_own"], sets["judge_on_own"]]
-            rows.append([name, OWN, *own, gap["value"], gap["ci"], gap["p_holm"]])
+            rows.append(
+                [name, OWN, *own, gap["value"], gap["ci"], gap["p_holm"], gap.get("detectable")]
+            )
     columns = (
         Column("Run"),
         Column("Items where"),
@@ -98,6 +104,7 @@ def high_sets(report: Report) -> Table:
         Column("Difference", "points"),
         Column("95 % in general", "points_range"),
         Column("Holm p", "p"),
+        Column("Detectable", "points"),
     )
     return Table(
         "high_sets",
@@ -106,7 +113,7 @@ def high_sets(report: Report) -> Table:
         rows,
         "Each side's own high items are different items that overlap; in the first four rows both "
         "are scored on the same ones. The difference of the last row allows for people, personas "
-        f"and questions in common; Holm: over the runs that compete. {CONDITIONAL}",
+        f"and questions in common; Holm: over the runs that compete. {DETECTABLE} {CONDITIONAL}",
     )
 
 

@@ -12,7 +12,14 @@ from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import p_value, percent, percent_range, points, points_range
 from analysis.report.text.reasons import reason
 from analysis.report.text.sentences import Text, fill, shown
-from analysis.report.text.verdicts import THRESHOLD, holm_words, state_with, texts, who_of
+from analysis.report.text.verdicts import (
+    THRESHOLD,
+    detectable_words,
+    holm_words,
+    state_with,
+    texts,
+    who_of,
+)
 
 MAJORITY = "human.majority"
 
@@ -158,22 +165,25 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     if ends[0] > 0 or ends[1] < 0:
         return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}. The best of several runs "
-            "can reach that by chance (Holm-adjusted p {p}).",
+            "can reach that by chance (Holm-adjusted p {p}).{finds}",
             **words,
+            finds=detectable_words(difference, path),
             p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
         )
     if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
         return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % CI "
             "({narrow}) is inside the margin of ±{margin} points for equivalence, but the best of "
-            "several runs can reach that by chance{holm}.",
+            "several runs can reach that by chance{holm}.{finds}",
             **words,
+            finds=detectable_words(difference, path),
         )
     return fill(
         "We cannot tell whether {name} is as good as {people}: {gap}. The interval "
         "includes 0, and the 90 % CI ({narrow}) goes beyond the margin of ±{margin} points for "
-        "equivalence.",
+        "equivalence.{finds}",
         **words,
+        finds=detectable_words(difference, path),
     )
 
 

@@ -1,0 +1,1 @@
+"""Pages about what a study can show, and about a comparison that is watched."""

@@ -1,0 +1,128 @@
+"""What a forecast assumes about a study, its people and its judges."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from analysis.errors import BadParameters
+from studies.models.studies import Study
+
+DRAWS, SEED = 2000, 20240701
+# More answers than these are not simulated: what such a study shows is known from its interval.
+MOST_ANSWERS = 200_000
+RANGES: Mapping[str, tuple[float, float]] = {
+    "items": (30, 100_000),
+    "answers": (1, 15),
+    "per_annotator": (1, 1_000),
+    "judges": (1, 20),
+    "accuracy_people": (0.05, 0.98),
+    "accuracy_judge": (0.02, 0.99),
+    "sd_item": (0, 4),
+    "sd_annotator": (0, 4),
+    "sd_persona": (0, 4),
+    "sd_question": (0, 4),
+    "overlap": (0, 1),
+    "margin": (0.001, 0.5),
+    "draws": (2000, 20_000),
+    "seed": (0, 2**31 - 1),
+}
+LABELS = {
+    "items": "Items",
+    "answers": "Answers to each item",
+    "per_annotator": "Items of each annotator",
+    "judges": "Judges",
+    "accuracy_people": "Accuracy of one person",
+    "accuracy_judge": "Accuracy of a judge",
+    "sd_item": "SD of items",
+    "sd_annotator": "SD of people",
+    "sd_persona": "SD of personas",
+    "sd_question": "SD of questions",
+    "overlap": "Overlap of difficulties",
+    "margin": "Equivalence margin",
+    "draws": "Simulated studies",
+    "seed": "Seed",
+}
+# What a pilot can estimate.
+OF_PILOT = (
+    "accuracy_people",
+    "accuracy_judge",
+    "sd_item",
+    "sd_annotator",
+    "sd_persona",
+    "sd_question",
+    "overlap",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """The design and the truth that a forecast simulates.
+
+    Standard deviations are on the logit scale. `accuracy_judge` None: no judge is expected, and
+    the forecast is about differences of −10 to 10 points. `pilot` is the short name of the study
+    that estimates replace the defaults from; values that the researcher chose are in `chosen`.
+    """
+
+    items: int
+    answers: int
+    per_annotator: int
+    margin: float
+    judges: int = 1
+    accuracy_people: float = 0.6
+    accuracy_judge: float | None = None
+    sd_item: float = 1.0
+    sd_annotator: float = 0.6
+    sd_persona: float = 0.25
+    sd_question: float = 0.25
+    overlap: float = 0.5
+    draws: int = DRAWS
+    seed: int = SEED
+    pilot: str = ""
+    chosen: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, study: Study, *, items_there: int, **chosen: Any) -> Self:
+        """The design of a study with so many items for people; None is a value not chosen.
+
+        Raises `BadParameters`.
+        """
+        known = {name: value for name, value in chosen.items() if value is not None}
+        size = int(known.get("items", items_there))
+        if not size:
+            raise BadParameters("The study has no items yet. Import items, or state their number.")
+        fields: dict[str, Any] = {
+            "items": size,
+            "answers": study.annotations_per_item,
+            "per_annotator": min(study.items_per_annotator, size),
+            "margin": study.equivalence_margin,
+        }
+        names = tuple(sorted(name for name in known if name in RANGES))
+        found = cls(**fields | known, chosen=names)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not low <= value <= high:
+                raise BadParameters(
+                    f"{LABELS[name]} must be from {low:g} to {high:g}, not {value:g}."
+                )
+        if self.per_annotator > self.items:
+            raise BadParameters(
+                f"A person cannot answer {self.per_annotator} of {self.items} items. Change "
+                "“Items of each annotator”."
+            )
+        if self.items * self.answers > MOST_ANSWERS:
+            raise BadParameters(
+                f"{self.items * self.answers:,} answers are too many to simulate. Use at most "
+                f"{MOST_ANSWERS:,}: the precision hardly depends on more."
+            )
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        return {**asdict(self), "chosen": list(self.chosen)}
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        return cls(**{**stored, "chosen": tuple(stored["chosen"])})

@@ -1,0 +1,56 @@
+"""Requests for a forecast, and the worker's part of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.errors import BadParameters
+from analysis.models import Forecast
+from analysis.planning.assumptions import Assumptions
+from analysis.tasks import compute_forecast
+from studies.jobs.models import WAITING
+from studies.jobs.runner import Progress, carry_out
+from studies.services.studies import lock_study
+
+
+def forecast_of(study_id: int) -> Forecast | None:
+    return Forecast.objects.filter(study=study_id).first()
+
+
+@transaction.atomic
+def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) -> Forecast:
+    """Queue the forecast of a study; one that is running with other values is stopped."""
+    # The lock makes sure that pressing the button twice queues it once.
+    study = lock_study(study_id)
+    found, _ = Forecast.objects.get_or_create(study=study, defaults={"state": Forecast.State.DONE})
+    if found.is_open and not found.is_stalled and found.assumptions == assumed.stored:
+        return found
+    Forecast.objects.filter(pk=found.pk).update(
+        state=Forecast.State.QUEUED,
+        message=WAITING,
+        progress=0,
+        # A worker of the one before has another number, so that it cannot end this one.
+        attempts=found.attempts + 1 if found.is_open else 0,
+        requested_by=user,
+        assumptions=assumed.stored,
+        heartbeat_at=timezone.now(),
+        finished_at=None,
+    )
+    compute_forecast.delay_on_commit(found.pk)  # type: ignore[attr-defined]
+    found.refresh_from_db()
+    return found
+
+
+def compute_queued(*, forecast_id: int) -> Forecast:
+    """Compute a queued forecast; running it twice computes it once."""
+    return carry_out(Forecast, forecast_id, _compute, expected=(BadParameters,))
+
+
+def _compute(job: Forecast, progress: Progress) -> Mapping[str, Any]:
+    from analysis.planning.forecast import forecast
+
+    assumed = Assumptions.read(job.assumptions)
+    return {"result": forecast(job.study, assumed, on_progress=progress)}

@@ -1,0 +1,153 @@
+"""A comparison that is fixed before any answer and may be looked at after every annotator."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from analysis.data.comparisons import runs_to_compare
+from analysis.data.planning import items_for_people, rates_of
+from analysis.data.watched import Watched, has_answers, watched_answers
+from analysis.errors import NotWatchable
+from analysis.models import WatchedComparison
+from studies.models.studies import Study
+from studies.money import format_money
+from studies.services.studies import lock_study, record
+from studies.statements.kept_figures import kept
+
+SETTLED = ("better", "worse", "equivalent")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What may be said now, however often somebody has looked before.
+
+    `low` and `high` are the ends of the interval, None before the first annotator has finished.
+    `saved` is the money that stopping saves, empty if that is unknown or nothing; `people_left`
+    are annotators who are still wanted and have not started.
+    """
+
+    comparison: WatchedComparison
+    state: str
+    value: float | None
+    low: float | None
+    high: float | None
+    annotators: int
+    answers: int
+    people_left: int
+    saved: str
+
+    @property
+    def is_settled(self) -> bool:
+        return self.state in SETTLED
+
+    @property
+    def words(self) -> str:
+        """The state as a sentence."""
+        margin = f"{self.comparison.margin * 100:g} points"
+        name = self.comparison.run.judge.name
+        return {
+            "better": f"Enough: {name} is right more often than one person.",
+            "worse": f"Enough: {name} is right less often than one person.",
+            "equivalent": f"Enough: {name} is right as often as one person, give or take {margin}.",
+            "not_worse": f"{name} is not worse than one person by {margin} or more. Whether it is "
+            "better or equally good is open.",
+            "open": "Not enough yet: nothing is settled.",
+        }[self.state]
+
+    @property
+    def interval(self) -> str:
+        if self.low is None or self.high is None or self.value is None:
+            return "no annotator has finished"
+        return f"{_points(self.value)} ({_points(self.low)} to {_points(self.high)})"
+
+
+def fix_comparison(*, study_id: int, run_id: str, user: User | None = None) -> WatchedComparison:
+    """Fix the run and the margin that are watched, before any answer.
+
+    Raises `NotWatchable` once there is an answer, or for a run that cannot be compared.
+    """
+    with transaction.atomic():
+        # Answers lock the study too, so that none comes between the check and the row.
+        study = lock_study(study_id)
+        if WatchedComparison.objects.filter(study=study).exists():
+            raise NotWatchable("The comparison is fixed already. It cannot change.")
+        if has_answers(study):
+            raise NotWatchable(
+                "There are answers already. The watched comparison has to be fixed before "
+                "the first one, because the choice of the judge could depend on them."
+            )
+        run = next((run for run in runs_to_compare(study) if run.public_id == run_id), None)
+        if run is None:
+            raise NotWatchable("Choose a judge run of this study.")
+        fixed = WatchedComparison.objects.create(
+            study=study, run=run, margin=study.equivalence_margin, fixed_by=user
+        )
+        record(study, "watched comparison fixed", user=user, judge=run.judge.name, run=run_id)
+    return fixed
+
+
+def watched(study: Study) -> Watch | None:
+    """What the fixed comparison of a study says now; None if none was fixed."""
+    fixed = (
+        WatchedComparison.objects.filter(study=study).select_related("run__judge", "study").first()
+    )
+    if fixed is None:
+        return None
+    found = kept(
+        "watched",
+        study.pk,
+        count=lambda: watched_answers(study, fixed.run),
+        rows=lambda w: w.answers,
+    )
+    low = high = value = None
+    if found.observations:
+        from analysis.stats.planning.confidence_sequence import confidence_sequence
+
+        sequence = confidence_sequence(found.observations)
+        low, high = float(sequence.low[-1]), float(sequence.high[-1])
+        value = sum(found.observations) / len(found.observations)
+    left = _people_left(study, found)
+    return Watch(
+        comparison=fixed,
+        state=state_of(low, high, fixed.margin),
+        value=value,
+        low=low,
+        high=high,
+        annotators=len(found.observations),
+        answers=found.answers,
+        people_left=left,
+        saved=_saved(study, left),
+    )
+
+
+def state_of(low: float | None, high: float | None, margin: float) -> str:
+    """Which headline the interval settles."""
+    if low is None or high is None:
+        return "open"
+    if low > 0:
+        return "better"
+    if high < 0:
+        return "worse"
+    if -margin < low and high < margin:
+        return "equivalent"
+    return "not_worse" if low > -margin else "open"
+
+
+def _people_left(study: Study, found: Watched) -> int:
+    seats = items_for_people(study) * study.annotations_per_item
+    wanted = -(-seats // study.items_per_annotator)
+    return max(0, wanted - len(found.observations) - found.working)
+
+
+def _saved(study: Study, people: int) -> str:
+    if not people or not study.reward:
+        return ""
+    rates, rewards = rates_of(study), people * study.reward
+    if rates.fee is None:
+        return f"{format_money(rewards, study.currency)} plus fee and tax"
+    return format_money(round(rewards * (1 + rates.fee * (1 + (rates.tax or 0)))), study.currency)
+
+
+def _points(value: float) -> str:
+    return f"{'−' if value < 0 else '+'}{abs(value) * 100:.1f}"

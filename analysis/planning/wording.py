@@ -1,0 +1,195 @@
+"""A forecast in words and table rows, for the page, the launch page and the command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.money import format_cost, format_money
+
+Design = Mapping[str, Any]
+STATES = {
+    "better": "Better",
+    "worse": "Worse",
+    "equivalent": "Equivalent",
+    "cannot_tell": "Cannot tell",
+    "not_worse": "Not worse",
+}
+_HUNDRED = 100
+_WORTH_A_SENTENCE = 0.01  # a smaller expected difference is nearly none
+
+
+@dataclass(frozen=True)
+class Row:
+    """One true difference, and how many of 100 studies end in each state."""
+
+    difference: str
+    chances: list[str]
+    half_width: str
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One design of the what-if as it is shown; `sentence` says what it can show."""
+
+    items: int
+    answers: int
+    annotators: int
+    sentence: str
+    detectable: str
+    cost: str
+    is_planned: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.items}x{self.answers}"
+
+
+def points(value: float) -> str:
+    """A true difference: “+5 points”."""
+    if round(value * 100, 1) == 0:
+        return "0 points"
+    sign = "+" if value > 0 else "−"
+    return f"{sign}{abs(value) * 100:.3g} points"
+
+
+def of_hundred(chance: Mapping[str, float]) -> str:
+    """“20 (18–22)”: studies of a hundred, with the Monte Carlo interval."""
+    low, high = round(chance["low"] * _HUNDRED), round(chance["high"] * _HUNDRED)
+    return f"{round(chance['value'] * _HUNDRED)} ({low}–{high})"
+
+
+def rows_of(design: Design) -> list[Row]:
+    return [
+        Row(
+            points(one["difference"]),
+            [of_hundred(one["chances"][state]) for state in STATES],
+            "–" if one["half_width"] is None else f"±{one['half_width'] * 100:.1f}",
+        )
+        for one in design["outcomes"]
+    ]
+
+
+def sentence_of(design: Design) -> str:
+    """What the design can show, in one sentence or two."""
+    size = f"With {design['items']:,} items and {_answers(design['answers'])} each"
+    if design["too_few"]:
+        return f"{size}, there are too few people, personas or questions for any conclusion."
+    expected = design["expected"]
+    gap = expected if expected and abs(expected) >= _WORTH_A_SENTENCE else 0.05
+    shown = next((one for one in design["outcomes"] if one["difference"] == gap), None)
+    parts = []
+    if shown is not None:
+        state = word = "better" if gap > 0 else "worse"
+        often = _about(shown["chances"][state]["value"])
+        parts.append(
+            f"{size}, a judge that is truly {abs(gap) * 100:.3g} points {word} than the majority "
+            f"of people is called {word} in {often} such studies."
+        )
+    equal = next((one for one in design["outcomes"] if one["difference"] == 0), None)
+    if equal is not None:
+        parts.append(
+            "A judge that is equally good is shown to be equivalent in "
+            f"{_about(equal['chances']['equivalent']['value'])}."
+        )
+    return " ".join(parts) or f"{size}, no judge can be that much better."
+
+
+def detectable_words(design: Design) -> str:
+    """The minimum detectable difference, with its Monte Carlo interval."""
+    found = design["detectable"]
+    if found["value"] is None:
+        return "none"
+    low, high = found["low"], found["high"]
+    ends = f" ({low * 100:.1f}–{high * 100:.1f})" if low and high else ""
+    return f"{found['value'] * 100:.1f} points{ends}"
+
+
+def cost_words(design: Design) -> str:
+    """“$135.00, plus the platform's fee”."""
+    cost = design["cost"]
+    if cost["total"] is not None:
+        words = format_money(cost["total"], cost["currency"])
+    else:
+        words = f"{format_money(cost['rewards'], cost['currency'])} plus fee and tax"
+    if cost["judge_dollars"]:
+        words += f", and ${format_cost(cost['judge_dollars'])} for judges"
+    return words
+
+
+def cost_lines(design: Design) -> list[tuple[str, str]]:
+    """Each part of the cost, and the whole."""
+    cost, currency = design["cost"], design["cost"]["currency"]
+
+    def sum_of(name: str) -> str:
+        return "unknown" if cost[name] is None else format_money(cost[name], currency)
+
+    fee = "Fee and tax" if cost["is_stated"] else "Fee"
+    lines = [("Rewards", sum_of("rewards")), (fee, sum_of("fee"))]
+    if not cost["is_stated"]:
+        lines.append(("Tax on the fee", sum_of("tax")))
+    dollars = cost["judge_dollars"]
+    return [
+        *lines,
+        ("People together", sum_of("total")),
+        ("Judges", "unknown" if dollars is None else f"${format_cost(dollars)}"),
+    ]
+
+
+def what_ifs(result: Mapping[str, Any]) -> list[WhatIf]:
+    """Every design of a forecast, the smallest first among those with the planned answers."""
+    planned = result["designs"][0]
+    found = [
+        WhatIf(
+            items=one["items"],
+            answers=one["answers"],
+            annotators=one["annotators"],
+            sentence=sentence_of(one),
+            detectable=detectable_words(one),
+            cost=cost_words(one),
+            is_planned=one is planned,
+        )
+        for one in result["designs"]
+    ]
+    return sorted(found, key=lambda one: (one.items * one.answers, one.items))
+
+
+def assumed_lines(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Name, value and source of what the forecast assumes about people and judges."""
+    assumed, pilot = result["assumptions"], result["pilot"]
+    lines = []
+    for name, (label, of_pilot) in _ASSUMED.items():
+        value = assumed[name]
+        if value is None:
+            continue
+        source = "default"
+        if name in assumed["chosen"]:
+            source = "chosen"
+        elif pilot is not None:
+            part = pilot["components"].get(of_pilot)
+            if part is None:
+                source = f"pilot {assumed['pilot']}"
+            elif part["value"] is not None:
+                ends = f"{part['low']:.2f}–{part['high']:.2f}"
+                source = f"pilot {assumed['pilot']} (95 % interval {ends})"
+        lines.append((label, f"{value:.3g}", source))
+    return lines
+
+
+_ASSUMED = {
+    "accuracy_people": ("How often one person is right", ""),
+    "accuracy_judge": ("How often a judge is right", ""),
+    "sd_item": ("SD of items (logit)", "item"),
+    "sd_annotator": ("SD of people (logit)", "annotator"),
+    "sd_persona": ("SD of personas (logit)", "persona"),
+    "sd_question": ("SD of questions (logit)", "question"),
+    "overlap": ("What is hard for people and judges alike", "overlap"),
+}
+
+
+def _about(share: float) -> str:
+    n = round(share * _HUNDRED)
+    return f"about {n} of 100" if n else "fewer than 1 of 100"
+
+
+def _answers(k: int) -> str:
+    return "one answer" if k == 1 else f"{k} answers"
