@@ -15,11 +15,11 @@ STATES = {
     "not_worse": "Not worse",
 }
 _HUNDRED = 100
-_WORTH_A_SENTENCE = 0.01  # a smaller expected difference is nearly none
+_NEARLY_NONE = 0.01  # a smaller expected difference is nearly none
 
 
 @dataclass(frozen=True)
-class Row:
+class OutcomeLine:
     """One true difference, and how many of 100 studies end in each state."""
 
     difference: str
@@ -58,9 +58,9 @@ def of_hundred(chance: Mapping[str, float]) -> str:
     return f"{round(chance['value'] * _HUNDRED)} ({low}–{high})"
 
 
-def rows_of(design: Design) -> list[Row]:
+def rows_of(design: Design) -> list[OutcomeLine]:
     return [
-        Row(
+        OutcomeLine(
             points(one["difference"]),
             [of_hundred(one["chances"][state]) for state in STATES],
             "–" if one["half_width"] is None else f"±{one['half_width'] * 100:.1f}",
@@ -75,7 +75,7 @@ def sentence_of(design: Design) -> str:
     if design["too_few"]:
         return f"{size}, there are too few people, personas or questions for any conclusion."
     expected = design["expected"]
-    gap = expected if expected and abs(expected) >= _WORTH_A_SENTENCE else 0.05
+    gap = expected if expected and abs(expected) >= _NEARLY_NONE else 0.05
     shown = next((one for one in design["outcomes"] if one["difference"] == gap), None)
     parts = []
     if shown is not None:
