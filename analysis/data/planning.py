@@ -6,12 +6,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from analysis.data.comparisons import runs_to_compare
 from analysis.errors import BadParameters
 from annotation.prolific.money.reservations import with_fees
 from judging.errors import JudgingError
-from judging.models import Judge
+from judging.models import Judge, JudgeRun
 from judging.runs.estimates import estimate_run
 from judging.runs.spec import RunSpec
 from judging.runs.usage import usage_of
@@ -27,7 +28,7 @@ def items_for_people(study: Study) -> int:
     return study.human_sample or _items(study).count()
 
 
-def _items(study: Study):  # type: ignore[no-untyped-def]
+def _items(study: Study) -> QuerySet[Item]:
     return Item.objects.filter(study=study)
 
 
@@ -77,7 +78,7 @@ def judge_dollars(study: Study, items: int, judges: int) -> Decimal | None:
     return sum(each, Decimal(0)) / len(each) * items * judges
 
 
-def _dollars_per_item(run):  # type: ignore[no-untyped-def]
+def _dollars_per_item(run: JudgeRun) -> Decimal | None:
     judge: Judge = run.judge
     each = run.samples * (2 if run.orders == "both" else 1)
     if usage := usage_of(run):

@@ -17,6 +17,16 @@ _HINTS = {
 }
 
 
+class _WholeField(forms.FloatField):
+    """A whole number whose bounds may be those of any number."""
+
+    def clean(self, value: Any) -> int | None:
+        found = super().clean(value)
+        if found is not None and found != int(found):
+            raise forms.ValidationError("Enter a whole number.")
+        return None if found is None else int(found)
+
+
 class ForecastForm(forms.Form):
     """The design and what it assumes; empty fields take the study's values, or the defaults."""
 
@@ -34,8 +44,8 @@ class ForecastForm(forms.Form):
         ]
         for name in (*WHOLE, *SHARES, *EFFECTS):
             low, high = RANGES[name]
-            kind = forms.IntegerField if name in WHOLE else forms.FloatField
-            self.fields[name] = kind(  # type: ignore[operator]
+            kind = _WholeField if name in WHOLE else forms.FloatField
+            self.fields[name] = kind(
                 label=LABELS[name],
                 required=False,
                 min_value=low,
