@@ -24,6 +24,7 @@ from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
     from analysis.data.criterion_verdicts import CriterionVerdicts
+    from analysis.data.draws import Draw
     from analysis.data.option_sets import OptionSets
     from analysis.data.probes import ProbedRun
     from analysis.data.systems import Systems
@@ -321,6 +322,7 @@ class Dataset:
     option_sets: OptionSets | None = None  # only where three responses or more are compared
     criterion_verdicts: CriterionVerdicts | None = None  # only where runs judged by criteria
     ranked_sets: RankedSets | None = None  # only where items were paired from more responses
+    draw: Draw | None = None  # only where annotators get a sample of the items
 
     @cached_property
     def truth(self) -> Codes:
@@ -360,6 +362,8 @@ class Dataset:
             feed(digest, "criterion verdicts", self.criterion_verdicts.digest)
         if self.ranked_sets is not None:
             feed(digest, "ranked sets", self.ranked_sets.digest)
+        if self.draw is not None:
+            feed(digest, "draw", self.draw.digest)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])

@@ -24,6 +24,7 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.criterion_verdicts import criterion_verdicts_of
+from analysis.data.draws import draw_of
 from analysis.data.option_sets import option_sets_of
 from analysis.data.plans import late_changes, read_plan
 from analysis.data.ranked_sets import ranked_sets_of
@@ -55,6 +56,7 @@ def load_dataset(slug: str) -> Dataset:
             _length("r2"),
             _maker("r1"),
             _maker("r2"),
+            "draw_probability",
             "option_set",
             "pk",
         )
@@ -88,8 +90,9 @@ def load_dataset(slug: str) -> Dataset:
         advice=advice_of(study, position, raters, answers, runs),
         criterion_verdicts=criterion_verdicts_of(study, position, runs),
         ranked_sets=ranked_sets_of(study, position, [(row[2], row[-2]) for row in rows], runs),
-        systems=systems_of([row[-4:-2] for row in rows]),
+        systems=systems_of([row[-5:-3] for row in rows]),
         option_sets=option_sets_of(study, items),
+        draw=draw_of(study, [row[-3] for row in rows]),
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries

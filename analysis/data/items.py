@@ -60,6 +60,18 @@ def run_labels(study: Study) -> list[tuple[str, str]]:
     return list(runs.values_list("judge__name", "key"))
 
 
+def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
+    """The key of every run that states a certainty, and its name for a list of choices."""
+    runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
+    named = runs.order_by("judge__name", "key").distinct()
+    return [
+        (key, f"{judge}: {setting}, {features}")
+        for key, judge, setting, features in named.values_list(
+            "key", "judge__name", "setting", "features"
+        )
+    ]
+
+
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:
     """Items of any split by id, without what only their own pages show."""
     return Item.everything.defer("metadata", "warnings").in_bulk(ids)

@@ -1,6 +1,13 @@
 from django.urls import path
 
-from analysis.pages import annotator_views, plan_views, share_link_views, version_views, views
+from analysis.pages import (
+    annotator_views,
+    draw_views,
+    plan_views,
+    share_link_views,
+    version_views,
+    views,
+)
 
 app_name = "analysis"
 urlpatterns = [
@@ -10,6 +17,7 @@ urlpatterns = [
     path("annotators/", annotator_views.annotators, name="annotators"),
     path("annotator/", annotator_views.annotator, name="annotator"),
     path("plan/", plan_views.plan, name="plan"),
+    path("draw/", draw_views.draw, name="draw"),
     path("compare/", version_views.compare, name="compare"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),

@@ -46,6 +46,7 @@ def report_pages(study: Study) -> list[SectionPage]:
         SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
         SectionPage("report", "Certificates", reverse("certificates:list", args=[study.slug])),
         SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
+        SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
         SectionPage(
             "report", "Errors shared with judges", reverse("analysis:annotators", args=[study.slug])
         ),
@@ -75,5 +76,6 @@ def register() -> None:
     launch_checks.register(opening_checks)
     marks.register(reports_mark)
     register_pages("report", "analysis:", "certificates:", "disagreements:")
+    register_pages("items", "analysis:draw")
     register_pages("exports", "exports:")
     register_pages("items", "audit:")

@@ -182,6 +182,12 @@ from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without
 from .core.results import Estimate, Interval, Proportion, Reason, seed_of
 from .core.shared_variance import Kind, Sharing
 from .core.votes import Votes
+from .estimation.active_draw import draw_items, draw_probabilities, error_spread
+from .estimation.calibrated_judge import CalibratedMean, calibrated_mean
+from .estimation.prediction_powered import PoweredMean, powered_mean, ppi_mean
+from .estimation.rogan_gladen import RoganGladen, rogan_gladen
+from .estimation.scores import answers_saved
+from .estimation.weighted import WeightedMean, weighted_mean
 from .labels.aggregation import (
     MajorityVote,
     Unanimity,
@@ -249,6 +255,7 @@ __all__ = [
     "AnnotatorTest",
     "BlockDifference",
     "Brier",
+    "CalibratedMean",
     "Calibration",
     "CalibrationBin",
     "CalibrationCurve",
@@ -308,12 +315,14 @@ __all__ = [
     "PooledReplacement",
     "PositionBias",
     "Power",
+    "PoweredMean",
     "ProbeEffect",
     "Proportion",
     "RankingAgreement",
     "Reason",
     "Recalibration",
     "RiskCoverage",
+    "RoganGladen",
     "RunNoise",
     "ShareOfPossible",
     "SharedErrors",
@@ -335,6 +344,7 @@ __all__ = [
     "VarianceComponents",
     "VerbosityBias",
     "Votes",
+    "WeightedMean",
     "WinRate",
     "accuracy_at_coverage",
     "accuracy_bounds",
@@ -349,12 +359,14 @@ __all__ = [
     "annotator_quality",
     "annotators_needed",
     "answer_accuracy",
+    "answers_saved",
     "benjamini_yekutieli",
     "block_difference",
     "block_interval",
     "bootstrap_agreement",
     "brennan_prediger",
     "brier_score",
+    "calibrated_mean",
     "calibration_curve",
     "calibration_error",
     "centred_certainty",
@@ -385,9 +397,12 @@ __all__ = [
     "detectable_difference",
     "difference_bounds",
     "discrimination",
+    "draw_items",
+    "draw_probabilities",
     "equivalence",
     "equivalence_items",
     "error_consistency",
+    "error_spread",
     "errors_by_group",
     "expected_agreement",
     "expected_majority_accuracy",
@@ -443,6 +458,8 @@ __all__ = [
     "pooled_replacement_test",
     "position_bias",
     "position_bias_single_order",
+    "powered_mean",
+    "ppi_mean",
     "preference_entropy",
     "price_mixes",
     "probe_effect",
@@ -451,6 +468,7 @@ __all__ = [
     "recalibrate",
     "recruiting_cost",
     "risk_coverage",
+    "rogan_gladen",
     "run_noise",
     "sample_without_replacement",
     "seed_of",
@@ -482,6 +500,7 @@ __all__ = [
     "variance_components",
     "verbosity_bias",
     "wald_interval",
+    "weighted_mean",
     "weighted_vote",
     "wilson_interval",
     "wilson_items",

@@ -124,6 +124,8 @@ class Item(models.Model):
     seats_needed = models.PositiveSmallIntegerField(default=0, editable=False)
     seats_taken = models.PositiveSmallIntegerField(default=0, editable=False)
     answered = models.PositiveSmallIntegerField(default=0, editable=False)
+    # With which it was drawn for annotators; null unless items were drawn by a judge's certainty.
+    draw_probability = models.FloatField(null=True, blank=True, editable=False)
     shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -142,6 +144,11 @@ class Item(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(answered__lte=F("seats_taken")), name="item_answered_within_seats"
+            ),
+            models.CheckConstraint(
+                condition=Q(draw_probability=None)
+                | (Q(draw_probability__gt=0) & Q(draw_probability__lte=1)),
+                name="item_draw_probability",
             ),
             models.CheckConstraint(
                 condition=Q(split__in=["main", "practice", "attention_check", "example"]),

@@ -80,6 +80,12 @@ class Study(models.Model):
     human_sample = models.PositiveIntegerField(
         null=True, blank=True, help_text="How many items people get; empty means all."
     )
+    draw = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="By which judge the items for people were drawn, and with which seed.",
+    )
     persona_style = models.CharField(
         max_length=10, choices=PersonaStyle, default=PersonaStyle.SENTENCES
     )

@@ -73,8 +73,8 @@ _HINTS = {
     "show_history": "Enter 0 to show none.",
     "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
-    "human_sample": "Drawn at random within topics. Leave empty for all items. Judges can answer "
-    "all items in any case.",
+    "human_sample": "Drawn at random within topics, or by a judge’s certainty under Items, “For "
+    "annotators”. Leave empty for all items. Judges can answer all items in any case.",
     "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
     "currency": "Three letters, for example USD.",
     "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",

@@ -28,6 +28,7 @@ _OWN = {
     "archived_at",
     "content_hash",
     "sharing",
+    "draw",
     "created_at",
 }
 _copiers: list[Callable[[Study, Study], None]] = []
@@ -114,6 +115,7 @@ def _copy_items(study: Study, copy: Study) -> None:
         "persona_id": ("theirs.id", []),
         "seats_taken": ("0", []),
         "answered": ("0", []),
+        "draw_probability": ("NULL", []),
         "created_at": ("%s", [connection.ops.adapt_datetimefield_value(timezone.now())]),
     }
     columns = [str(field.column) for field in Item._meta.concrete_fields if not field.primary_key]

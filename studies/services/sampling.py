@@ -47,10 +47,19 @@ def seat_items(study: Study) -> int:
     """Open seats on the annotators' items and return the number of those items.
 
     The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
-    annotator has a seat at them; before that the sample is drawn again.
+    annotator has a seat at them; before that the sample is drawn again. Items that were drawn by a
+    judge's certainty stay drawn until the size of the sample changes, or other items come.
     """
     n = study.annotations_per_item
     own = Item.objects.filter(study=study)
+    if study.draw:
+        if _draw_holds(study):
+            open_items = own.filter(seats_needed__gt=0)
+            open_items.exclude(seats_needed=n).update(seats_needed=Greatest(n, F("seats_taken")))
+            return open_items.count()
+        own.update(draw_probability=None)
+        study.draw = {}
+        study.save(update_fields=["draw"])
     if study.human_sample is None:
         own.exclude(seats_needed=n).update(seats_needed=Greatest(n, F("seats_taken")))
         return own.count()
@@ -67,6 +76,19 @@ def seat_items(study: Study) -> int:
     _set_seats(study, [k for k, _, needed, _ in items if k in chosen and needed != n], n)
     _set_seats(study, [k for k, _, needed, _ in items if k not in chosen and needed], 0)
     return len(chosen)
+
+
+def _draw_holds(study: Study) -> bool:
+    """Whether the items are those that were drawn from, and their number is the one wanted.
+
+    Items that come once annotators have begun are not drawn from; they get no annotators.
+    """
+    own = Item.objects.filter(study=study)
+    if study.frozen_at is not None or own.filter(seats_taken__gt=0).exists():
+        return True
+    drawn_from = own.filter(draw_probability__isnull=False).count()
+    is_same = drawn_from == own.count() == study.draw["items"]
+    return is_same and study.human_sample == study.draw["size"]
 
 
 def _set_seats(study: Study, keys: list[str], seats: int) -> None:

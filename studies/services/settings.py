@@ -8,6 +8,7 @@ from django.db import transaction
 from studies.errors import FrozenStudy, StaleVersion
 from studies.models import Study
 from studies.services.content_hash import study_content_hash
+from studies.services.drawing import has_begun
 from studies.services.sampling import seat_items
 from studies.services.studies import lock_study, record
 
@@ -59,6 +60,11 @@ def save_settings(
         raise FrozenStudy(
             f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
             "Nothing was saved. Create a new study to use other settings."
+        )
+    if "human_sample" in changed and locked.draw and has_begun(locked):
+        raise FrozenStudy(
+            f"The items of “{study.slug}” were drawn by a judge's certainty and annotators have "
+            "some of them, so their number cannot change. Nothing was saved."
         )
     before = {name: getattr(locked, name) for name in READING_FIELDS if name in changed}
     for name in changed:

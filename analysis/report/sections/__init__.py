@@ -11,6 +11,7 @@ from analysis.report.sections.choices.section import Choices
 from analysis.report.sections.criteria import Criteria
 from analysis.report.sections.disagreement import Disagreement
 from analysis.report.sections.downloads import Downloads
+from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
 from analysis.report.sections.insight import Insight
@@ -38,6 +39,7 @@ SECTIONS: list[Section] = [
     Criteria(),
     OptionSetsSection(),
     Systems(),
+    Estimation(),
     Record(),
     Methods(),
     Choices(),

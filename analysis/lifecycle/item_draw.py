@@ -1,0 +1,97 @@
+"""Draw the items for annotators where a judge is most likely to be wrong."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from analysis.data.items import runs_with_certainty
+from analysis.errors import BadParameters
+from studies.models.studies import Study
+from studies.services.drawing import store_draw
+
+FEWEST_KNOWN = 30  # own answers from which a certainty is corrected
+DIGITS = 9  # of a probability, so that equal certainties have one
+
+
+@dataclass(frozen=True)
+class ItemDraw:
+    """Items that were drawn, and the range of their probabilities."""
+
+    size: int
+    items: int
+    lowest: float
+    highest: float
+    seed: int
+
+
+def find_run(study: Study, name: str) -> str:
+    """The key of the run that `name` means: a judge's name, or the beginning of a run's key.
+
+    Raises `BadParameters` if it is none of those that state a certainty, or several.
+    """
+    runs = runs_with_certainty(study)
+    named = [key for key, label in runs if label.startswith(f"{name}: ")]
+    found = named or [key for key, _ in runs if name and key.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    known = "; ".join(f"{key[:8]} is {label}" for key, label in runs) or "none"
+    if found:
+        raise BadParameters(f"“{name}” has several runs. Name one by its key: {known}.")
+    raise BadParameters(
+        f"No run of this study is “{name}” and states a certainty. Runs that do: {known}."
+    )
+
+
+def draw_by_judge(
+    *, study_id: int, run: str, size: int, seed: int | None = None, user: User | None = None
+) -> ItemDraw:
+    """Draw `size` items with probabilities in proportion to the judge's error, and store them.
+
+    The error of a judge with the probability c of being right is the square root of c(1 - c). c is
+    its certainty, corrected by the own answers if at least 30 of them are known. Raises
+    `BadParameters` if there are fewer items, and `FrozenStudy` if annotators already have some.
+    """
+    import numpy as np
+
+    from analysis.data.draws import judged_items
+    from analysis.stats.estimation.active_draw import (
+        draw_items,
+        draw_probabilities,
+        error_spread,
+    )
+    from analysis.stats.estimation.outcome_models import isotonic
+
+    study = Study.objects.get(pk=study_id)
+    found = judged_items(study, run)
+    n = len(found.keys)
+    if not 1 <= size < n:
+        raise BadParameters(
+            f"The number of items is {size}. Use a whole number from 1 to {n - 1}: the study has "
+            f"{n} items."
+            if n > 1
+            else "The study has no items to draw from. Import items first."
+        )
+    right = found.certainty / 100
+    known = (found.correct >= 0) & ~np.isnan(right)
+    if known.sum() >= FEWEST_KNOWN:
+        stated = ~np.isnan(right)
+        right[stated] = isotonic(right[known], found.correct[known].astype(float), right[stated])
+    chances = draw_probabilities(error_spread(right), size).round(DIGITS)
+    seed = study.seed if seed is None else seed
+    drawn = draw_items(chances, rng=np.random.default_rng(abs(seed)))
+    label = dict(runs_with_certainty(study)).get(run, run)
+    store_draw(
+        study_id=study_id,
+        probabilities=dict(zip(found.keys, chances.tolist(), strict=True)),
+        drawn=[key for key, is_drawn in zip(found.keys, drawn, strict=True) if is_drawn],
+        by={
+            "judge": label,
+            "run": run,
+            "seed": seed,
+            "is_corrected": bool(known.sum() >= FEWEST_KNOWN),
+            "lowest": float(chances.min()),
+            "highest": float(chances.max()),
+        },
+        user=user,
+    )
+    return ItemDraw(int(drawn.sum()), n, float(chances.min()), float(chances.max()), seed)

@@ -1,0 +1,52 @@
+"""draw_items STUDY: choose which items annotators get, by a judge's certainty."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError
+from analysis.lifecycle.item_draw import draw_by_judge, find_run
+from studies.errors import StudyError
+from studies.management.study_lookup import find_study
+from studies.services.drawing import end_draw
+
+
+class Command(BaseCommand):
+    help = (
+        "Choose which items of a draft annotators get: more of those where a judge is likely to be "
+        "wrong. Each item keeps its probability, and the report weighs answers by it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument(
+            "--judge", metavar="NAME", help="name of the judge, or the beginning of a run's key"
+        )
+        parser.add_argument("--items", type=int, metavar="N", help="how many items annotators get")
+        parser.add_argument("--seed", type=int, help="of the draw (default: the study's)")
+        parser.add_argument(
+            "--by-topic", action="store_true", help="draw topic by topic again, without a judge"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        try:
+            if options["by_topic"]:
+                end_draw(study_id=study.pk)
+                self.stdout.write("Annotators get items that are drawn without a judge.")
+                return
+            if not options["judge"] or options["items"] is None:
+                raise CommandError("Name the judge and the number of items: --judge and --items.")
+            found = draw_by_judge(
+                study_id=study.pk,
+                run=find_run(study, options["judge"]),
+                size=options["items"],
+                seed=options["seed"],
+            )
+        except (AnalysisError, StudyError) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(
+            f"Annotators get {found.size:,} of {found.items:,} items, drawn with probabilities "
+            f"from {found.lowest:.3f} to {found.highest:.3f} and the seed {found.seed}."
+        )

@@ -1,0 +1,71 @@
+"""Which items annotators get: drawn by a judge's certainty."""
+
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from analysis.data.items import runs_with_certainty
+from analysis.errors import AnalysisError
+from analysis.lifecycle.item_draw import draw_by_judge
+from studies.errors import StudyError
+from studies.models.studies import Membership, Study
+from studies.selectors import get_study
+from studies.services.drawing import end_draw, has_begun
+
+
+class DrawForm(forms.Form):
+    """The judge that draws, and how many items."""
+
+    run = forms.ChoiceField(label="Judge", help_text="A run that states its certainty.")
+    size = forms.IntegerField(
+        label="Number of items for annotators",
+        min_value=1,
+        help_text="Judges answer all items in any case.",
+    )
+
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.runs = runs_with_certainty(study)
+        cast(forms.ChoiceField, self.fields["run"]).choices = self.runs
+        self.initial = {"size": study.human_sample, "run": study.draw.get("run")}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def draw(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how items are drawn for annotators; a POST draws them."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    if request.method == "GET":
+        return _page(request, study, DrawForm(study=study))
+    user = cast(User, request.user)
+    form = DrawForm(request.POST, study=study)
+    try:
+        if "end" in request.POST:
+            end_draw(study_id=study.pk, user=user)
+            messages.success(request, "Annotators get items that are drawn without a judge.")
+            return redirect("analysis:draw", slug=study.slug)
+        if form.is_valid():
+            chosen = form.cleaned_data
+            found = draw_by_judge(
+                study_id=study.pk, run=chosen["run"], size=chosen["size"], user=user
+            )
+            messages.success(
+                request, f"{found.size:,} of {found.items:,} items drawn for annotators."
+            )
+            return redirect("analysis:draw", slug=study.slug)
+    except (AnalysisError, StudyError) as error:
+        form = form if form.is_bound and form.is_valid() else DrawForm(request.POST, study=study)
+        form.is_valid()
+        form.add_error(None, str(error))
+    return _page(request, study, form, status=422)
+
+
+def _page(request: HttpRequest, study: Study, form: DrawForm, status: int = 200) -> HttpResponse:
+    context = {"study": study, "form": form, "has_begun": has_begun(study)}
+    return render(request, "analysis/draw.html", context, status=status)

@@ -1,0 +1,1 @@
+"""Means over all items that a judge judged, of which people answered some."""
