@@ -29,6 +29,8 @@ from .agreement.ceiling import (
     ShareOfPossible,
     agreed_with,
     agreement_ceiling,
+    retest_ceiling,
+    share_of_ceiling,
     share_of_possible,
 )
 from .agreement.coefficients import (
@@ -467,6 +469,7 @@ __all__ = [
     "ranking_agreement",
     "recalibrate",
     "recruiting_cost",
+    "retest_ceiling",
     "risk_coverage",
     "rogan_gladen",
     "run_noise",
@@ -474,6 +477,7 @@ __all__ = [
     "seed_of",
     "self_preference",
     "set_contrast",
+    "share_of_ceiling",
     "share_of_possible",
     "shared_annotator_interval",
     "shared_annotator_variance",

@@ -168,6 +168,16 @@ class Study(models.Model):
             raise ValidationError({"criteria": error.messages}) from error
         if not isinstance(self.source, dict):
             raise ValidationError({"source": "The source must be an object of texts by name."})
+        repeated = self.source.get("retest_agreement")
+        if repeated is not None and not (
+            isinstance(repeated, int | float) and 0.5 < float(repeated) <= 1
+        ):
+            raise ValidationError(
+                {
+                    "source": f"retest_agreement is {repeated!r}. Use a number above 0.5, up to 1: "
+                    "the share of own answers that people repeat when asked again."
+                }
+            )
         word = self.source.get("redistribution")
         if word and word not in REDISTRIBUTION:
             known = ", ".join(REDISTRIBUTION)

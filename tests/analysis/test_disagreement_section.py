@@ -4,6 +4,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from django.core.exceptions import ValidationError
 
 from analysis.data.dataset import load_dataset
 from analysis.data.signals import answer_shares, probability_shares, reading_shares
@@ -12,6 +13,7 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
 from judging.models import Judgment
+from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
 
@@ -152,3 +154,36 @@ def test_distributions_weigh_orders_alike_and_know_their_noise():
     assert alone.shares.tolist() == [[1, 0, 0], [0, 1, 0]]
     assert np.isnan(readings.shares[1]).all()
     assert np.isnan(probabilities.shares[1]).all()
+
+
+def test_a_stated_retest_makes_accuracies_shares_of_the_possible(study):
+    Item.objects.filter(study=study).update(first_person="r1")
+    plain = built(study)
+    study.source = {"retest_agreement": 0.82}
+    study.full_clean()
+    study.save(update_fields=["source"])
+
+    report = built(study)
+
+    found = report["possible_accuracy"]
+    steady = next(each for each in found["judges"] if each["judge"] == "steady")
+    contrary = next(each for each in found["judges"] if each["judge"] == "contrary")
+    assert "possible_accuracy" not in plain
+    assert found["ceiling"] == pytest.approx(0.9)
+    assert contrary["accuracy"]["value"] == 0.75
+    assert contrary["share"]["value"] == pytest.approx(0.25 / 0.4)
+    assert steady["share"]["value"] == pytest.approx(0.5 / 0.4)
+    page = render_html(report, date=date(2026, 1, 2))
+    assert "people repeat 82.0 % of their own answers" in page
+    assert "possible_accuracy" in all_tables(report)
+
+
+@pytest.mark.parametrize("stated", [0.5, 1.2, "often", None])
+def test_a_retest_that_is_no_share_above_one_half_is_refused_or_left_out(study, stated):
+    study.source = {"retest_agreement": stated}
+    study.save(update_fields=["source"])
+
+    assert "possible_accuracy" not in built(study)
+    if stated is not None:
+        with pytest.raises(ValidationError, match="Use a number above"):
+            study.full_clean()

@@ -9,7 +9,7 @@ from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.choices.section import Choices
 from analysis.report.sections.criteria import Criteria
-from analysis.report.sections.disagreement import Disagreement
+from analysis.report.sections.disagreement.section import Disagreement
 from analysis.report.sections.downloads import Downloads
 from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance

@@ -47,9 +47,9 @@ def estimation(study: Study) -> Json:
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         certainty, signal = _certainty(study, run, judge)
         found = [
-            _entry(study, question)
-            for question in _questions(study, judge, certainty)
-            if question.is_needed
+            _entry(study, estimand)
+            for estimand in _estimands(study, judge, certainty)
+            if estimand.is_needed
         ]
         if found:
             judges.append(identity(run) | {"signal": signal, "estimates": found})
@@ -61,7 +61,7 @@ def estimation(study: Study) -> Json:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Estimand:
     """A share of items: what people say where they answered, what the judge says everywhere.
 
     `target` is NaN where nobody answered, and so are `signal` and `test` where the judge did not;
@@ -97,7 +97,7 @@ def _certainty(study: Study, run: Run, judge: Verdicts) -> tuple[Floats | None, 
     return None, None
 
 
-def _questions(study: Study, judge: Verdicts, certainty: Floats | None) -> Iterator[Question]:
+def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Iterator[Estimand]:
     """How often the judge agrees with a reference, and how often each system wins."""
     decided = judge.answer >= 0
     everywhere = np.ones(decided.size, dtype=np.bool_)
@@ -112,7 +112,7 @@ def _questions(study: Study, judge: Verdicts, certainty: Floats | None) -> Itera
             high = np.where(decided, certainty >= study.threshold / 100, np.nan)
             agreed = np.where(known, same, np.nan)
             labels = {"what": "agreement", "against": name}
-            yield Question(labels, agreed, certainty, high, everywhere, by_people)
+            yield Estimand(labels, agreed, certainty, high, everywhere, by_people)
         if systems is None:
             continue
         rows = np.arange(decided.size)
@@ -122,11 +122,11 @@ def _questions(study: Study, judge: Verdicts, certainty: Floats | None) -> Itera
             # Contests of others are there for the calibration, from the side of response 1.
             side = np.where(systems.second == code, -1.0, 1.0)
             won = np.where(known, 0.5 + side * liked / 2, np.nan)
-            said = np.where(decided, 0.5 + side * judged * (surely - 0.5), np.nan)
+            signal = np.where(decided, 0.5 + side * judged * (surely - 0.5), np.nan)
             wins = np.where(decided, (side * judged > 0).astype(np.float64), np.nan)
             of = (systems.first == code) | (systems.second == code)
             labels = {"what": "wins", "system": system, "against": name}
-            yield Question(labels, won, said, wins, of, by_people)
+            yield Estimand(labels, won, signal, wins, of, by_people)
 
 
 def _reference(study: Study, name: str) -> Ints:
@@ -137,24 +137,24 @@ def _reference(study: Study, name: str) -> Ints:
     return np.where(majority.undecided, TIE, study.people.answer)
 
 
-def _entry(study: Study, question: Question) -> Json:
+def _entry(study: Study, estimand: Estimand) -> Json:
     shared = study.shared
-    sharing = shared.items if question.by_people else shared.judged
+    sharing = shared.items if estimand.by_people else shared.judged
     drawn = study.data.draw
     # The draw decides which items annotators get, not which own answers are known.
-    chance = drawn.probability if drawn is not None and question.by_people else None
-    used = question.of & ~np.isnan(question.signal)
+    chance = drawn.probability if drawn is not None and estimand.by_people else None
+    used = estimand.of & ~np.isnan(estimand.signal)
     if chance is not None:
         used &= ~np.isnan(chance)
     few_personas = np.unique(shared.persona).size < N_FOLDS
     folds = (np.arange(used.size) if few_personas else shared.persona) % N_FOLDS
     within = sharing.take(used)
-    arrays = question.target[used], question.signal[used], within
+    arrays = estimand.target[used], estimand.signal[used], within
     by_weight = weighted_mean(
         *arrays, folds=folds[used], probability=None if chance is None else chance[used]
     )
     topics = None
-    if drawn is not None and question.by_people:
+    if drawn is not None and estimand.by_people:
         _, codes = np.unique([item.topic for item in study.data.items], return_inverse=True)
         topics = codes[used]
     if chance is None:
@@ -162,16 +162,16 @@ def _entry(study: Study, question: Question) -> Json:
         alone, powered, weight = mean.alone, mean.powered, mean.weight
     else:
         alone, powered, weight = by_weight.alone, by_weight.powered, by_weight.weight
-    calibrated = calibrated_mean(question.target, question.signal, sharing, folds=folds, of=used)
+    calibrated = calibrated_mean(estimand.target, estimand.signal, sharing, folds=folds, of=used)
     corrected = rogan_gladen(
-        question.target[used],
-        question.test[used],
+        estimand.target[used],
+        estimand.test[used],
         within,
         clusters=shared.persona[used],
         n_draws=study.draws,
         rng=study.rng(),
     )
-    out = question.labels | {"items": by_weight.n_items, "answered": by_weight.n_answered}
+    out = estimand.labels | {"items": by_weight.n_items, "answered": by_weight.n_answered}
     out |= {"alone": estimate(alone), "powered": estimate(powered)}
     put(out, "weight", number(weight), "too_few_items")
     saved = answers_saved(by_weight.n_answered, alone, powered)

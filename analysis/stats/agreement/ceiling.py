@@ -193,6 +193,67 @@ def share_of_possible(
     return ShareOfPossible(agreement, low, high, interval)
 
 
+def retest_ceiling(retest: float) -> float | None:
+    r"""Best accuracy about answers that people themselves repeat only in part.
+
+    Parameters
+    ----------
+    retest : float
+        Share of their answers between two options that people repeat when asked again.
+
+    Returns
+    -------
+    float or None
+        None if people repeat half of their answers or fewer.
+
+    Notes
+    -----
+    If an answer slips with the probability s, either way alike and anew each time, two answers
+    agree at the rate :math:`r=s^2+(1-s)^2`, and the best accuracy about one of them is
+    :math:`1-s=(1+\sqrt{2r-1})/2`.
+
+    Examples
+    --------
+    >>> round(retest_ceiling(0.82), 3), retest_ceiling(0.5)
+    (0.9, None)
+    """
+    if not 0 <= retest <= 1:
+        raise ValueError(f"`retest` must lie in [0, 1], got {retest}.")
+    return (1 + math.sqrt(2 * retest - 1)) / 2 if retest > 0.5 else None
+
+
+def share_of_ceiling(accuracy: Estimate, retest: float) -> Estimate:
+    """An accuracy between two options as a share of the best possible one.
+
+    Parameters
+    ----------
+    accuracy : Estimate
+    retest : float
+        As for `retest_ceiling`, known exactly.
+
+    Returns
+    -------
+    Estimate
+        0 for chance, 1 for the ceiling. Undefined (``"at_chance"``) without a ceiling.
+
+    Examples
+    --------
+    >>> round(share_of_ceiling(Estimate(0.7), 0.82).value, 3)
+    0.5
+    """
+    ceiling = retest_ceiling(retest)
+    if accuracy.value is None:
+        return accuracy
+    if ceiling is None:
+        return Estimate(None, "at_chance")
+    interval = accuracy.interval
+    if interval is not None:
+        low, high = ((end - 0.5) / (ceiling - 0.5) for end in (interval.low, interval.high))
+        interval = replace(interval, low=low, high=high)
+    share = (accuracy.value - 0.5) / (ceiling - 0.5)
+    return Estimate(share, None, interval, accuracy.interval_reason)
+
+
 def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
     """Share of an item's people who agree with a judge.
 

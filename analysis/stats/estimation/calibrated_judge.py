@@ -78,7 +78,8 @@ def calibrated_mean(
     is learned from the folds that it is not in. The variance is that of the mean prediction
     (`Sharing.spread`) and of the correction itself: the estimate without the answers of one fold,
     for each of K folds, :math:`\frac{K-1}K\sum(\hat\theta_{-k}-\bar\theta)^2` with K - 1 degrees
-    of freedom, as in causal judge evaluation [1]_.
+    of freedom, as in causal judge evaluation [1]_. Folds hold personas together, but not questions
+    and people, so it is at least the variance of the mean residual with all that items share.
 
     References
     ----------
@@ -110,11 +111,15 @@ def calibrated_mean(
     value = float(predicted[used].mean())
     left_out = [_without(items, parts, fold, used) for fold in known]
     k = known.size
-    oracle = (k - 1) / k * float(((np.array(left_out) - np.mean(left_out)) ** 2).sum())
+    oracle = (k - 1) / k * float(((np.array(left_out) - np.mean(left_out)) ** 2).sum()), k - 1.0
+    residuals = (items.target - predicted)[items.answered]
+    spread = items.known.spread(residuals)
+    if spread.variance[0] > oracle[0]:
+        oracle = float(spread.variance[0]), float(spread.degrees_of_freedom[0])
     scores = np.where(used, predicted - value, 0.0) * items.n_items / sizes[1]
     own = float(items.sharing.spread(scores).variance[0])
     mean = interval_of_scores(
-        value, scores, items, level=level, method="calibrated t", oracle=(oracle, k - 1.0)
+        value, scores, items, level=level, method="calibrated t", oracle=oracle
     )
     checked = items.answered & used
     residual = np.where(checked, items.target - predicted, np.nan)
@@ -124,7 +129,7 @@ def calibrated_mean(
         mean=mean,
         outside=float(beyond.mean()),
         residual=general_difference(residual, items.sharing, level=level),
-        oracle_share=oracle / (oracle + own) if oracle + own > 0 else None,
+        oracle_share=oracle[0] / (oracle[0] + own) if oracle[0] + own > 0 else None,
         n_answered=sizes[0],
         n_items=sizes[1],
     )

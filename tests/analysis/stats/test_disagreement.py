@@ -12,9 +12,12 @@ from analysis.stats.agreement.ceiling import (
     agreement_ceiling,
     majority_of_others,
     pair_agreement,
+    retest_ceiling,
+    share_of_ceiling,
     share_of_possible,
 )
 from analysis.stats.agreement.soft_labels import soft_label_scores, squared_distances
+from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
 from tests.sampling import examples
@@ -218,3 +221,19 @@ def test_intervals_cover_the_truth_with_people_personas_and_questions_that_diffe
     # 95 % with four standard errors
     least = 0.95 * studies - 4 * (0.95 * 0.05 * studies) ** 0.5
     assert min(covered.values()) >= least, covered
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.1, 0.35, 0.49])
+def test_the_ceiling_of_a_retest_is_the_accuracy_of_a_judge_that_knows_what_people_mean(slip):
+    repeated = slip**2 + (1 - slip) ** 2
+
+    assert retest_ceiling(repeated) == pytest.approx(1 - slip)
+    assert share_of_ceiling(Estimate(1 - slip), repeated).value == pytest.approx(1)
+    assert share_of_ceiling(Estimate(0.5), repeated).value == pytest.approx(0)
+
+
+def test_answers_repeated_by_chance_leave_no_ceiling():
+    assert retest_ceiling(0.5) is None
+    assert share_of_ceiling(Estimate(0.6), 0.4).reason == "at_chance"
+    with pytest.raises(ValueError, match="must lie in"):
+        retest_ceiling(1.2)

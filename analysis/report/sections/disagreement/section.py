@@ -9,6 +9,7 @@ from analysis.data.signals import DISTRIBUTIONS, Distribution
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence, Source
+from analysis.report.sections.disagreement.retest import PossibleAccuracy
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
@@ -169,9 +170,10 @@ class Disagreement(Section):
     title = "Disagreement"
     inside = "The best possible agreement, and distances from all answers of an item"
     sources = (Source("disagreement", "ceiling"),)
+    parts = (PossibleAccuracy(),)
 
     def is_needed(self, report: Report) -> bool:
-        return "disagreement" in report
+        return "disagreement" in report or "possible_accuracy" in report
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return disagreement(study)

@@ -1,0 +1,1 @@
+"""Disagreement: what is possible where people differ, and distances from all answers."""
