@@ -322,6 +322,7 @@ class Dataset:
     option_sets: OptionSets | None = None  # only where three responses or more are compared
     criterion_verdicts: CriterionVerdicts | None = None  # only where runs judged by criteria
     ranked_sets: RankedSets | None = None  # only where items were paired from more responses
+    answers_are_sets: bool = False  # whether a tie says that either response could be right
     draw: Draw | None = None  # only where annotators get a sample of the items
 
     @cached_property
@@ -362,6 +363,8 @@ class Dataset:
             feed(digest, "criterion verdicts", self.criterion_verdicts.digest)
         if self.ranked_sets is not None:
             feed(digest, "ranked sets", self.ranked_sets.digest)
+        if self.answers_are_sets:
+            feed(digest, "answers are sets", True)
         if self.draw is not None:
             feed(digest, "draw", self.draw.digest)
         for run in self.runs:

@@ -93,6 +93,7 @@ def load_dataset(slug: str) -> Dataset:
         systems=systems_of([row[-5:-3] for row in rows]),
         option_sets=option_sets_of(study, items),
         draw=draw_of(study, [row[-3] for row in rows]),
+        answers_are_sets=study.offers_either,
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries

@@ -41,6 +41,14 @@ from .agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
+from .agreement.response_sets import (
+    ForcedChoices,
+    forced_choices,
+    forced_shares,
+    ranks,
+    set_distance,
+    set_vectors,
+)
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
 from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
@@ -282,6 +290,7 @@ __all__ = [
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
+    "ForcedChoices",
     "GeneralDifference",
     "Glad",
     "GroupComparison",
@@ -412,6 +421,8 @@ __all__ = [
     "fewest_items",
     "fleiss_kappa",
     "folds_by_key",
+    "forced_choices",
+    "forced_shares",
     "general_contrast",
     "general_difference",
     "general_differences",
@@ -467,6 +478,7 @@ __all__ = [
     "probe_effect",
     "random_layout",
     "ranking_agreement",
+    "ranks",
     "recalibrate",
     "recruiting_cost",
     "retest_ceiling",
@@ -477,6 +489,8 @@ __all__ = [
     "seed_of",
     "self_preference",
     "set_contrast",
+    "set_distance",
+    "set_vectors",
     "share_of_ceiling",
     "share_of_possible",
     "shared_annotator_interval",

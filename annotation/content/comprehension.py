@@ -75,6 +75,20 @@ def _too_little(study: Study) -> QuestionText:
 
 
 def _back(study: Study) -> QuestionText:
+    if study.offers_either:
+        return QuestionText(
+            _("You can imagine the person choosing either text. What do you do?"),
+            (
+                _("I choose “Either could be right”"),
+                _("I always choose the first one"),
+                _("I go back to the item before"),
+            ),
+            0,
+            _(
+                "If you can imagine the person choosing either text, choose “Either could be "
+                "right”."
+            ),
+        )
     if study.allow_tie:
         return QuestionText(
             _("Both texts fit the person equally well. What do you do?"),

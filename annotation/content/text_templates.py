@@ -58,7 +58,7 @@ def template_for(study: Study, name: str) -> str:
     elif name == "instructions":
         facts |= {
             "certainty": words["certainty"] if study.ask_certainty else "",
-            "tie": words["tie"] if study.allow_tie else "",
+            "tie": words["either" if study.offers_either else "tie"] if study.allow_tie else "",
             "changes": words["changes"] if study.allow_changes else "",
         }
     text: str = ready[name]

@@ -16,7 +16,7 @@ from annotation.participants.context import item_context
 from annotation.participants.forms import AnswerForm, QuizForm
 from annotation.participants.task_views import next_url
 from annotation.seats.flow import step_of
-from studies.models import Choice, Item
+from studies.models import Choice, Item, Study
 
 REFUSED = 422
 
@@ -126,9 +126,11 @@ def _feedback(annotator: Annotator) -> dict[str, Any]:
     return {
         "study": annotator.study,
         "item": item,
-        "chosen": _name(str(answer["choice"]), shown_first),
+        "chosen": _name(annotator.study, str(answer["choice"]), shown_first),
         "certainty": answer["certainty"],
-        "truth": _name(item.first_person, shown_first) if item.first_person else "",
+        "truth": _name(annotator.study, item.first_person, shown_first)
+        if item.first_person
+        else "",
         "agrees": item.first_person == answer["choice"],
         "truth_text": _text(item, item.first_person),
         "last": progress.read + 1 == len(progress.items),
@@ -142,9 +144,9 @@ def _as_content(displayed: str, shown_first: str) -> str:
     return shown_first if displayed == "a" else second
 
 
-def _name(choice: str, shown_first: str) -> str:
+def _name(study: Study, choice: str, shown_first: str) -> str:
     if choice == Choice.TIE:
-        return _("No clear difference")
+        return _("Either could be right") if study.offers_either else _("No clear difference")
     return _("Response A") if choice == shown_first else _("Response B")
 
 

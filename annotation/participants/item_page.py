@@ -51,6 +51,7 @@ class StudyLook(NamedTuple):
     certainty_control: str
     is_simulated: bool
     allow_tie: bool
+    offers_either: bool
     ask_certainty: bool
     allow_changes: bool
     shown_criteria: tuple[tuple[str, str], ...]

@@ -41,6 +41,12 @@ class Study(models.Model):
         NUMBER = "number", "number alone"
         LEVELS = "levels", "five levels, then a number"
 
+    class TieMeaning(models.TextChoices):
+        """What annotators say with the third answer, which is stored as a tie in any case."""
+
+        DIFFERENCE = "difference", "no clear difference"
+        EITHER = "either", "either could be right"
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
     task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
@@ -58,6 +64,7 @@ class Study(models.Model):
         help_text="What responses are judged by: a list of {key, name, description}.",
     )
     allow_tie = models.BooleanField(default=False)
+    tie_meaning = models.CharField(max_length=10, choices=TieMeaning, default=TieMeaning.DIFFERENCE)
     ask_certainty = models.BooleanField(default=True)
     certainty_control = models.CharField(
         max_length=10, choices=CertaintyControl, default=CertaintyControl.SLIDER
@@ -140,6 +147,9 @@ class Study(models.Model):
                 condition=Q(certainty_threshold__range=(1, 100)), name="study_certainty_threshold"
             ),
             models.CheckConstraint(
+                condition=Q(tie_meaning__in=["difference", "either"]), name="study_tie_meaning"
+            ),
+            models.CheckConstraint(
                 condition=Q(certainty_control__in=["slider", "number", "levels"]),
                 name="study_certainty_control",
             ),
@@ -151,6 +161,11 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def offers_either(self) -> bool:
+        """Whether annotators may answer that either response could be right."""
+        return self.allow_tie and self.tie_meaning == self.TieMeaning.EITHER
 
     @property
     def shown_criteria(self) -> tuple[tuple[str, str], ...]:

@@ -21,6 +21,7 @@ GROUPS = (
             "ask_certainty",
             "certainty_control",
             "allow_tie",
+            "tie_meaning",
             "allow_changes",
             "persona_style",
             "show_history",
@@ -41,7 +42,8 @@ _LABELS = {
     "contact": "Contact address",
     "ask_certainty": "Ask for certainty",
     "certainty_control": "Certainty input",
-    "allow_tie": "Offer “No clear difference”",
+    "allow_tie": "Offer a third answer",
+    "tie_meaning": "Meaning of the third answer",
     "allow_changes": "Allow changes to earlier answers",
     "persona_style": "Persona display",
     "show_history": "Number of the persona’s earlier choices",
@@ -68,7 +70,9 @@ _HINTS = {
     "contact": "An e-mail address that annotators can write to.",
     "ask_certainty": "A number from 1 to 100 with every choice.",
     "certainty_control": "The slider starts without a value and has a number field next to it.",
-    "allow_tie": "Adds a third answer below both responses.",
+    "allow_tie": "Below both responses. Annotators who choose it state no certainty.",
+    "tie_meaning": "With “either could be right” the report also compares judges by the set of "
+    "responses that people find possible.",
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
     "show_history": "Enter 0 to show none.",
     "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "

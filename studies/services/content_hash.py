@@ -20,7 +20,8 @@ _CHUNK = 2_000
 def study_content_hash(study: Study) -> str:
     """SHA-256 of items, instructions, consent, language and wording; without numbers and pay.
 
-    Criteria count only where there are some, so that other studies keep their hashes.
+    Criteria and the meaning of a tie count only where they are set, so that other studies keep
+    their hashes.
     """
     words = [wording(study.task, setting).sha256 for setting in SETTINGS]
     # The hash of one list whose last part is the list of all items, without that list in memory.
@@ -34,6 +35,7 @@ def study_content_hash(study: Study) -> str:
             words,
             interface_version(study.language),
             *([study.criteria] if study.criteria else []),
+            *(["either"] if study.offers_either else []),
             [],
         ]
     )

@@ -17,6 +17,7 @@ FROZEN_FIELDS = (
     "task",
     "criteria",
     "allow_tie",
+    "tie_meaning",
     "ask_certainty",
     "certainty_control",
     "persona_style",

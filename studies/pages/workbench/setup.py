@@ -53,7 +53,7 @@ def study_tasks(study: Study) -> Iterator[SetupTask]:
         f"{settings}#id_persona_style" if figures.personas else _import(study),
     )
     certainty = "a certainty" if study.ask_certainty else "no certainty"
-    tie = ", ties allowed" if study.allow_tie else ""
+    tie = f", or “{study.get_tie_meaning_display()}”" if study.allow_tie else ""
     words = f"{study.get_task_display().capitalize()}: a choice and {certainty}{tie}"
     yield SetupTask(
         "question", "Question and certainty", TaskState.DONE, words, f"{settings}#id_task"

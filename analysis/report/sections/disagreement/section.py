@@ -9,6 +9,7 @@ from analysis.data.signals import DISTRIBUTIONS, Distribution
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence, Source
+from analysis.report.sections.disagreement.response_sets import ResponseSets, finding
 from analysis.report.sections.disagreement.retest import PossibleAccuracy
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -170,10 +171,10 @@ class Disagreement(Section):
     title = "Disagreement"
     inside = "The best possible agreement, and distances from all answers of an item"
     sources = (Source("disagreement", "ceiling"),)
-    parts = (PossibleAccuracy(),)
+    parts = (PossibleAccuracy(), ResponseSets())
 
     def is_needed(self, report: Report) -> bool:
-        return "disagreement" in report or "possible_accuracy" in report
+        return any(key in report for key in ("disagreement", *(part.name for part in self.parts)))
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return disagreement(study)
@@ -184,6 +185,8 @@ class Disagreement(Section):
             yield distance_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "response_sets" in report:
+            yield finding(report)
         found = report.get("disagreement")
         if found is None or found["person"]["agreement"]["value"] is None:
             return
