@@ -139,5 +139,6 @@ def _cells(
 
 def _codes(values: Iterable[Hashable]) -> Ints:
     """Codes that are the same for equal values, in order of appearance."""
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)
+    rows = list(values)
+    codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
+    return np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))

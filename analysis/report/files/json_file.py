@@ -8,6 +8,7 @@ from typing import Any
 # A longer list holds rows of items or people. Python writes one line many times as fast as an
 # indented entry.
 LONG = 100
+LINES = 1000  # of a long list, made at once
 
 _line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -35,11 +36,13 @@ def _parts(value: Any, line: str) -> Iterator[str]:
         yield f"{line}}}"
     elif isinstance(value, list | tuple) and value:
         yield "["
-        for comma, entry in zip(_commas(), value, strict=False):
-            yield f"{comma}{within}"
-            if len(value) > LONG:
-                yield _line(entry)
-            else:
+        if len(value) > LONG:
+            for start in range(0, len(value), LINES):
+                yield f"{',' if start else ''}{within}"
+                yield f",{within}".join(map(_line, value[start : start + LINES]))
+        else:
+            for comma, entry in zip(_commas(), value, strict=False):
+                yield f"{comma}{within}"
                 yield from _parts(entry, within)
         yield f"{line}]"
     else:

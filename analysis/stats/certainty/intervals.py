@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from ..core.bootstrap import resampled_estimate, resampled_weights
 from ..core.checks import check_level, relabel
@@ -14,6 +16,7 @@ from .calibration import MIN_EACH, usable_answers
 from .squared_gap import squared_gap
 
 FEW_ANSWERS = 50
+AT_ONCE = 16  # resamples that a pass over the answers counts
 
 
 @dataclass(frozen=True)
@@ -200,12 +203,14 @@ def _resample(
     if n_units == cell.size:
         n = int(observed.sum())
         return rng.multinomial(n, observed[0] / n, n_draws).astype(np.float64)
-    return np.stack(
-        [
-            np.bincount(cell, weights[unit], minlength=observed.size)
-            for weights in resampled_weights(n_units, n_draws, rng)
-        ]
-    )
+    shape = (observed.size, n_units)
+    answers = sparse.csr_array((np.ones(cell.size), (cell, unit)), shape=shape)
+    resamples = resampled_weights(n_units, n_draws, rng)
+    drawn = np.empty((n_draws, observed.size))
+    for start in range(0, n_draws, AT_ONCE):
+        some = np.stack(list(islice(resamples, AT_ONCE)), axis=1)
+        drawn[start : start + AT_ONCE] = (answers @ some).T
+    return drawn
 
 
 def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 from ..comparison.general_difference import (
     GeneralDifference,
@@ -15,7 +15,7 @@ from ..comparison.general_difference import (
     why_not,
 )
 from ..core.checks import check_level
-from ..core.results import FloatArray, IntArray, Interval, Reason
+from ..core.results import BoolArray, FloatArray, IntArray, Interval, Reason
 from ..core.shared_variance import Sharing
 
 N_LEVELS = 4
@@ -105,12 +105,20 @@ def certainty_levels(
         raise ValueError(f"`by` has {people.size} rows, the certainties {values.size}.")
     found = np.full(values.size, -1, dtype=np.int64)
     known = np.flatnonzero(~np.isnan(values))
-    order = known[np.argsort(people[known], kind="stable")]
-    for rows in np.split(order, np.flatnonzero(np.diff(people[order])) + 1):
-        if rows.size:
-            share = (stats.rankdata(values[rows]) - 0.5) / rows.size
-            found[rows] = np.floor(n_levels * share).astype(np.int64)
+    rows = known[np.lexsort((values[known], people[known]))]
+    is_new = np.diff(people[rows]) != 0
+    start, size = _groups(is_new, rows.size)
+    tied_from, n_tied = _groups(is_new | (np.diff(values[rows]) != 0), rows.size)
+    share = (tied_from - start + n_tied / 2) / np.maximum(size, 1)
+    found[rows] = np.floor(n_levels * share).astype(np.int64)
     return found
+
+
+def _groups(is_new: BoolArray, n: int) -> tuple[IntArray, IntArray]:
+    """The first row and the size of each row's group; a group begins after each `is_new`."""
+    starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), dtype=np.bool_), is_new[:n]]))
+    sizes = np.diff(np.append(starts, n))
+    return np.repeat(starts, sizes), np.repeat(sizes, sizes)
 
 
 def insight(

@@ -68,8 +68,8 @@ def folds_by_key(keys: Sequence[str], n_folds: int = 5) -> IntArray:
     """
     if n_folds < 2:
         raise ValueError(f"`n_folds` must be at least 2, got {n_folds}.")
-    digests = (hashlib.sha256(key.encode()).digest()[:8] for key in keys)
-    return np.array([int.from_bytes(d) % n_folds for d in digests], dtype=np.int64)
+    digests = b"".join(hashlib.sha256(key.encode()).digest()[:8] for key in keys)
+    return (np.frombuffer(digests, dtype=">u8") % n_folds).astype(np.int64)
 
 
 def recalibrate(
@@ -173,15 +173,18 @@ def _isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
 
 def _logistic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
     """Values at `at` of the logistic curve fitted to `x` and `y`."""
-    design, target = _log_odds(x), y.astype(np.float64)
+    # Answers of equal certainty have the same terms.
+    distinct, group = np.unique(x, return_inverse=True)
+    design = _log_odds(distinct)
+    share = np.bincount(group) / x.size
+    target = np.bincount(group, weights=y) / x.size
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         score = parameters[0] + parameters[1] * design
-        p = _sigmoid(score)
+        excess = share * _sigmoid(score) - target
         ridge = 1e-6 * parameters[1]
-        value = np.mean(np.logaddexp(0, score) - target * score) + ridge * parameters[1] / 2
-        gradient = np.array([np.mean(p - target), np.mean((p - target) * design) + ridge])
-        return float(value), gradient
+        value = share @ np.logaddexp(0, score) - target @ score + ridge * parameters[1] / 2
+        return float(value), np.array([excess.sum(), excess @ design + ridge])
 
     a, b = optimize.minimize(loss, np.array([0.0, 1.0]), jac=True, method="BFGS").x
     return _sigmoid(a + b * _log_odds(at))

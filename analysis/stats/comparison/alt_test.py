@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -320,6 +321,7 @@ def _test(
     return AltTest(omega, rho, omega >= 0.5, epsilon, q, annotators, n_skipped)
 
 
+@lru_cache(maxsize=4096)  # many annotators have the same sums
 def _one_sided_p(n: int, total: float, squares: float, epsilon: float) -> float:
     """P value of a mean of `epsilon` or more; the values are -1, 0 and 1, so sums are exact."""
     mean = total / n

@@ -1,6 +1,7 @@
 """The model compared with an annotator, over all annotators together."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -226,13 +227,18 @@ def _each_annotator(
     b = per_annotator(~tied & model_agrees & ~person_agrees)
     c = per_annotator(~tied & person_agrees & ~model_agrees)
     n, n_ties = per_annotator(~tied), per_annotator(tied)
+
+    @cache  # many annotators have the same counts
+    def compared(b: int, c: int, n: int) -> tuple[PairedCounts, Estimate]:
+        pairs = PairedCounts(b=b, c=c, n=n)
+        if not n:
+            return pairs, Estimate(None, "tie")
+        return pairs, Estimate(pairs.difference, interval=tango_interval(pairs, level))
+
     entries = []
-    for j in np.flatnonzero(n + n_ties):
-        pairs = PairedCounts(b=int(b[j]), c=int(c[j]), n=int(n[j]))
-        difference = Estimate(None, "tie")
-        if pairs.n:
-            difference = Estimate(pairs.difference, interval=tango_interval(pairs, level))
-        entries.append(LeaveOneOut(int(j), pairs, int(n_ties[j]), difference))
+    for j in np.flatnonzero(n + n_ties).tolist():
+        pairs, difference = compared(int(b[j]), int(c[j]), int(n[j]))
+        entries.append(LeaveOneOut(j, pairs, int(n_ties[j]), difference))
     return tuple(entries)
 
 

@@ -8,6 +8,7 @@ for all three together.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
@@ -29,6 +30,8 @@ MOST_EXACT = 1000
 # Tables of no more cells than this are multiplied faster than sparse ones.
 MOST_DENSE = 40_000
 TINY = 1e-9
+
+Overlaps = dict[tuple[str, str], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +146,12 @@ class Sharing:
     def of(cls, n: int, kinds: Mapping[str, Kind]) -> "Sharing":
         """Build from the `kinds` of `n` rows."""
         used: list[str] = []
-        expected, pairs = _expectations(n, [])
+        overlaps: Overlaps = {}
+        expected, pairs = _expectations(n, {}, overlaps)
         for name, kind in kinds.items():
             if 1 < kind.n_clusters and (kind.sizes > 1).any():
-                wider, more = _expectations(n, [kinds[other] for other in (*used, name)])
+                chosen = {other: kinds[other] for other in (*used, name)}
+                wider, more = _expectations(n, chosen, overlaps)
                 if _is_regular(wider):
                     used, expected, pairs = [*used, name], wider, more
         degrees = np.array([_degrees_of_freedom(kinds[name], n) for name in used])
@@ -273,19 +278,25 @@ class Sharing:
         return Spread(np.where(is_flat, 0.0, variance), np.maximum(degrees, 1.0))
 
 
-def _expectations(n: int, kinds: list[Kind]) -> tuple[FloatArray, FloatArray]:
-    """tr(M L_c M L_d) of rows themselves and of every kind, and the sum of each L."""
+def _expectations(
+    n: int, kinds: Mapping[str, Kind], overlaps: Overlaps
+) -> tuple[FloatArray, FloatArray]:
+    """tr(M L_c M L_d) of rows themselves and of every kind, and the sum of each L.
+
+    `overlaps` keeps tr(L_c L_d) of the pairs of kinds seen so far.
+    """
     ones = np.ones(n)
-    own = [kind.memberships for kind in kinds]
-    degree = [kind.incidence @ kind.sizes - mine for kind, mine in zip(kinds, own, strict=True)]
+    degree = [kind.incidence @ kind.sizes - kind.memberships for kind in kinds.values()]
     sums = np.array([float(n), *(float(total.sum()) for total in degree)])
     rows = [ones, *degree]
     expected = np.zeros((len(kinds) + 1, len(kinds) + 1))
     expected[0, 0] = n
-    for c, one in enumerate(kinds):
-        for d in range(c + 1):
-            both = float((one.in_common(kinds[d]) ** 2).sum()) - float(own[c] @ own[d])
-            expected[c + 1, d + 1] = expected[d + 1, c + 1] = both
+    for c, (name, one) in enumerate(kinds.items()):
+        for d, (its, other) in enumerate(islice(kinds.items(), c + 1)):
+            if (name, its) not in overlaps:
+                both = float((one.in_common(other) ** 2).sum())
+                overlaps[name, its] = both - float(one.memberships @ other.memberships)
+            expected[c + 1, d + 1] = expected[d + 1, c + 1] = overlaps[name, its]
     cross = np.array([[float(a @ b) for b in rows] for a in rows])
     expected += np.outer(sums, sums) / max(n, 1) ** 2 - 2 * cross / max(n, 1)
     return expected, sums

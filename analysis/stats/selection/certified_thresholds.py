@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import special
 
 from ..certainty.calibration import usable_answers
-from ..core.checks import known_rows
+from ..core.checks import known_rows, relabel
 from ..core.proportions import EMPTY, wilson_proportion
 from ..core.results import BoolArray, FloatArray, Proportion, Reason
 
@@ -283,16 +283,25 @@ def one_per_cluster(
     if any(of_kind.shape != (len(keys),) for of_kind in codes):
         raise ValueError(f"Every clustering must have one code for each of the {len(keys)} items.")
     before = "" if seed is None else f"{seed}|"
-    hashes = [hashlib.sha256(f"{before}{key}".encode()).digest() for key in keys]
-    order = np.array(sorted(range(len(keys)), key=hashes.__getitem__), dtype=np.int64)
+    digests = [hashlib.sha256(f"{before}{key}".encode()).digest() for key in keys]
+    left = np.argsort(np.array(digests, dtype="S32"), kind="stable")
+    dense = [relabel(of_kind) for of_kind in codes]
     chosen = np.zeros(len(keys), dtype=np.bool_)
-    taken: list[set[int]] = [set() for _ in codes]
-    in_order = (of_kind[order].tolist() for of_kind in codes)
-    for row, *own in zip(order.tolist(), *in_order, strict=True):
-        if all(code not in used for code, used in zip(own, taken, strict=True)):
-            chosen[row] = True
-            for code, used in zip(own, taken, strict=True):
-                used.add(code)
+    # Whoever comes first in all of its clusters is chosen, and excludes all others of them. Each
+    # turn chooses for so many clusters at once that few turns are needed.
+    while left.size:
+        is_first, place = np.ones(left.size, dtype=np.bool_), np.arange(left.size)
+        for code, n_codes in dense:
+            first = np.empty(n_codes, dtype=np.int64)
+            first[code[left][::-1]] = place[::-1]  # of equal indices, the last is stored
+            is_first &= first[code[left]] == place
+        chosen[left[is_first]] = True
+        is_free = ~is_first
+        for code, n_codes in dense:
+            used = np.zeros(n_codes, dtype=np.bool_)
+            used[code[left[is_first]]] = True
+            is_free &= ~used[code[left]]
+        left = left[is_free]
     return chosen
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Answers, Dataset, Run
-from analysis.data.verdicts import Floats, people_votes, run_votes
+from analysis.data.verdicts import Floats, Ints, people_votes, run_votes
 from analysis.report.clusters import Shared
 from analysis.report.study import on_side
 from analysis.stats.comparison.general_difference import (
@@ -175,13 +175,7 @@ def _votes(data: Dataset, kept: str) -> Votes:
 
 def hasty_or_one_sided(answers: Answers, n_raters: int) -> npt.NDArray[np.bool_]:
     """Raters whose median time is under a third of the median, or who always choose one side."""
-    medians = np.full(n_raters, np.nan)
-    order = np.argsort(answers.rater, kind="stable")
-    starts = np.flatnonzero(np.diff(answers.rater[order], prepend=-1))
-    for rows in np.split(order, starts[1:]):
-        seconds = answers.seconds[rows]
-        if rows.size and not np.isnan(seconds).all():
-            medians[answers.rater[rows[0]]] = np.nanmedian(seconds)
+    medians = _medians(answers.seconds, answers.rater, n_raters)
     known = ~np.isnan(medians)
     pace = float(np.median(medians[known])) if known.any() else 0.0
     side = on_side(answers.choice.astype(np.int64), answers.shown_first)
@@ -191,3 +185,16 @@ def hasty_or_one_sided(answers: Answers, n_raters: int) -> npt.NDArray[np.bool_]
     most = np.maximum(n_a, n - n_a)
     one_sided = (n >= SIDED_ANSWERS) & (most >= ONE_SIDED * n)
     return np.asarray((known & (medians < HASTE * pace)) | one_sided)
+
+
+def _medians(seconds: npt.NDArray[np.float64], rater: Ints, n_raters: int) -> Floats:
+    """The median of each rater's known values; NaN without any."""
+    timed = ~np.isnan(seconds)
+    seconds, rater = seconds[timed], rater[timed]
+    in_order = seconds[np.lexsort((seconds, rater))]
+    n = np.bincount(rater, minlength=n_raters)
+    start, some = np.cumsum(n) - n, n > 0
+    medians = np.full(n_raters, np.nan)
+    low, high = (start + half for half in ((n - 1) // 2, n // 2))
+    medians[some] = (in_order[low[some]] + in_order[high[some]]) / 2
+    return medians
