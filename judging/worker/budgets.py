@@ -16,6 +16,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
+from studies.statements.compiled import Select
 
 # One statement: between two, a request could end and be missing in both sums.
 _USE = """
@@ -135,14 +136,7 @@ class LockedBudgets:
 
         The locks last until the transaction ends.
         """
-        ids = sorted(set(run_ids))
-        shared = _shared().filter(judgerun=OuterRef("pk"))
-        runs = list(
-            JudgeRun.objects.select_for_update(no_key=True, of=("self",))
-            .filter(pk__in=ids)
-            .order_by("pk")
-            .values_list("pk", "state", "budget", "token_budget", Exists(shared))
-        )
+        runs = [row for pk in sorted(set(run_ids)) for row in _lock_run.all(pk)]
         budgets = [
             _Budget.of("", {pk}, dollars, tokens)
             for pk, _, dollars, tokens, _ in runs
@@ -199,6 +193,23 @@ def _links() -> QuerySet[Any]:
 def _shared() -> QuerySet[Any]:
     """Links of runs to the campaigns that have a budget."""
     return _links().exclude(campaign__budget=None, campaign__token_budget=None)
+
+
+# Every commit of the ledger locks a run, usually one, so the statement is compiled once.
+_lock_run: Select[tuple[int, str, Decimal | None, int | None, bool]] = Select(
+    lambda pk: (
+        JudgeRun.objects.select_for_update(no_key=True, of=("self",))
+        .filter(pk=pk)
+        .values_list(
+            "pk",
+            "state",
+            "budget",
+            "token_budget",
+            Exists(_shared().filter(judgerun=OuterRef("pk"))),
+        )
+    ),
+    int,
+)
 
 
 def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:

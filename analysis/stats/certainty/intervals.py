@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,6 @@ from .calibration import MIN_EACH, usable_answers
 from .squared_gap import squared_gap
 
 FEW_ANSWERS = 50
-AT_ONCE = 16  # resamples that a pass over the answers counts
 
 
 @dataclass(frozen=True)
@@ -205,12 +203,7 @@ def _resample(
         return rng.multinomial(n, observed[0] / n, n_draws).astype(np.float64)
     shape = (observed.size, n_units)
     answers = sparse.csr_array((np.ones(cell.size), (cell, unit)), shape=shape)
-    resamples = resampled_weights(n_units, n_draws, rng)
-    drawn = np.empty((n_draws, observed.size))
-    for start in range(0, n_draws, AT_ONCE):
-        some = np.stack(list(islice(resamples, AT_ONCE)), axis=1)
-        drawn[start : start + AT_ONCE] = (answers @ some).T
-    return drawn
+    return np.stack([answers @ drawn for drawn in resampled_weights(n_units, n_draws, rng)])
 
 
 def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray]:
