@@ -28,16 +28,16 @@ class GrownStudy:
     owner: User
 
 
-def grow(size: int, *, slug: str = "grown") -> GrownStudy:
+def grow(size: int, *, slug: str = "grown", fewest_people: int = PER_ITEM) -> GrownStudy:
     """Create a study with `size` items, about as many answers, and a run of as many judgments.
 
-    A third of the items are full, the others have open seats. Half of the judgments have an answer
-    and a request; the others wait. PostgreSQL only.
+    About a third of the items are full, the others have open seats. Half of the judgments have an
+    answer and a request; the others wait. PostgreSQL only.
     """
     study = Study.objects.create(
         slug=slug, title="Grown", state=Study.State.OPEN, is_simulated=True, seed=7
     )
-    people = max(PER_ITEM, size // EACH)
+    people = max(fewest_people, size // EACH)
     full = people * EACH // PER_ITEM
     item = _items(study, size, full=full)
     _answers(study, people, first_item=item, full=full)
