@@ -20,7 +20,7 @@ from analysis.stats.core.votes import Votes
 from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
 
 # Votes that a model of labels can read over all its steps; most models converge within 150.
-MAX_READ = 30_000_000
+MAX_READ = 60_000_000
 
 
 @dataclass(frozen=True, eq=False)
