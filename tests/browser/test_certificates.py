@@ -7,13 +7,12 @@ from django.urls import reverse
 from analysis import tasks
 from analysis.models import Certificate, Labelling
 from tests.analysis.passports.builders import judge_it, make_certifiable
-from tests.browser.conftest import THEMES, fits_and_reads_well
+from tests.browser.conftest import is_well_in_both_themes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@THEMES
-def test_both_pages_fit_and_pass_axe(signed_in, viewport, scheme):
+def test_both_pages_fit_and_pass_axe(signed_in):
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_certifiable(60, slug="one")
     judge_it(study, certainty=lambda n: 90 if n % 3 else 60, is_right=lambda n: n % 3 > 0)
@@ -24,10 +23,10 @@ def test_both_pages_fit_and_pass_axe(signed_in, viewport, scheme):
         tasks.certify_judge(job.pk)
     tasks.label_items(Labelling.objects.create(certificate=good).pk)
 
-    page = signed_in(viewport=viewport, color_scheme=scheme)
+    page = signed_in()
     for address in (
         reverse("certificates:list", args=["one"]),
         *(reverse("certificates:show", args=["one", job.public_id]) for job in (good, none)),
     ):
         page.goto(address)
-        fits_and_reads_well(page)
+        is_well_in_both_themes(page)
