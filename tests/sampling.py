@@ -38,7 +38,7 @@ def some(cases: Iterable[T], *, keep: int) -> list[T]:
     found = list(cases)
     if _runs_every_case:
         return found
-    kept = sorted(range(len(found)), key=lambda place: _rank(_seed, str(found[place])))[:keep]
+    kept = sorted(range(len(found)), key=lambda place: _rank(_seed, _name(found[place])))[:keep]
     return [found[place] for place in sorted(kept)]
 
 
@@ -79,6 +79,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
+
+
+def _name(case: object) -> str:
+    """A name that is the same in every process: the text of a function has its address."""
+    return getattr(case, "__qualname__", None) or str(case)
 
 
 def _rank(seed: str, name: str) -> str:

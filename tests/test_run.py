@@ -1,6 +1,7 @@
 """`make test` gives a few failed tests a second chance, and says so."""
 
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -96,3 +97,15 @@ def test_some_cases_of_a_list_keep_their_order_and_every_commit_has_others(monke
 
     assert chosen == set(range(10))
     assert some(range(10), keep=3) == list(range(10))
+
+
+def test_functions_are_chosen_by_their_names_which_every_process_knows(monkeypatch):
+    def names():
+        cases = [FunctionType((lambda: None).__code__, {}, letter) for letter in "abcdefgh"]
+        for case in cases:
+            case.__qualname__ = case.__name__
+        return [case.__name__ for case in some(cases, keep=4)]
+
+    monkeypatch.setattr("tests.sampling._seed", "1")
+    monkeypatch.setattr("tests.sampling._runs_every_case", False)
+    assert names() == some("abcdefgh", keep=4)

@@ -367,7 +367,8 @@ def _wait_for_pack(run_id: int) -> bool:
     """Pause a run whose open questions are all in packs; True for the one call that paused it."""
     packs = Batch.objects.filter(run=run_id, is_pack=True, state__in=Batch.OPEN)
     pending = in_order(run_id, Judgment.State.PENDING).filter(asked_with=None)
-    if pending.exists() or not packs.exists():
+    # The first in order, because `exists` would drop the order, and with it the index.
+    if pending.only("pk").first() or not packs.exists():
         return False
     leased = in_order(run_id, Judgment.State.LEASED)
     if leased.exclude(lease__in=packs.values("public_id")).exists():
