@@ -1,8 +1,9 @@
 """What a check of the audit is, and what checks share."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
@@ -12,14 +13,42 @@ FEWEST = 30
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
-class ItemCheck(Protocol):
+class ItemCheck(ABC):
     """Sees every item once, in the order of keys, and then says what it found."""
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    rule: str
+    remedy: ClassVar[str]
 
-    def look(self, item: AuditedItem) -> None: ...
+    def look(self, item: AuditedItem) -> None:  # noqa: B027 - some checks are of the study only
+        """Take note of an item."""
 
-    def finding(self, study: AuditedStudy) -> Finding: ...
+    @abstractmethod
+    def finding(self, study: AuditedStudy) -> Finding:
+        """Say what was found, after the last item."""
+
+    def outcome(
+        self,
+        state: State,
+        sentence: str,
+        *,
+        effect: Effect | None = None,
+        level: Level = Level.ADVISORY,
+        keys: Sequence[str] = (),
+    ) -> Finding:
+        """A finding of this check; `keys` are the items that it names."""
+        return Finding(
+            check=self.name,
+            title=self.title,
+            level=level,
+            state=state,
+            sentence=sentence,
+            rule=self.rule,
+            remedy=self.remedy,
+            effect=effect,
+            rows=NamedItems.of(keys),
+        )
 
 
 def plain(text: str) -> str:
@@ -35,14 +64,9 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-class ListedItems:
+class ListedItems(ItemCheck):
     """A check that names items one by one: it is found as soon as it names one."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    level: ClassVar[Level] = Level.ADVISORY
-    rule: ClassVar[str]
-    remedy: ClassVar[str]
     counts: ClassVar[str]
     found: ClassVar[str]
     clear: ClassVar[str]
@@ -56,25 +80,22 @@ class ListedItems:
         if self.names(item):
             self.keys.append(item.key)
 
+    @abstractmethod
     def names(self, item: AuditedItem) -> bool:
-        raise NotImplementedError
+        """Whether an item has the fault."""
 
     def finding(self, study: AuditedStudy) -> Finding:
         n = len(self.keys)
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=self.level_of(n),
-            state=State.FOUND if n else State.CLEAR,
-            sentence=self.found.format(n=counted(n)) if n else self.clear,
-            rule=self.rule,
-            remedy=self.remedy,
+        return self.outcome(
+            State.FOUND if n else State.CLEAR,
+            self.found.format(n=counted(n)) if n else self.clear,
             effect=share_of(self.counts, n, self.seen),
-            rows=NamedItems.of(self.keys),
+            level=self.level_of(n),
+            keys=self.keys,
         )
 
     def level_of(self, n: int) -> Level:
-        return self.level
+        return Level.ADVISORY
 
 
 def share_of(of: str, n: int, total: int) -> Effect:

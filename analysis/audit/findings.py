@@ -1,6 +1,6 @@
 """What a check of the audit says about the items of a study. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -44,7 +44,7 @@ class NamedItems:
     keys: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, keys: list[str]) -> "NamedItems":
+    def of(cls, keys: Sequence[str]) -> "NamedItems":
         return cls(len(keys), tuple(keys[:SHOWN]))
 
 

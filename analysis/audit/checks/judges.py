@@ -2,15 +2,22 @@
 
 from typing import ClassVar
 
-from analysis.audit.check import FEWEST, counted, distance_from_half, estimated_share, percent
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.check import (
+    FEWEST,
+    ItemCheck,
+    counted,
+    distance_from_half,
+    estimated_share,
+    percent,
+)
+from analysis.audit.findings import Finding, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 UNUSED = 0.7
 MARGIN = 0.05
 
 
-class SidePreferred:
+class SidePreferred(ItemCheck):
     """Looks for judges that choose what they are shown first, or last, more often than the other.
 
     Sides are balanced, so a judge that only reads chooses each about equally often.
@@ -24,9 +31,6 @@ class SidePreferred:
     )
     remedy = "Ask in both orders (orders: both), and read the report's chapter on position."
 
-    def look(self, item: AuditedItem) -> None:
-        """Runs belong to the study."""
-
     def finding(self, study: AuditedStudy) -> Finding:
         known = [
             (
@@ -39,29 +43,17 @@ class SidePreferred:
         strongest = max(known, key=lambda pair: distance_from_half(pair[1]), default=None)
         if strongest is None or strongest[1].low is None:
             words = f"No run has {FEWEST} answers and enough personas for an interval."
-            return self._finding(State.UNKNOWN, words, None)
+            return self.outcome(State.UNKNOWN, words)
         judge, effect = strongest
         words = f"{judge} chooses the response shown first in {percent(effect.value or 0.0)} of "
         words += f"{counted(effect.n, 'answer')} "
         words += f"({percent(effect.low or 0.0)} to {percent(effect.high or 0.0)})"
         words += ", the most one-sided of the runs." if len(known) > 1 else "."
         state = State.FOUND if distance_from_half(effect) > MARGIN else State.CLEAR
-        return self._finding(state, words, effect)
-
-    def _finding(self, state: State, words: str, effect: Effect | None) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
-            state=state,
-            sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
-            effect=effect,
-        )
+        return self.outcome(state, words, effect=effect)
 
 
-class PersonaUnused:
+class PersonaUnused(ItemCheck):
     name: ClassVar[str] = "persona_unused"
     title = "Items that need no persona"
     rule = (
@@ -85,7 +77,7 @@ class PersonaUnused:
         keys = [key for key in sorted(same) if key in self._personas]
         if pair is None or len(keys) < FEWEST:
             words = f"No judge has judged {FEWEST} items both with and without the persona."
-            return self._finding(State.UNKNOWN, words, None, [])
+            return self.outcome(State.UNKNOWN, words)
         effect = estimated_share(
             "items with the same choice without the persona",
             [same[key] for key in keys],
@@ -95,25 +87,15 @@ class PersonaUnused:
         words = f"{pair.judge} chooses the same without the persona in {value} of "
         words += f"{counted(len(keys))}"
         if effect.low is None or effect.high is None:
-            return self._finding(
-                State.UNKNOWN, f"{words}; too few personas for an interval.", effect, []
+            return self.outcome(
+                State.UNKNOWN, f"{words}; too few personas for an interval.", effect=effect
             )
         words += f" ({percent(effect.low)} to {percent(effect.high)})."
         is_found = effect.low > UNUSED
         alike = [key for key in keys if same[key]]
-        return self._finding(
-            State.FOUND if is_found else State.CLEAR, words, effect, alike if is_found else []
-        )
-
-    def _finding(self, state: State, words: str, effect: Effect | None, keys: list[str]) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
-            state=state,
-            sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
+        return self.outcome(
+            State.FOUND if is_found else State.CLEAR,
+            words,
             effect=effect,
-            rows=NamedItems.of(keys),
+            keys=alike if is_found else [],
         )

@@ -1,10 +1,18 @@
 """Checks of what predicts the own answer without reading: side, length, source."""
 
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from typing import ClassVar
 
-from analysis.audit.check import FEWEST, counted, distance_from_half, estimated_share, percent
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.check import (
+    FEWEST,
+    ItemCheck,
+    counted,
+    distance_from_half,
+    estimated_share,
+    percent,
+)
+from analysis.audit.findings import Effect, Finding, Level, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 # A rule of thumb right this much more often than a coin, at the near end of its interval.
@@ -13,35 +21,27 @@ STRONG = 0.25
 FEW_LABELLED = 0.5
 
 
-class _Cue:
-    """A rule that names one response without reading: how often is it the own answer?
+class _Cue(ItemCheck):
+    """A rule that names one response without reading: how often is it the own answer?"""
 
-    `name_response` returns the place of the response that the rule names, or None.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
     cue: ClassVar[str]
-    remedy: ClassVar[str]
 
     def __init__(self) -> None:
+        self.rule = (
+            f"{self.cue} is the own answer more or less often than in half of the items, by more "
+            f"than {percent(MARGIN)} at the near end of the 95 % interval."
+        )
         self._right: list[bool] = []
         self._personas: list[int] = []
 
+    @abstractmethod
     def named(self, item: AuditedItem) -> int | None:
-        raise NotImplementedError
+        """The place of the response that the rule names, or None."""
 
     def look(self, item: AuditedItem) -> None:
         if item.own is not None and (named := self.named(item)) is not None:
             self._right.append(named == item.own)
             self._personas.append(item.persona.number)
-
-    @property
-    def rule(self) -> str:
-        return (
-            f"{self.cue} is the own answer more or less often than in half of the items, by more "
-            f"than {percent(MARGIN)} at the near end of the 95 % interval."
-        )
 
     def level(self, distance: float) -> Level:
         return Level.ADVISORY
@@ -50,7 +50,7 @@ class _Cue:
         n = len(self._right)
         if n < FEWEST:
             words = f"Only {counted(n)} with an own answer to compare; {FEWEST} are needed."
-            return self._finding(State.UNKNOWN, words, None, Level.INFORMATIVE)
+            return self.outcome(State.UNKNOWN, words)
         effect = estimated_share(
             f"items in which the own answer is {self.cue[0].lower()}{self.cue[1:]}",
             self._right,
@@ -58,26 +58,14 @@ class _Cue:
         )
         if effect.low is None or effect.high is None or effect.value is None:
             words = "Too few personas for an interval, so nothing can be said."
-            return self._finding(State.UNKNOWN, words, effect, Level.INFORMATIVE)
+            return self.outcome(State.UNKNOWN, words, effect=effect)
         near = distance_from_half(effect)
         words = (
             f"{self.cue} is the own answer in {percent(effect.value)} of {counted(n)} "
             f"({percent(effect.low)} to {percent(effect.high)})."
         )
         state = State.FOUND if near > MARGIN else State.CLEAR
-        return self._finding(state, words, effect, self.level(near))
-
-    def _finding(self, state: State, words: str, effect: Effect | None, level: Level) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=level,
-            state=state,
-            sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
-            effect=effect,
-        )
+        return self.outcome(state, words, effect=effect, level=self.level(near))
 
 
 class SideTells(_Cue):
@@ -93,6 +81,10 @@ class SideTells(_Cue):
 
     def __init__(self) -> None:
         super().__init__()
+        self.rule += (
+            " Advice if some items are not shuffled; blocks if most are not and it is more than "
+            f"{percent(STRONG)} from half."
+        )
         self._fixed = self._seen = 0
 
     def named(self, item: AuditedItem) -> int | None:
@@ -109,13 +101,6 @@ class SideTells(_Cue):
             return Level.BLOCKING
         return Level.ADVISORY if self._fixed else Level.INFORMATIVE
 
-    @property
-    def rule(self) -> str:
-        return (
-            f"{super().rule} Advice if some items are not shuffled; blocks if most are not and it "
-            f"is more than {percent(STRONG)} from half."
-        )
-
 
 class LengthTells(_Cue):
     name: ClassVar[str] = "length_tells"
@@ -131,7 +116,7 @@ class LengthTells(_Cue):
         return None if one == two else int(two > one)
 
 
-class SourceTells:
+class SourceTells(ItemCheck):
     """Looks for a source (a model, a person, a data set) whose responses nearly always win."""
 
     name: ClassVar[str] = "source_tells"
@@ -172,7 +157,7 @@ class SourceTells:
         known = {name: one for name, one in effects.items() if one.low is not None}
         if not known:
             words = f"No source is named in {FEWEST} items with own answers."
-            return self._finding(State.UNKNOWN, words, None)
+            return self.outcome(State.UNKNOWN, words)
         name, effect = max(known.items(), key=lambda pair: distance_from_half(pair[1]))
         value, low, high = effect.value or 0.0, effect.low or 0.0, effect.high or 0.0
         words = (
@@ -180,22 +165,10 @@ class SourceTells:
             f"{percent(value)} of {counted(effect.n)} ({percent(low)} to {percent(high)})."
         )
         state = State.FOUND if distance_from_half(effect) > STRONG else State.CLEAR
-        return self._finding(state, words, effect)
-
-    def _finding(self, state: State, words: str, effect: Effect | None) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
-            state=state,
-            sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
-            effect=effect,
-        )
+        return self.outcome(state, words, effect=effect)
 
 
-class AnswersMissing:
+class AnswersMissing(ItemCheck):
     """Counts own answers: with none there is no accuracy."""
 
     name: ClassVar[str] = "own_answers"
@@ -221,14 +194,10 @@ class AnswersMissing:
         parts = [f"{n - missing:,} of {counted(n)} have an own answer"]
         parts += [f"{self._labels['tie']:,} of them a tie"] if self._labels["tie"] else []
         few = n - missing < FEW_LABELLED * n
-        return Finding(
-            check=self.name,
-            title=self.title,
+        return self.outcome(
             level=Level.ADVISORY if few else Level.INFORMATIVE,
             state=State.FOUND if missing else State.CLEAR,
             sentence=f"{', '.join(parts)}.",
-            rule=self.rule,
-            remedy=self.remedy,
             effect=Effect("items with an own answer", (n - missing) / n if n else None, n),
-            rows=NamedItems.of(self._keys),
+            keys=self._keys,
         )

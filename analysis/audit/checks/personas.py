@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import ClassVar
 
-from analysis.audit.check import ListedItems, counted, percent, plain
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.check import ItemCheck, ListedItems, counted, percent, plain
+from analysis.audit.findings import Effect, Finding, Level, State
 from analysis.data.audited_items import AuditedItem, AuditedPersona, AuditedStudy
 
 TOLD_SHARE = 0.2
@@ -19,7 +19,7 @@ class AnswerInPersona(ListedItems):
     name: ClassVar[str] = "answer_in_persona"
     title: ClassVar[str] = "The profile contains the answer"
     counts: ClassVar[str] = "items whose own answer stands in the profile"
-    rule: ClassVar[str] = (
+    rule = (
         f"The own answer ({_QUOTE_WORDS} words and {_QUOTE_LETTERS} letters or more) stands in the "
         "persona's features, text or earlier choices, and the other response does not. Blocks if "
         f"this is so in more than {percent(TOLD_SHARE)} of the items."
@@ -62,7 +62,7 @@ class SparsePersonas(ListedItems):
     name: ClassVar[str] = "sparse_personas"
     title: ClassVar[str] = "Personas that say little"
     counts: ClassVar[str] = "items about such a persona"
-    rule: ClassVar[str] = (
+    rule = (
         f"A persona has fewer than {FEW_FEATURES} features, no earlier choices, and less than "
         f"{SHORT_TEXT} characters of text."
     )
@@ -79,7 +79,7 @@ class SparsePersonas(ListedItems):
         return told < FEW_FEATURES and not persona.history and len(persona.text) < SHORT_TEXT
 
 
-class DominantPersona:
+class DominantPersona(ItemCheck):
     """Finds one persona that has a large share of all items."""
 
     name: ClassVar[str] = "dominant_persona"
@@ -106,17 +106,13 @@ class DominantPersona:
         squares = sum(n * n for n in self._items.values())
         effective = total * total / squares if squares else 0.0
         is_found = bool(total) and (share > DOMINANT or len(self._items) < FEW_PERSONAS)
-        return Finding(
-            check=self.name,
-            title=self.title,
+        return self.outcome(
             level=Level.ADVISORY if is_found else Level.INFORMATIVE,
             state=State.FOUND if is_found else State.CLEAR,
             sentence=(
                 f"{counted(len(self._items), 'persona')}; the largest has {percent(share)} of the "
                 f"items. They count like {effective:.0f} personas with equal shares."
             ),
-            rule=self.rule,
-            remedy=self.remedy,
             effect=Effect("items about the persona with most of them", share, total),
-            rows=NamedItems.of(self._keys.get(persona, []) if is_found else []),
+            keys=self._keys.get(persona, []) if is_found else [],
         )

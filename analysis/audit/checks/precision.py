@@ -3,15 +3,15 @@
 import math
 from typing import ClassVar
 
-from analysis.audit.check import counted
-from analysis.audit.findings import Effect, Finding, Level, State
+from analysis.audit.check import ItemCheck, counted
+from analysis.audit.findings import Effect, Finding, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 # Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
 EXPECTED = 0.6
 
 
-class TooFewItems:
+class TooFewItems(ItemCheck):
     name: ClassVar[str] = "too_few_items"
     title = "Enough items"
     rule = (
@@ -30,7 +30,7 @@ class TooFewItems:
         n, margin = self._labelled, study.margin
         if not n:
             words = "No item has an own answer, so there is no accuracy to be precise about."
-            return self._finding(State.UNKNOWN, words, None)
+            return self.outcome(State.UNKNOWN, words)
         half = half_width(n)
         needed = items_for(margin)
         words = (
@@ -38,19 +38,8 @@ class TooFewItems:
             f"the margin of ± {margin * 100:g} points needs {needed:,} items or more."
         )
         effect = Effect("half the width of the interval of an accuracy of 60 %", half, n)
-        return self._finding(State.FOUND if n < needed else State.CLEAR, words, effect)
-
-    def _finding(self, state: State, words: str, effect: Effect | None) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
-            state=state,
-            sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
-            effect=effect,
-        )
+        state = State.FOUND if n < needed else State.CLEAR
+        return self.outcome(state, words, effect=effect)
 
 
 def half_width(n: int) -> float:

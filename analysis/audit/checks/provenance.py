@@ -2,31 +2,24 @@
 
 from typing import ClassVar
 
+from analysis.audit.check import ItemCheck
 from analysis.audit.findings import Finding, Level, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.audited_items import AuditedStudy
 
 
-class LicenceMissing:
+class LicenceMissing(ItemCheck):
     name: ClassVar[str] = "licence"
     title = "Licence"
     rule = "Advice if the study's source names no licence."
     remedy = "Name the licence in the study's settings: a report cannot be published without it."
 
-    def look(self, item: AuditedItem) -> None:
-        """Licences belong to the study."""
-
     def finding(self, study: AuditedStudy) -> Finding:
         words = (
             f"The items’ licence is {study.licence}." if study.licence else "No licence is named."
         )
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
+        return self.outcome(
             state=State.CLEAR if study.licence else State.FOUND,
             sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
         )
 
 
@@ -38,7 +31,7 @@ _LIMITS = {
 }
 
 
-class SharingLimited:
+class SharingLimited(ItemCheck):
     name: ClassVar[str] = "redistribution"
     title = "Passing items on"
     rule = "For your information, if the source does not allow every use."
@@ -47,16 +40,9 @@ class SharingLimited:
         "study's settings say what is allowed."
     )
 
-    def look(self, item: AuditedItem) -> None:
-        """Limits belong to the study."""
-
     def finding(self, study: AuditedStudy) -> Finding:
-        return Finding(
-            check=self.name,
-            title=self.title,
+        return self.outcome(
             level=Level.INFORMATIVE,
             state=State.CLEAR if study.redistribution == "allowed" else State.FOUND,
             sentence=_LIMITS.get(study.redistribution, _LIMITS["unknown"]),
-            rule=self.rule,
-            remedy=self.remedy,
         )

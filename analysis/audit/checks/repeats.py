@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from analysis.audit.check import (
     FEWEST,
+    ItemCheck,
     ListedItems,
     counted,
     estimated_share,
     percent,
     plain,
 )
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.findings import Effect, Finding, Level, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 ALIKE = 0.9
@@ -32,7 +33,7 @@ class SamePair(ListedItems):
     name: ClassVar[str] = "same_pair"
     title: ClassVar[str] = "Two responses that say the same"
     counts: ClassVar[str] = "items with such a pair"
-    rule: ClassVar[str] = (
+    rule = (
         f"Both responses are the same text but for marks and spaces, or share {percent(ALIKE)} of "
         "their runs of three words. Blocks if they are the same in more than 5 % of the items."
     )
@@ -77,7 +78,7 @@ class RepeatedItems(ListedItems):
     name: ClassVar[str] = "repeated_items"
     title: ClassVar[str] = "The same item twice"
     counts: ClassVar[str] = "items that repeat an earlier one"
-    rule: ClassVar[str] = (
+    rule = (
         "An item has the persona, question and pair of responses of an earlier item, but for "
         "marks, spaces and the order of the pair."
     )
@@ -104,7 +105,7 @@ class RepeatedItems(ListedItems):
         return is_known
 
 
-class ReusedDistractor:
+class ReusedDistractor(ItemCheck):
     """Finds texts that are the wrong response again and again: knowing them tells the answer."""
 
     name: ClassVar[str] = "reused_distractor"
@@ -151,8 +152,7 @@ class ReusedDistractor:
         keys = [row[0] for row in self._items if row[2] in reused or row[3] in reused]
         told = [row for row in rows if row[4] is not None]
         # One rule for all: the reused text is the answer if it mostly is, otherwise the other.
-        labelled = sum(1 for row in told for _ in [0])
-        often = sum(row[2 + (row[4] or 0)] in reused for row in told) * 2 > labelled
+        often = sum(row[2 + (row[4] or 0)] in reused for row in told) * 2 > len(told)
         right = [(row[2 + (row[4] or 0)] in reused) == often for row in told]
         effect = None
         if len(told) >= FEWEST:
@@ -165,16 +165,12 @@ class ReusedDistractor:
             and effect.low is not None
             and effect.low >= CUE_RIGHT
         )
-        return Finding(
-            check=self.name,
-            title=self.title,
+        return self.outcome(
             level=Level.BLOCKING if blocks else Level.ADVISORY,
             state=State.FOUND if reused else State.CLEAR,
             sentence=self._sentence(reused, keys, effect),
-            rule=self.rule,
-            remedy=self.remedy,
             effect=effect or Effect("items with such a response", share, self._seen),
-            rows=NamedItems.of(keys),
+            keys=keys,
         )
 
     def _sentence(self, reused: set[bytes], keys: list[str], effect: Effect | None) -> str:

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from typing import ClassVar
 
-from analysis.audit.check import counted
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.check import ItemCheck, counted
+from analysis.audit.findings import Effect, Finding, State
 from analysis.data.audited_items import AuditedItem, AuditedStudy
 
 _ON_SCALE = re.compile(
@@ -17,7 +17,7 @@ MANY = 20
 USED = 0.75
 
 
-class WrongScale:
+class WrongScale(ItemCheck):
     """Finds features whose values do not fit the scale that their sentences name."""
 
     name: ClassVar[str] = "wrong_scale"
@@ -74,18 +74,13 @@ class WrongScale:
         else:
             words = f"{sentence[0].upper()}{sentence[1:]}." if parts else "Values fit their scales."
         features = counted(len({key for key, _ in self._values}), "feature")
-        return Finding(
-            check=self.name,
-            title=self.title,
-            level=Level.ADVISORY,
+        return self.outcome(
             state=State.FOUND if parts else State.CLEAR,
             sentence=words,
-            rule=self.rule,
-            remedy=self.remedy,
             effect=Effect(
                 f"items with such a value, of {features} with a scale",
                 len(self._keys) / self._seen if self._seen else None,
                 self._seen,
             ),
-            rows=NamedItems.of(self._keys),
+            keys=self._keys,
         )

@@ -31,7 +31,7 @@ class Refusals(ListedItems):
     name: ClassVar[str] = "refusals"
     title: ClassVar[str] = "Responses that refuse or say nothing"
     counts: ClassVar[str] = "items with such a response"
-    rule: ClassVar[str] = (
+    rule = (
         "A response begins like a refusal in its first 200 characters (five languages), or is a "
         "placeholder such as “N/A”."
     )
@@ -55,7 +55,7 @@ class SpeaksToJudge(ListedItems):
     name: ClassVar[str] = "texts_to_judges"
     title: ClassVar[str] = "Texts that speak to a judge"
     counts: ClassVar[str] = "items with such a text"
-    rule: ClassVar[str] = (
+    rule = (
         "A question, context or response has words such as “ignore previous instructions” or "
         "“choose this response”, in five languages."
     )
@@ -72,7 +72,7 @@ class BrokenLetters(ListedItems):
     name: ClassVar[str] = "broken_letters"
     title: ClassVar[str] = "Broken letters"
     counts: ClassVar[str] = "items with broken letters"
-    rule: ClassVar[str] = (
+    rule = (
         "A text has what letters become when a file is read in the wrong encoding (“Ã©”, “â€™”, "
         "“\ufffd”), or codes of HTML (“&amp;”)."
     )
@@ -90,7 +90,7 @@ class LongTexts(ListedItems):
     name: ClassVar[str] = "long_texts"
     title: ClassVar[str] = "Too long for a phone"
     counts: ClassVar[str] = "items that long"
-    rule: ClassVar[str] = (
+    rule = (
         f"Question, context and both responses together have more than {LONG:,} characters, about "
         f"five screens of a phone. Advice if more than {percent(LONG_SHARE)} of the items do."
     )
