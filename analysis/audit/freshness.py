@@ -2,15 +2,14 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.audit.findings import Finding, Level, finding_from
 from analysis.data.audited_items import audit_fingerprint
 from analysis.errors import BadParameters
 from analysis.models import AcceptedFinding, Audit
 from analysis.tasks import audit_items
-from studies.jobs.models import WAITING
 from studies.jobs.queueing import queue
+from studies.jobs.retry import start_over
 from studies.models.studies import Study
 from studies.services.studies import record
 
@@ -23,7 +22,7 @@ def audit_for(study: Study) -> Audit:
     audit, _ = Audit.objects.get_or_create(study=study, defaults={"state": Audit.State.DONE})
     audit.study = study
     is_old = audit.is_stalled if audit.is_open else audit.fingerprint != audit_fingerprint(study)
-    if is_old and audit.state != Audit.State.FAILED and _queue_again(audit):
+    if is_old and audit.state != Audit.State.FAILED and start_over(audit):
         transaction.on_commit(lambda: queue(audit_items, audit.pk))
         audit.refresh_from_db()
     return audit
@@ -32,7 +31,7 @@ def audit_for(study: Study) -> Audit:
 def audit_again(study: Study) -> None:
     """Queue the audit of a study even if nothing has changed, or if it failed before."""
     audit = audit_for(study)
-    if not audit.is_open and _queue_again(audit):
+    if not audit.is_open and start_over(audit):
         transaction.on_commit(lambda: queue(audit_items, audit.pk))
 
 
@@ -65,17 +64,3 @@ def accept(*, study: Study, check: str, reason: str, user: User) -> None:
         )
         if is_new:
             record(study, ACCEPTED, user=user, check=check, reason=reason)
-
-
-def _queue_again(audit: Audit) -> bool:
-    """Put an audit into the queue unless another process was faster."""
-    same = Audit.objects.filter(heartbeat_at=audit.heartbeat_at, pk=audit.pk, state=audit.state)
-    return bool(
-        same.update(
-            state=Audit.State.QUEUED,
-            message=WAITING,
-            attempts=0,
-            progress=0,
-            heartbeat_at=timezone.now(),
-        )
-    )

@@ -13,8 +13,8 @@ from analysis.data.comparisons import fingerprint_of, is_small
 from analysis.disagreements.comparison_job import compare_queued, delete_rows
 from analysis.models import Comparison
 from analysis.tasks import compare_items
-from studies.jobs.models import WAITING
 from studies.jobs.queueing import queue
+from studies.jobs.retry import start_over
 from studies.models.studies import Study
 
 _OLD_AFTER = timedelta(minutes=1)
@@ -31,9 +31,9 @@ def comparison_for(study: Study, run_id: int | None) -> Comparison:
     found.study = study
     if is_small(study, found.run):
         if not found.edition or found.fingerprint != fingerprint_of(study, found.run):
-            _queue_again(found)
+            start_over(found)
             return compare_queued(comparison_id=found.pk)
-    elif _is_old(found) and _queue_again(found):
+    elif _is_old(found) and start_over(found):
         queue(compare_items, found.pk)
         found.refresh_from_db()
     return found
@@ -68,19 +68,3 @@ def _is_old(comparison: Comparison) -> bool:
     if comparison.is_open:
         return comparison.is_stalled
     return not comparison.edition or timezone.now() - comparison.heartbeat_at > _OLD_AFTER
-
-
-def _queue_again(comparison: Comparison) -> bool:
-    """Put a comparison into the queue unless another process was faster."""
-    same = Comparison.objects.filter(
-        pk=comparison.pk, state=comparison.state, heartbeat_at=comparison.heartbeat_at
-    )
-    return bool(
-        same.update(
-            state=Comparison.State.QUEUED,
-            message=WAITING,
-            attempts=0,
-            progress=0,
-            heartbeat_at=timezone.now(),
-        )
-    )

@@ -54,3 +54,22 @@ def queue_again(job: J) -> bool:
         finished_at=now if is_given_up else None,
     )
     return bool(moved) and not is_given_up
+
+
+def start_over(job: J) -> bool:
+    """Queue a job from the beginning, whatever its state; the caller sends its message.
+
+    Returns False if another process was faster.
+    """
+    same = type(job)._default_manager.filter(
+        pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at
+    )
+    return bool(
+        same.update(
+            state=Job.State.QUEUED,
+            message=WAITING,
+            attempts=0,
+            progress=0,
+            heartbeat_at=timezone.now(),
+        )
+    )
