@@ -10,10 +10,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from annotation.content.wording import setting_of
-from studies.markdown import render_markdown
 from studies.models import Study, Task
 from studies.money import format_money
 from studies.prompts import wording
+from studies.texts.markdown import render_markdown
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise

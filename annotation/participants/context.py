@@ -18,11 +18,11 @@ from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
 from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
-from studies.markdown import render_markdown
 from studies.models import Item, Side, Study, Task
 from studies.personas.profile import Profile
 from studies.personas.profile_text import profile_for
 from studies.prompts import BANDS, wording
+from studies.texts.markdown import render_markdown
 
 # A phone keeps a question of up to this many letters in view next to a long profile.
 _SHORT_QUESTION = 160

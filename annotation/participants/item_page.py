@@ -25,10 +25,10 @@ from django.utils.html import conditional_escape, escape
 
 from annotation.participants.context import QUESTION_HEADINGS, SIDES
 from annotation.participants.deadline import Deadline
-from studies.markdown import render_markdown
 from studies.models import Study, Task
 from studies.prompts import BANDS, wording
 from studies.templatetags.visible_controls import visible
+from studies.texts.markdown import render_markdown
 
 TEMPLATE = "annotation/task.html"
 # Each takes about 20 kB, and a study has about ten.

@@ -34,10 +34,10 @@ from annotation.prolific.sync.session_lookups import is_confirmed
 from annotation.prolific.sync.sync import refresh_submission
 from annotation.seats.flow import ending_of, step_of
 from annotation.seats.platform_status import is_doubtful
-from studies.markdown import render_markdown
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
 from studies.services.rate_limits import minutes
+from studies.texts.markdown import render_markdown
 
 REFUSED = 422
 TOO_MANY = 429

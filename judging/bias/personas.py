@@ -6,7 +6,7 @@ from dataclasses import replace
 from judging.bias.probe import Asked, BiasProbe, Example
 from judging.bias.texts import text, words
 from studies.personas.profile import Fact, Profile
-from studies.slots import Slots
+from studies.texts.slots import Slots
 
 MOST_EXAMPLES = 20
 FEATURE = "FEATURE"  # the option of probes that change one feature

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from studies.personas.profile import Profile
-from studies.slots import Slots
+from studies.texts.slots import Slots
 
 DRAWN = "drawn"
 # The response that a probe favours: drawn for each item, a stored response, or a side of the page.

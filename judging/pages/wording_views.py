@@ -26,7 +26,7 @@ from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.framed import with_frames
 from studies.selectors import get_study
-from studies.slots import names_in
+from studies.texts.slots import names_in
 
 TEXTS = ("template", "template_without_persona")
 MOST_MEGABYTES = 10  # of a result file: more than twice the largest that was released

@@ -30,7 +30,7 @@ from studies.prompts import (
     words_in,
 )
 from studies.prompts.language import PROMPT_LANGUAGE
-from studies.slots import Slots, as_steps, fill, names_in, steps_of
+from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of
 
 _NO_ADVICE = "The item has no advice."
 NO_OPTIONS = "The item was not paired from more than two responses."

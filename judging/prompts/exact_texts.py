@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from studies.models import Item, Side
-from studies.slots import Slots
+from studies.texts.slots import Slots
 
 _CONTENT = "content"
 

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 
 from studies.models import Item, Side
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 
 def drawn_order(item: Item, seed: int) -> tuple[int, ...]:

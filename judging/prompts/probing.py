@@ -16,7 +16,7 @@ from judging.models import JudgeRun
 from studies.models import Item, Persona, Side, Study
 from studies.personas.profile_text import profile_for
 from studies.prompts import persona_text
-from studies.slots import Slots
+from studies.texts.slots import Slots
 
 # A feature that has more values, such as a free text, is flipped to one of so many of them.
 _MOST_VALUES = 200

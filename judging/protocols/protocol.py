@@ -27,7 +27,7 @@ class JudgingProtocol:
     probabilities would have written.
     `takes_framing`: a framing can be added to its words.
     `has_form`: its reply can be requested in the form that `form` describes.
-    `template`: the prompt in English, with the slots of `studies/slots.py`.
+    `template`: the prompt in English, with the slots of `studies/texts/slots.py`.
     `template_without_persona` is used when a judge sees nothing of the persona.
 
     A protocol without a `template` has its words in several languages: those of its `name` in

@@ -9,7 +9,7 @@ from judging.protocols.protocol import JudgingProtocol
 from studies.models import Study
 from studies.prompts.language import base_of, language_name, prompt_languages
 from studies.selectors import has_advice, has_option_sets
-from studies.slots import steps_of
+from studies.texts.slots import steps_of
 
 _NOT_TRANSLATED = Reason(
     "not_translated",

@@ -19,7 +19,7 @@ from studies.models import Item, Study
 from studies.personas import features as feature_sets
 from studies.services.studies import freeze, lock_study, record
 from studies.statements.bulk import insert_rows
-from studies.text import plain
+from studies.texts.normalisation import plain
 
 _TIES = Reason(
     "ties", "{file} holds ties, which the setting “{setting}” does not offer. Use {field} tie."

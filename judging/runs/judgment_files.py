@@ -17,7 +17,7 @@ from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
 from studies.models import Choice, Item, Study
-from studies.text import plain
+from studies.texts.normalisation import plain
 
 REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")

@@ -9,7 +9,7 @@ from judging.backends.endpoints import leads_to_link_local
 from judging.models import Judge
 from studies.models import Item, Study
 from studies.services.launch_checks import LaunchCheck
-from studies.texts_to_judges import passage_to_judge
+from studies.texts.texts_to_judges import passage_to_judge
 
 _SECONDS = 3.0
 _MOST_ITEMS = 5_000  # are read while the page waits; the import has read all

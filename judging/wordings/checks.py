@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from judging.protocols.protocol import JudgingProtocol
-from studies.slots import Slots, names_in, steps_of
+from studies.texts.slots import Slots, names_in, steps_of
 
 MOST_LETTERS = 20_000
 SLOTS: dict[str, str] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from judging.errors import JudgingError
-from studies.slots import names_in, steps_of
+from studies.texts.slots import names_in, steps_of
 
 _SIDE_BY_SIDE = 12  # prompts
 _MOST_STEPS = 100_000

@@ -16,7 +16,7 @@ from studies.models import Study
 from studies.services.studies import record
 from studies.study_files.folder import Folder, refuse_unknown, tables_of, value_of
 from studies.study_files.parts import to_json, to_toml
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 _TEXTS = ("template", "template_without_persona")
 _KEYS = ("name", "version", "setting", "source", "note", *_TEXTS, "exact_texts")

@@ -12,7 +12,7 @@ from judging.protocols.registry import protocol
 from judging.wordings.checks import Checked, check_template
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 _NAME = Reason(
     "name", "{field}: use 1 to 60 letters, digits and signs, without “@” and line breaks."

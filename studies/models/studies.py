@@ -6,9 +6,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
-from studies.criteria import read_criteria
 from studies.models.keys import export_key, study_seed
-from studies.redistribution import REDISTRIBUTION
+from studies.texts.criteria import read_criteria
+from studies.texts.redistribution import REDISTRIBUTION
 
 
 class Task(models.TextChoices):

@@ -8,10 +8,10 @@ from typing import Any
 from django import forms
 from django.utils.text import slugify
 
-from studies.criteria import as_lines, from_lines
 from studies.models import Study
 from studies.money import major_units, minor_units
 from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
+from studies.texts.criteria import as_lines, from_lines
 
 GROUPS = (
     ("The study", ("title", "slug", "task", "language", "entry", "contact")),

@@ -16,7 +16,7 @@ from studies.models import Item, Side
 from studies.personas.profile import HistoryWords, Profile
 from studies.personas.profile_text import profile_for, profile_text
 from studies.prompts.language import PROMPT_LANGUAGE, folder_of, language_or_english
-from studies.slots import Slots, fill
+from studies.texts.slots import Slots, fill
 
 SETTINGS = ("standard", "certainty", "tie")
 

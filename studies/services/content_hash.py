@@ -10,7 +10,7 @@ from django.utils.translation import to_locale
 
 from studies.models import Item, Study
 from studies.prompts import SETTINGS, wording
-from studies.text import canonical, digest
+from studies.texts.normalisation import canonical, digest
 
 # This catalogue is complete, so its originals are the English texts of the annotators' pages.
 _COMPLETE = "de"

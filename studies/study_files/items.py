@@ -18,7 +18,7 @@ from studies.services.drawing import store_draw
 from studies.services.settings import save_settings
 from studies.study_files.folder import Folder, value_of
 from studies.study_files.parts import to_json
-from studies.text import canonical
+from studies.texts.normalisation import canonical
 
 _SHOWN = 5
 

@@ -25,7 +25,7 @@ from judging.runs.lifecycle import work_off
 from judging.runs.spec import RunSpec
 from studies.models import Study
 from studies.personas.profile import Fact, HistoryEntry, Profile
-from studies.slots import Slots
+from studies.texts.slots import Slots
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion

@@ -19,7 +19,7 @@ from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Item, Study, Task
 from studies.prompts import BANDS, SETTINGS, bands_in, build_prompt, wording, words_in
 from studies.prompts.language import language_note, prompt_languages
-from studies.slots import names_in, steps_of
+from studies.texts.slots import names_in, steps_of
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 

@@ -11,7 +11,7 @@ from studies.importers.files.bundle import open_bytes
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.option_sets import PairRule
 from studies.models import Item, Study
-from studies.text import canonical
+from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
 
 TEXTS = {"r1": "A soup.", "r2": "A stew.", "r3": "A cake.", "r4": "A pie."}

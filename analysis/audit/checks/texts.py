@@ -7,7 +7,7 @@ from analysis.audit.check import ListedItems, percent
 from analysis.audit.findings import Level
 from analysis.data.audited_items import AuditedItem
 from studies.importers.sets.prism import refuses
-from studies.texts_to_judges import passage_to_judge
+from studies.texts.texts_to_judges import passage_to_judge
 
 _BEGINNING = 200
 _REFUSES = re.compile(

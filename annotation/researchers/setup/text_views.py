@@ -18,11 +18,11 @@ from annotation.content.text_templates import (
 )
 from annotation.content.texts import consent_parts, instructions_text
 from studies.errors import FrozenStudy, StaleVersion
-from studies.markdown import render_markdown
 from studies.models import Membership, Study
 from studies.prompts.language import base_of, language_name
 from studies.selectors import get_study
 from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.texts.markdown import render_markdown
 
 _REFUSED = 422
 _FACTS = ("researchers", "contact", "storage", "ethics")

@@ -1,7 +1,7 @@
 """The words of protocols, one file for each language; prompts per task are in `studies/prompts`.
 
 `<name>` in a prompt stands for a part of `[parts]`, `{{ name }}` for a text of the item (see
-`studies/slots.py`).
+`studies/texts/slots.py`).
 """
 
 import re

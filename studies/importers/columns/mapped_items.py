@@ -22,7 +22,7 @@ from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.personas import feature
 from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
-from studies.text import canonical, storable
+from studies.texts.normalisation import canonical, storable
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._:-]+")
 _LONGEST_ID = 120

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from studies.errors import StudyError
 from studies.importers.columns.fields import FEATURE, FIELDS, HISTORY, NOT_IMPORTED
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 FORMAT = "thirdperson-mapping"
 ANSWERS = ("r1", "r2", "tie", "")

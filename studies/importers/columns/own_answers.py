@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from studies.importers.columns.mapping import UNREAD
-from studies.text import fold
+from studies.texts.normalisation import fold
 
 _NAMES = (
     "response option text answer assistant model output completion reply candidate choice message"

@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
 from studies.importers.files.parquet import MAGIC, is_parquet, json_stream
-from studies.redistribution import REDISTRIBUTION
+from studies.texts.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
 # The exceptions of reading a damaged or encrypted zip.

@@ -9,7 +9,7 @@ from typing import Any
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.items.records import PersonaRecord
 from studies.models import Item, Side, Task
-from studies.text import UNSTORABLE, fold, normalise
+from studies.texts.normalisation import UNSTORABLE, fold, normalise
 
 KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")

@@ -15,7 +15,7 @@ from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.items.item_fields import read_generated_by
 from studies.importers.sets.data_set import DEFAULT_SEED
 from studies.models import Item, Side
-from studies.text import fold
+from studies.texts.normalisation import fold
 
 FEWEST, MOST = 3, 5
 OPTION = "pairs"

@@ -15,7 +15,7 @@ from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.persona_sentences import split_features
 from studies.models import Choice, Side, Task
-from studies.text import digest, fold, plain, storable
+from studies.texts.normalisation import digest, fold, plain, storable
 
 _PROFILE = re.compile(r"\[User Profile\]\n([^\n]*)")
 _PAIRS = re.compile(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from studies.text import canonical
+from studies.texts.normalisation import canonical
 
 # The fields that define an item: the columns that an import fills and a freeze fixes.
 CONTENT = (

@@ -18,11 +18,11 @@ from studies.importers.sets import SETS
 from studies.importers.sets.tally import Watch
 from studies.models import Item, Persona, Side, Study
 from studies.models.keys import shuffle_key
-from studies.redistribution import REDISTRIBUTION
 from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 from studies.statements.bulk import insert_rows
+from studies.texts.redistribution import REDISTRIBUTION
 
 _CHUNK = 1_000
 _ABOUT = ("name", "description", "importer", "content_warning")

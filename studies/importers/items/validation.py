@@ -29,8 +29,8 @@ from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.unknown_columns import UnknownKeys
 from studies.models import Item, Side, Task
-from studies.text import canonical
-from studies.texts_to_judges import TextsToJudges
+from studies.texts.normalisation import canonical
+from studies.texts.texts_to_judges import TextsToJudges
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 _RECENT = 500  # personas

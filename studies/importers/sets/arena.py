@@ -20,7 +20,7 @@ from studies.importers.sets.pairs import (
 )
 from studies.importers.sets.prism import family
 from studies.importers.sets.tally import Tally
-from studies.text import digest, storable
+from studies.texts.normalisation import digest, storable
 
 _WINNERS = {
     "model_a": "r1",

@@ -13,7 +13,7 @@ from studies.importers.sets.files import Files, Role, csv_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw, draw_or_first, rank
 from studies.importers.sets.tally import Tally
-from studies.text import fold, storable
+from studies.texts.normalisation import fold, storable
 
 
 class Pair(NamedTuple):

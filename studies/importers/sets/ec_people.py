@@ -7,7 +7,7 @@ from typing import Any
 from studies.importers.sets.data_set import fact
 from studies.importers.sets.files import Files, csv_rows
 from studies.importers.sets.tally import Tally
-from studies.text import storable
+from studies.texts.normalisation import storable
 
 # A quote inside a cell has a backslash before it.
 ESCAPE = "\\"

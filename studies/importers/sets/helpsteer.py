@@ -16,7 +16,7 @@ from studies.importers.sets.pairs import (
     transcript,
 )
 from studies.importers.sets.tally import Tally
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 _SECOND, _THIRD = "helpsteer2", "helpsteer3"
 _STRENGTHS = {_SECOND: "preference_strength", _THIRD: "overall_preference"}

@@ -10,7 +10,7 @@ from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.pairs import is_usable, language_code, text_of
 from studies.importers.sets.seeded_draws import Sides
 from studies.importers.sets.tally import Tally
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 _PERSPECTIVES = ("neutral", "persona", "observer")
 _COLUMNS = ("question", "option_1", "option_2", "share_1", "share_2", "country")

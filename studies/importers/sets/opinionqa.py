@@ -14,7 +14,7 @@ from studies.importers.sets.opinionqa_people import persona
 from studies.importers.sets.options import ALL, Option
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw_or_first, rank
 from studies.importers.sets.tally import Tally
-from studies.text import storable
+from studies.texts.normalisation import storable
 
 ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY = "one_binary_per_topic", "one_binary_per_wave", "all_binary"
 _REFUSED = ("refused", "dk/refused", "don't know/refused")

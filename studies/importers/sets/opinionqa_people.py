@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from studies.importers.sets.data_set import fact, lower_first
-from studies.text import storable
+from studies.texts.normalisation import storable
 
 # column, key, label, sentence
 _FACTS = (

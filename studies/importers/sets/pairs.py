@@ -5,7 +5,7 @@ from typing import Any
 
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.sets.tally import Tally
-from studies.text import fold, storable
+from studies.texts.normalisation import fold, storable
 
 # A file of preferences says nothing about the person; an item needs a sentence all the same.
 NOBODY = {"id": "nobody", "features": [], "text": "Nothing is known about this person."}

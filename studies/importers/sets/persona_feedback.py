@@ -10,7 +10,7 @@ from studies.importers.sets.options import Option
 from studies.importers.sets.pairs import is_usable, text_of
 from studies.importers.sets.seeded_draws import Sides
 from studies.importers.sets.tally import Tally
-from studies.text import digest
+from studies.texts.normalisation import digest
 
 _MOST_LETTERS = 4_000
 _TEXTS = ("persona", "query", "chosen", "rejected")

@@ -15,7 +15,7 @@ from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import Sides, rank
 from studies.importers.sets.similarity import by_fields, by_minilm, by_tfidf
 from studies.importers.sets.tally import Tally
-from studies.text import digest, storable
+from studies.texts.normalisation import digest, storable
 
 # key, label, attribute, sentence
 _FACTS = (

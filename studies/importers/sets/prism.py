@@ -13,7 +13,7 @@ from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism_people import read_people
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw_or_first, rank
 from studies.importers.sets.tally import Tally
-from studies.text import fold, storable
+from studies.texts.normalisation import fold, storable
 
 PAIRS = ("best_vs_random", "best_vs_second", "best_vs_worst", "all_pairs")
 TYPES = ("unguided", "values guided", "controversy guided")

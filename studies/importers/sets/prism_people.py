@@ -7,7 +7,7 @@ from studies.importers.items.personas import MAX_TEXT
 from studies.importers.sets.data_set import fact, lower_first
 from studies.importers.sets.files import Part, json_rows
 from studies.importers.sets.tally import Tally
-from studies.text import storable
+from studies.texts.normalisation import storable
 
 # Key, label, path in the survey (nested, or flattened with _), sentence.
 _FACTS = (

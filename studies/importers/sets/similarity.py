@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from studies.errors import BadOption
-from studies.text import fold
+from studies.texts.normalisation import fold
 
 _MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 

@@ -9,7 +9,7 @@ from studies.importers.editing import EDITABLE
 from studies.importers.files.faults import Refused
 from studies.importers.items.personas import feature
 from studies.models import Item, Persona
-from studies.text import normalise
+from studies.texts.normalisation import normalise
 
 _LABELS = {
     "question": "Question",

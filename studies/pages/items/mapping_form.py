@@ -16,7 +16,7 @@ from studies.importers.items.personas import MAX_TEXT
 from studies.importers.items.records import ItemRecord
 from studies.importers.items.validation import Validator
 from studies.models import Item, Persona, Study
-from studies.text import storable
+from studies.texts.normalisation import storable
 
 PREVIEWED = 3
 # A page has at most this many columns, the guessed ones first; the others are not imported.

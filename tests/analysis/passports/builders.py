@@ -7,7 +7,7 @@ from typing import Any
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Item, Persona, Study
-from studies.text import digest
+from studies.texts.normalisation import digest
 from tests.analysis.builders import make_run
 from tests.factories import make_study
 

@@ -17,7 +17,7 @@ from judging.wordings.comparison import compare
 from judging.wordings.versions import delete_wording, save_wording
 from judging.worker.questions import questions_of
 from studies.services.copies import copy_study
-from studies.slots import Slots
+from studies.texts.slots import Slots
 from tests.factories import make_item, make_study
 
 TEXT = "For {{ persona }}: {{ question }}{{ response_a }} or {{ response_b }}? [["

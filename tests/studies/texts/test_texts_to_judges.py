@@ -7,7 +7,7 @@ import pytest
 from judging.models import JudgeRun
 from judging.runs.launch_checks import texts_to_judges
 from studies.importers.items.validation import Validator
-from studies.texts_to_judges import TextsToJudges, passage_to_judge
+from studies.texts.texts_to_judges import TextsToJudges, passage_to_judge
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 

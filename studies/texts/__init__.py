@@ -1,0 +1,1 @@
+"""Texts: normal form, Markdown, criteria, slots of a prompt, instructions to judges."""
