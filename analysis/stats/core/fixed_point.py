@@ -43,6 +43,7 @@ def climb(
     start: FloatArray,
     *,
     allow: Allow,
+    weights: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
 ) -> FixedPoint:
@@ -57,6 +58,8 @@ def climb(
         Any shape.
     allow : callable
         Turns an extrapolated state into an allowed one, given an allowed state near it.
+    weights : ndarray of float, optional
+        How often each entry of the last axis counts in lengths, if it stands for several.
     tolerance : float, default 1e-10
         Largest gain in merit of a converged step. Rounding of the merit is allowed for.
     max_steps : int, default 1000
@@ -91,8 +94,8 @@ def climb(
             return FixedPoint(second, n_steps, True)
         rise = first - state
         bend = second - first - rise
-        length = float(np.linalg.norm(bend))
-        ahead = min(float(np.linalg.norm(rise)) / length, reach) if length > 0 else 1.0
+        length = _length(bend, weights)
+        ahead = min(_length(rise, weights) / length, reach) if length > 0 else 1.0
         reach = reach * 4 if ahead == reach else reach
         guess = allow(state + 2 * ahead * rise + ahead**2 * bend, second)
         state = second
@@ -102,3 +105,9 @@ def climb(
             if reached >= next_merit:
                 state = stepped
     return FixedPoint(state, n_steps, False)
+
+
+def _length(change: FloatArray, weights: FloatArray | None) -> float:
+    if weights is None:
+        return float(np.linalg.norm(change))
+    return float(np.sqrt((change**2 @ weights).sum()))

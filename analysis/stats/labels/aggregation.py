@@ -312,16 +312,6 @@ def log_total(log_values: FloatArray) -> FloatArray:
     return np.asarray(total[:, None])
 
 
-def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
-    """Turn a guess into shares that add up to 1 per row, each at least a hundredth of `near`.
-
-    So no option becomes impossible: a share that reaches 0 never rises again.
-    """
-    kept = np.maximum(guess, near / 100)
-    total = kept.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
-
-
 def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
     """Candidate option with the largest score, or -1, and those that share the maximum.
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
-from ..core.results import BoolArray, FloatArray, IntArray
+from ..core.results import FloatArray, IntArray
 from ..core.votes import Votes
-from .aggregation import allowed_shares, log_total, single_maximum
+from .aggregation import single_maximum
+from .patterns import Patterns, allowed_shares, log_or_impossible, normalised
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,8 @@ def dawid_skene(
     which, and accelerated [2]_. M-step: :math:`p_q = \operatorname{mean}_i T_{iq}`,
     :math:`\pi_{jql} \propto \epsilon + \sum_i T_{iq} n_{ijl}`; E-step in log space:
     :math:`T_{iq} \propto p_q \prod_{jl} \pi_{jql}^{n_{ijl}}`. An annotator who never sees
-    class q has a uniform row. One iteration costs O(votes x options). Priors use items
+    class q has a uniform row. Items that the same annotators answered alike
+    are computed once; one iteration costs O(votes x options). Priors use items
     with votes only.
 
     A confusion matrix of two options from 30 labels is mostly noise. If annotators label
@@ -120,24 +122,34 @@ def dawid_skene(
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
 
-    counts = votes.counts()
-    n_votes = counts.sum(axis=1)
-    voted = n_votes > 0
-    shares: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
+    patterns = Patterns.of(votes)
+
+    def expect(priors: FloatArray, log_confusion: FloatArray) -> tuple[FloatArray, float]:
+        joint = patterns.log_joint(log_confusion.transpose(1, 0, 2))
+        posterior, evidence = normalised(joint + log_or_impossible(priors)[:, None])
+        return posterior, float(evidence @ patterns.n_items)
 
     def step(posterior: FloatArray) -> tuple[FloatArray, float]:
-        priors, confusion = _priors(posterior[voted]), _confusion(votes, posterior, smoothing)
-        updated, log_likelihood = _expected(votes, voted, priors, confusion)
+        log_confusion = log_or_impossible(_confusion(patterns, posterior, smoothing))
+        updated, log_likelihood = expect(patterns.priors(posterior), log_confusion)
         # What smoothing adds to the likelihood that it climbs: a Dirichlet prior of each row.
-        prior = smoothing * float(np.log(confusion).sum()) if smoothing else 0.0
+        prior = smoothing * float(log_confusion.sum()) if smoothing else 0.0
         return updated, log_likelihood + prior
 
     reached = climb(
-        step, shares, allow=allowed_shares, tolerance=tolerance, max_steps=max_iterations
+        step,
+        patterns.shares,
+        allow=allowed_shares,
+        weights=patterns.n_items,
+        tolerance=tolerance,
+        max_steps=max_iterations,
     )
-    priors = _priors(reached.state[voted])
-    confusion = _confusion(votes, reached.state, smoothing)
-    posterior, log_likelihood = _expected(votes, voted, priors, confusion)
+    priors = patterns.priors(reached.state)
+    confusion = _confusion(patterns, reached.state, smoothing)
+    by_pattern, log_likelihood = expect(priors, log_or_impossible(confusion))
+    posterior = patterns.by_item(by_pattern, priors)
+    counts = votes.counts()
+    voted = counts.sum(axis=1) > 0
 
     answer, _ = single_maximum(posterior, np.ones_like(posterior, dtype=bool))
     answer = np.where(voted, answer, -1)
@@ -155,47 +167,9 @@ def dawid_skene(
     )
 
 
-def _expected(
-    votes: Votes, voted: BoolArray, priors: FloatArray, confusion: FloatArray
-) -> tuple[FloatArray, float]:
-    """E-step: posterior of every item, and the log-likelihood of the votes."""
-    joint = _log_joint(votes, priors, confusion)
-    evidence = log_total(joint)
-    return np.exp(joint - evidence), float(evidence[voted].sum())
-
-
-def _priors(posterior: FloatArray) -> FloatArray:
-    """M-step: mean posterior of the voted items; uniform where there are none."""
-    if not len(posterior):
-        return np.full(posterior.shape[1], 1 / posterior.shape[1])
-    # Sums of a few columns; `mean` takes four times as long and gives the same.
-    return np.asarray(np.einsum("iq->q", posterior) / len(posterior))
-
-
-def _confusion(votes: Votes, posterior: FloatArray, smoothing: float) -> FloatArray:
+def _confusion(patterns: Patterns, posterior: FloatArray, smoothing: float) -> FloatArray:
     """M-step: row-normalised expected counts, shape (n_annotators, n_options, n_options)."""
-    size = votes.n_annotators * votes.n_options
-    cell = votes.annotator * votes.n_options + votes.choice
-    by_class = [
-        np.bincount(
-            cell, np.ascontiguousarray(posterior[:, q])[votes.item], minlength=size
-        ).reshape(votes.n_annotators, votes.n_options)
-        for q in range(votes.n_options)
-    ]
-    expected = np.stack(by_class, axis=1) + smoothing
+    expected = patterns.expected(posterior) + smoothing
     totals = expected.sum(axis=2, keepdims=True)
-    uniform = np.full(expected.shape, 1 / votes.n_options)
+    uniform = np.full(expected.shape, 1 / len(posterior))
     return np.asarray(np.divide(expected, totals, out=uniform, where=totals > 0))
-
-
-def _log_joint(votes: Votes, priors: FloatArray, confusion: FloatArray) -> FloatArray:
-    """E-step before normalising: log p(q) + sum of log pi, shape (n_items, n_options)."""
-    # log(0) is a valid minus infinity: an impossible class, or an impossible choice given a class.
-    with np.errstate(divide="ignore"):
-        log_priors, log_confusion = np.log(priors), np.log(confusion)
-    cell = votes.annotator * votes.n_options + votes.choice
-    columns = [
-        np.bincount(votes.item, log_confusion[:, q].ravel()[cell], minlength=votes.n_items)
-        for q in range(votes.n_options)
-    ]
-    return np.asarray(np.stack(columns, axis=1) + log_priors, dtype=np.float64)

@@ -10,6 +10,7 @@ from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import BoolArray, FloatArray, IntArray
 from ..core.votes import Votes
 from .aggregation import log_total, single_maximum
+from .patterns import Patterns, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 
@@ -120,11 +121,9 @@ def mace(
     if min(*prior, spam_prior) <= 0:
         raise ValueError(f"Priors must be positive, got {prior} and {spam_prior}.")
     _check_iterations(max_iterations)
-    posterior, voted, given = _start(votes)
-    cell = votes.annotator * votes.n_options + votes.choice
-    place = votes.item * votes.n_options + votes.choice
-    size = votes.n_annotators * votes.n_options
-    chosen = np.bincount(cell, minlength=size).reshape(-1, votes.n_options).astype(np.float64)
+    patterns = Patterns.of(votes)
+    chosen = patterns.chosen
+    given = chosen.sum(axis=1)
 
     def fit(spammed: FloatArray) -> _Spamming:
         return _Spamming.of(spammed, given, prior, spam_prior)
@@ -133,15 +132,12 @@ def mace(
         # All votes of an annotator for an option have the same odds.
         knowing = fitted.knowing[:, None]
         wrong = fitted.spamming[:, None] * fitted.spam
-        joint = _log_joint(votes, np.log1p(knowing / wrong).ravel()[cell])
-        total = log_total(joint)
-        posterior = np.exp(joint - total)
+        posterior, total = normalised(patterns.log_joint_of_right(np.log1p(knowing / wrong)))
         # A vote for the likely truth is knowledge or luck; any other is spam.
-        lucky = wrong / (knowing + wrong)
-        share = 1 - posterior.ravel()[place] * (1 - lucky).ravel()[cell]
-        spammed = _counted(cell, share, chosen)
-        evidence = np.log(wrong).ravel()[cell].sum()
-        evidence = float(evidence + (total[voted] - np.log(votes.n_options)).sum())
+        known = knowing / (knowing + wrong)
+        spammed = chosen - known * patterns.expected_right(posterior)
+        evidence = float((chosen * np.log(wrong)).sum())
+        evidence += float((total - np.log(votes.n_options)) @ patterns.n_items)
         return posterior, spammed, evidence - fitted.divergence
 
     def step(spammed: FloatArray) -> tuple[FloatArray, float]:
@@ -153,15 +149,16 @@ def mace(
 
     # Weight of a choice at the start: as if everybody knew half of the time.
     half = 1 / (1 + votes.n_options)
-    share = 1 - posterior[votes.item, votes.choice] * (1 - half)
-    start = _counted(cell, share, chosen)
+    start = chosen - (1 - half) * patterns.expected_right(patterns.shares)
     reached = climb(step, start, allow=allow, tolerance=tolerance, max_steps=max_iterations)
-    posterior, _, _ = expect(fit(reached.state))
+    by_pattern, _, _ = expect(fit(reached.state))
+    uniform = np.full(votes.n_options, 1 / votes.n_options)
+    posterior = patterns.by_item(by_pattern, uniform)
     known = given - reached.state.sum(axis=1)
     counts = reached.state + spam_prior
     return Mace(
         posterior=posterior,
-        answer=_answer(posterior, voted),
+        answer=_answer(posterior, patterns.of_item >= 0),
         competence=np.where(given > 0, (known + prior[0]) / (given + sum(prior)), np.nan),
         spam=counts / counts.sum(axis=1, keepdims=True),
         n_iterations=reached.n_steps,
@@ -194,12 +191,6 @@ class _Spamming:
         divergence += _divergence(counts, np.full(counts.shape[1], spam_prior), log_spam)
         weights = np.exp(log_ways)
         return cls(weights[:, 0], weights[:, 1], np.exp(log_spam), divergence)
-
-
-def _counted(cell: IntArray, share: FloatArray, like: FloatArray) -> FloatArray:
-    """Sum of the shares of every annotator and option."""
-    sums = np.bincount(cell, share, minlength=like.size).reshape(like.shape)
-    return np.asarray(sums, dtype=np.float64)
 
 
 def _expected_logs(counts: FloatArray) -> FloatArray:
@@ -267,8 +258,9 @@ def glad(
     if strength <= 0:
         raise ValueError(f"`strength` must be positive, got {strength}.")
     _check_iterations(max_iterations)
-    _, voted, given = _start(votes)
     n = votes.n_annotators
+    given = np.bincount(votes.annotator, minlength=n)
+    voted = np.bincount(votes.item, minlength=votes.n_items) > 0
     others = float(np.log(votes.n_options - 1))
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
@@ -322,17 +314,6 @@ def glad(
 def _check_iterations(max_iterations: int) -> None:
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
-
-
-def _start(votes: Votes) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Vote shares, which items have votes, and how many votes each annotator gave."""
-    counts = votes.counts()
-    n_votes = counts.sum(axis=1)
-    shares = np.full(counts.shape, 1 / votes.n_options)
-    voted = n_votes > 0
-    shares[voted] = counts[voted] / n_votes[voted][:, None]
-    given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
-    return shares, voted, given
 
 
 def _log_joint(votes: Votes, gain: FloatArray) -> FloatArray:

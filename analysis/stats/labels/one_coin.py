@@ -8,7 +8,8 @@ from scipy import special
 from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import FloatArray, IntArray
 from ..core.votes import Votes
-from .aggregation import allowed_shares, log_total, single_maximum
+from .aggregation import single_maximum
+from .patterns import Patterns, allowed_shares, log_or_impossible, normalised
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,31 +108,23 @@ def one_coin(
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
 
-    counts = votes.counts()
-    n_votes = counts.sum(axis=1)
-    voted = n_votes > 0
+    patterns = Patterns.of(votes)
     given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
-    shares: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
 
     def maximise(posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
-        priors = np.full(votes.n_options, 1 / votes.n_options)
-        if voted.any():
-            priors = posterior[voted].mean(axis=0)
-        hits = np.bincount(
-            votes.annotator, posterior[votes.item, votes.choice], minlength=votes.n_annotators
-        )
+        hits = patterns.expected_right(posterior).sum(axis=1)
         accuracy = np.divide(
             hits + right,
             given + right + wrong,
             out=np.full(given.shape, np.nan),
             where=given > 0,
         )
-        return priors, accuracy
+        return patterns.priors(posterior), accuracy
 
     def expect(priors: FloatArray, accuracy: FloatArray) -> tuple[FloatArray, float]:
-        joint = _log_joint(votes, priors, accuracy)
-        evidence = log_total(joint)
-        return np.exp(joint - evidence), float(evidence[voted].sum())
+        joint = patterns.log_joint(_log_chances(accuracy, votes.n_options))
+        posterior, evidence = normalised(joint + log_or_impossible(priors)[:, None])
+        return posterior, float(evidence @ patterns.n_items)
 
     def step(posterior: FloatArray) -> tuple[FloatArray, float]:
         priors, accuracy = maximise(posterior)
@@ -141,15 +134,21 @@ def one_coin(
         return updated, log_likelihood + prior
 
     reached = climb(
-        step, shares, allow=allowed_shares, tolerance=tolerance, max_steps=max_iterations
+        step,
+        patterns.shares,
+        allow=allowed_shares,
+        weights=patterns.n_items,
+        tolerance=tolerance,
+        max_steps=max_iterations,
     )
     priors, accuracy = maximise(reached.state)
-    posterior, log_likelihood = expect(priors, accuracy)
+    by_pattern, log_likelihood = expect(priors, accuracy)
+    posterior = patterns.by_item(by_pattern, priors)
 
     answer, _ = single_maximum(posterior, np.ones_like(posterior, dtype=bool))
     return OneCoin(
         posterior=posterior,
-        answer=np.where(voted, answer, -1),
+        answer=np.where(patterns.of_item >= 0, answer, -1),
         accuracy=accuracy,
         priors=priors,
         log_likelihood=log_likelihood,
@@ -158,17 +157,11 @@ def one_coin(
     )
 
 
-def _log_joint(votes: Votes, priors: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Log of prior times probability of the votes, shape (n_items, n_options)."""
-    # log(0) is a valid minus infinity: an annotator who is never right, or never wrong.
-    with np.errstate(divide="ignore"):
-        log_priors = np.log(priors)
-        right = np.log(accuracy)[votes.annotator]
-        wrong = np.log((1 - accuracy) / (votes.n_options - 1))[votes.annotator]
-    columns = [
-        np.bincount(
-            votes.item, np.where(votes.choice == option, right, wrong), minlength=votes.n_items
-        )
-        for option in range(votes.n_options)
-    ]
-    return np.asarray(np.stack(columns, axis=1) + log_priors, dtype=np.float64)
+def _log_chances(accuracy: FloatArray, n_options: int) -> FloatArray:
+    """Log probability of a choice, shape (n_options, n_annotators, n_options): truth, who, choice.
+
+    An annotator who is never right, or never wrong, has an impossible choice.
+    """
+    is_right = np.eye(n_options, dtype=bool)[:, None, :]
+    right, wrong = log_or_impossible(accuracy), log_or_impossible((1 - accuracy) / (n_options - 1))
+    return np.where(is_right, right[:, None], wrong[:, None])
