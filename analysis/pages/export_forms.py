@@ -8,12 +8,11 @@ from analysis.exports.delivery.listing import FORMAT_LABELS, WHAT_LABELS
 from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import ExportError
-from analysis.exports.tables.table_files import has_pyarrow
 from studies.models.studies import Study
 
 _USUAL = ("", "Default (JSON; CSV for matrices)")
 # Plain JSON is offered only for Label Studio, where it is the usual format.
-_CHOOSABLE = ("jsonl", "csv", "parquet")
+_CHOOSABLE = ("jsonl", "csv", "parquet", "xlsx")
 
 
 def _checkbox(label: str, help_text: str) -> forms.BooleanField:
@@ -26,6 +25,7 @@ class ExportForm(forms.Form):
     format = forms.ChoiceField(
         label="Format",
         required=False,
+        choices=[_USUAL, *((name, FORMAT_LABELS[name]) for name in _CHOOSABLE)],
         help_text="“Everything” always contains JSON Lines and CSV.",
     )
     licence = forms.ChoiceField(
@@ -57,11 +57,6 @@ class ExportForm(forms.Form):
     def __init__(self, *args: Any, study: Study, is_owner: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.study = study
-        formats = [name for name in _CHOOSABLE if name != "parquet" or has_pyarrow()]
-        self.fields["format"].choices = [  # type: ignore[attr-defined]
-            _USUAL,
-            *((name, FORMAT_LABELS[name]) for name in formats),
-        ]
         if not is_owner:
             for name in self.OWNERS_ONLY:
                 del self.fields[name]

@@ -165,7 +165,7 @@ def download_html(request: HttpRequest, slug: str, public_id: str) -> FileRespon
 @login_required
 @require_GET
 def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download every table as CSV, LaTeX and Markdown, and every figure."""
+    """Download every table as CSV, LaTeX and Markdown, and all of them as one workbook."""
     _, folder = report_files(request.user, slug, public_id)
     return FileResponse(zipped_tables(folder), as_attachment=True, filename=f"{slug}.tables.zip")
 

@@ -4,6 +4,7 @@ import shutil
 import string
 import subprocess
 
+import openpyxl
 import pytest
 
 from analysis.data.dataset import load_dataset
@@ -59,7 +60,11 @@ def test_a_table_that_no_paper_prints_is_a_csv_file_only(tmp_path):
 
     write_tables([Table("long", "Long", columns, rows)], tmp_path / "tables")
 
-    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == ["all.tex", "long.csv"]
+    written = sorted(path.name for path in (tmp_path / "tables").iterdir())
+    assert written == ["all.tex", "all.xlsx", "long.csv"]
+    book = openpyxl.load_workbook(tmp_path / "tables" / "all.xlsx")
+    assert book.sheetnames == ["contents"]
+    assert book["contents"]["D2"].value == "Too long for a sheet: long.csv."
     assert "% long.csv has 2001 rows" in (tmp_path / "tables" / "all.tex").read_text()
     text = (tmp_path / "tables" / "long.csv").read_bytes().decode()
     assert text.splitlines()[0] == "Item,Mean,Right accuracy,Right correct,Right n"

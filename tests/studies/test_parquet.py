@@ -187,16 +187,6 @@ def test_a_broken_file_is_refused_in_words(damage):
     assert "Write it again, or save it as JSON Lines or CSV." in said
 
 
-def test_without_pyarrow_the_file_is_refused_with_what_to_do(monkeypatch):
-    data = written(ROWS)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    said = refusal(data)
-
-    assert "Parquet needs the package pyarrow, which is not installed." in said
-    assert "or save the file as JSON Lines or CSV" in said
-
-
 def test_a_cell_that_is_far_too_long_is_refused_before_it_is_copied():
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 200_000), pa.array(["x" * 3_000_000]))
     out = io.BytesIO()

@@ -39,23 +39,24 @@ def write_folder(
     study: Study,
     out: Path,
     *,
-    parquet: bool,
+    also: str | None,
     disclosure: Disclosure,
     licence: str,
     on_rows: OnRows | None = None,
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears when it is complete.
 
+    Tables are JSON Lines and CSV, and `also` Parquet or XLSX.
     Returns how many rows each table has. Raises `ExportError` or `OSError`.
     """
     with new_folder(out, private=disclosure.identified) as part:
-        return _fill(study, part, parquet, disclosure, licence, on_rows)
+        return _fill(study, part, also, disclosure, licence, on_rows)
 
 
 def _fill(
     study: Study,
     folder: Path,
-    parquet: bool,
+    also: str | None,
     disclosure: Disclosure,
     licence: str,
     on_rows: OnRows | None,
@@ -66,7 +67,7 @@ def _fill(
         table = make_table(study, name, disclosure)
         if name == "aggregates":
             table = _watched(keeper, table)
-        parts[name] = _write_part(table, folder, parquet, on_rows)
+        parts[name] = _write_part(table, folder, also, on_rows)
     # On the card, the items come first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
     left_out = tuple(_write_others(study, folder / "other", disclosure))
@@ -98,14 +99,16 @@ def _watched(keeper: ScoreKeeper, table: Table) -> Table:
     return replace(table, rows=lambda: keeper.watch(table.rows()))
 
 
-def _write_part(table: Table, folder: Path, parquet: bool, on_rows: OnRows | None) -> Part:
+def _write_part(table: Table, folder: Path, also: str | None, on_rows: OnRows | None) -> Part:
     name = table.name
     paths = {
         "jsonl": folder / "jsonl" / f"{name}.jsonl",
         "csv": folder / "csv" / f"{name}.csv",
     }
-    if parquet:
+    if also == "parquet":
         paths["parquet"] = folder / "data" / name / f"{name}.parquet"
+    if also == "xlsx":
+        paths["xlsx"] = folder / "xlsx" / f"{name}.xlsx"
     rows = write_table(table, paths, on_rows)
     files = {
         kind: File(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))

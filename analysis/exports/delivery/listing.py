@@ -30,6 +30,7 @@ FORMAT_LABELS = {
     "jsonl": "JSON Lines",
     "csv": "CSV",
     "parquet": "Parquet",
+    "xlsx": "Excel (XLSX)",
     "json": "JSON",
     "toml": "TOML",
 }

@@ -10,7 +10,7 @@ from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.tables.catalogue import FORMATS_OF, Disclosure, make_table
 from analysis.exports.tables.pseudonyms import renew_export_key
-from analysis.exports.tables.table_files import OnRows, require_pyarrow, write_table
+from analysis.exports.tables.table_files import OnRows, write_table
 from studies.errors import StudyError
 from studies.models.studies import Study
 from studies.services.studies import record
@@ -52,7 +52,7 @@ def export_study(
             counts = write_folder(
                 study,
                 out,
-                parquet=format == "parquet",
+                also=format if format in ("parquet", "xlsx") else None,
                 disclosure=disclosure,
                 licence=licence,
                 on_rows=on_rows,
@@ -95,10 +95,7 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
         raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
     if licence and licence not in LICENCES:
         raise BadChoice(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
-    chosen = format or known[0]
-    if chosen == "parquet":
-        require_pyarrow()
-    return chosen
+    return format or known[0]
 
 
 def expected_rows(study: Study, what: str) -> int:

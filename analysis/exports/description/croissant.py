@@ -22,6 +22,7 @@ _ENCODING = {
     "parquet": "application/x-parquet",
     "jsonl": "application/jsonlines",
     "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 _TYPES = {
     "text": "sc:Text",

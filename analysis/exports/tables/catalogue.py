@@ -15,7 +15,7 @@ from analysis.exports.tables.table_files import Table
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
-_PLAIN = ("jsonl", "csv", "parquet")
+_PLAIN = ("jsonl", "csv", "parquet", "xlsx")
 # The first format is the default.
 FORMATS_OF: dict[str, tuple[str, ...]] = {
     "items": _PLAIN,
@@ -26,8 +26,8 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
     "notes": _PLAIN,
     "versions": _PLAIN,
     "anchors": _PLAIN,
-    "wide": ("csv",),
-    "reliability": ("csv",),
+    "wide": ("csv", "xlsx"),
+    "reliability": ("csv", "xlsx"),
     "mt-bench": ("jsonl",),
     "argilla": ("jsonl",),
     "label-studio": ("json",),

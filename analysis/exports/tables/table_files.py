@@ -1,7 +1,6 @@
 """Writes rows to files: one pass over the rows for any number of formats."""
 
 import hashlib
-import importlib.util
 import json
 import os
 import tempfile
@@ -13,9 +12,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column, Kind
 from studies.exporters.csv_out import CsvWriter, csv_cells
+from studies.exporters.xlsx_out import workbook
 
 ExportRow = dict[str, Any]
 OnRows = Callable[[int], object]
@@ -184,7 +183,7 @@ def _csv(table: Table, path: Path) -> Iterator[Put]:
 
 @contextmanager
 def _parquet(table: Table, path: Path) -> Iterator[Put]:
-    import pyarrow  # an optional extra, missing in the base installation
+    import pyarrow
     import pyarrow.parquet
 
     types = {
@@ -258,11 +257,31 @@ def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
     return {"index_columns": [], "column_indexes": [], "columns": nullable_columns}
 
 
+@contextmanager
+def _xlsx(table: Table, path: Path) -> Iterator[Put]:
+    """A sheet with the rows, and one that describes the columns."""
+    with workbook(path) as book:
+        sheet = book.sheet(table.name, [column.name for column in table.columns])
+
+        def put(batch: Batch) -> None:
+            kinds = (column.kind for column in table.columns)
+            columns = (
+                (_TRUTHS.get(value, value) for value in values) if kind == "boolean" else values
+                for kind, values in zip(kinds, batch.columns, strict=True)
+            )
+            sheet.rows(zip(*columns, strict=True))
+
+        yield put
+        about = book.sheet("columns", ["column", "kind", "meaning"])
+        about.rows((column.name, column.kind, column.meaning) for column in table.columns)
+
+
 _WRITERS: dict[str, Callable[[Table, Path], AbstractContextManager[Put]]] = {
     "jsonl": _json_lines,
     "json": _json_array,
     "csv": _csv,
     "parquet": _parquet,
+    "xlsx": _xlsx,
 }
 
 
@@ -283,15 +302,3 @@ def write_text(path: Path, text: str) -> None:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def require_pyarrow() -> None:
-    if not has_pyarrow():
-        raise ExportError(
-            "Parquet needs the package pyarrow, which is not installed. "
-            "Install it with `pip install pyarrow`, or export csv or jsonl."
-        )
-
-
-def has_pyarrow() -> bool:
-    return importlib.util.find_spec("pyarrow") is not None

@@ -1,4 +1,4 @@
-"""Tables as files for papers: CSV with raw values, LaTeX and Markdown with formatted values."""
+"""Tables as files: CSV and XLSX with raw values, LaTeX and Markdown with formatted values."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analysis.report.tables import Cell, Table, csv_columns
 from studies.exporters.csv_out import CsvWriter, csv_cells
+from studies.exporters.xlsx_out import Book, workbook
 
 # More rows than fit on a page of a paper: such a table is in its own file, not in all.tex.
 LONG = 60
@@ -65,7 +66,10 @@ PREAMBLE = r"""\documentclass[a4paper,landscape]{article}
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> None:
-    """Write every table as CSV, LaTeX and Markdown, and a LaTeX document that shows them."""
+    """Write every table as CSV, LaTeX and Markdown.
+
+    A LaTeX document shows them, and a workbook has a sheet for each.
+    """
     folder.mkdir(parents=True)
     for table in tables:
         with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -78,6 +82,23 @@ def write_tables(tables: Sequence[Table], folder: Path) -> None:
         (folder / f"{table.name}.tex").write_text(to_tex(table), encoding="utf-8")
         (folder / f"{table.name}.md").write_text(to_markdown(table), encoding="utf-8")
     (folder / "all.tex").write_text(to_document(tables), encoding="utf-8")
+    with workbook(folder / "all.xlsx") as book:
+        _write_sheets(tables, book)
+
+
+def _write_sheets(tables: Sequence[Table], book: Book) -> None:
+    """A sheet that lists the tables with their notes, and one for each that is not too long."""
+    contents = book.sheet("contents", ["table", "title", "rows", "notes"])
+    contents.rows(_entry(table) for table in tables)
+    for table in tables:
+        if len(table.rows) <= TOO_LONG:
+            heading, columns = csv_columns(table)
+            book.sheet(table.name, heading).rows(zip(*columns, strict=True))
+
+
+def _entry(table: Table) -> list[str | int]:
+    where = [f"Too long for a sheet: {table.name}.csv."] if len(table.rows) > TOO_LONG else []
+    return [table.name, table.title, len(table.rows), "\n".join([*_notes(table), *where])]
 
 
 def to_tex(table: Table) -> str:

@@ -27,7 +27,7 @@ class NewExport(Schema):
     model_config = ConfigDict(extra="forbid")
 
     what: str = Field("all", max_length=20)
-    format: Literal["", "jsonl", "csv", "parquet"] = ""
+    format: Literal["", "jsonl", "csv", "parquet", "xlsx"] = ""
     licence: str = Field("", max_length=20)
     fresh_pseudonyms: bool = False
     free_text: bool = False

@@ -101,7 +101,7 @@ def numbers(request: HttpRequest, slug: str, report: str) -> Any:
 def download(
     request: HttpRequest, slug: str, report: str, name: Literal["report.html", "tables.zip"]
 ) -> Any:
-    """The report as one HTML file, or its tables as CSV in a zip file."""
+    """The report as one HTML file, or its tables as CSV, XLSX, LaTeX and Markdown in a zip file."""
     folder = _folder(request, slug, report)
     content = zipped_tables(folder) if name == "tables.zip" else (folder / name).open("rb")
     return FileResponse(content, as_attachment=True, filename=f"{slug}.{name}")

@@ -5,7 +5,6 @@ so the texts of every few rows are measured before they are copied.
 """
 
 import datetime as dt
-import importlib.util
 import io
 import json
 from collections.abc import Iterator
@@ -70,12 +69,6 @@ class _Lines(io.RawIOBase):
 
 def _opened(file: IO[bytes], name: str) -> Any:
     """The open file, within the limits that its description can show."""
-    if importlib.util.find_spec("pyarrow") is None:
-        raise _refused(
-            name,
-            "Parquet needs the package pyarrow, which is not installed.",
-            "Install it with “pip install pyarrow”, or save the file as JSON Lines or CSV.",
-        )
     import pyarrow as pa
     import pyarrow.parquet as pq
 

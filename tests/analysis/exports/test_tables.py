@@ -265,24 +265,6 @@ def test_the_command_writes_a_file_and_refuses_what_makes_no_sense(study, tmp_pa
         call_command("export", "one", "--what", "all", "--out", str(tmp_path))
 
 
-def test_parquet_without_its_package_says_how_to_get_it(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-
-    with pytest.raises(CommandError, match="pip install pyarrow"):
-        call_command(
-            "export",
-            "one",
-            "--what",
-            "items",
-            "--format",
-            "parquet",
-            "--out",
-            str(tmp_path / "i.parquet"),
-        )
-
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_queries_do_not_grow_with_the_answers(db, tmp_path, django_assert_max_num_queries):
     study = make_study(items_per_annotator=20)
     make_items(study, 20)
