@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Collate
 from django.utils.translation import to_locale
 
 from studies.models import Item, Study
@@ -40,7 +42,10 @@ def study_content_hash(study: Study) -> str:
         ]
     )
     hashed = hashlib.sha256(before.removesuffix("]]").encode())
-    items = Item.everything.filter(study=study).order_by("key").values_list("key", "content_hash")
+    # By code point on every database: the same study has the same hash on each.
+    by_code_point = Collate("key", "C" if connection.vendor == "postgresql" else "BINARY")
+    items = Item.everything.filter(study=study).order_by(by_code_point)
+    items = items.values_list("key", "content_hash")
     for number, item in enumerate(items.iterator(chunk_size=_CHUNK)):
         hashed.update(f"{',' if number else ''}{canonical(item)}".encode())
     hashed.update(b"]]")

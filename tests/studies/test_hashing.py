@@ -1,6 +1,8 @@
 """The hash of what people and models are shown: every word counts, numbers and pay do not."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from studies.services.content_hash import interface_version, study_content_hash
 from tests.factories import make_item, make_study
@@ -36,6 +38,17 @@ def test_the_words_of_the_pages_are_part_of_it(monkeypatch):
     )
 
     assert study_content_hash(study) != before
+
+
+def test_items_are_hashed_in_the_same_order_on_every_database():
+    study = make_study()
+    make_item(study=study)
+
+    with CaptureQueriesContext(connection) as queries:
+        study_content_hash(study)
+
+    # A database may sort "item-10" before or after "item2", and "Z" before or after "a".
+    assert 'ORDER BY "studies_item"."key" COLLATE "' in queries[-1]["sql"]
 
 
 def test_every_language_has_a_version_of_its_words():
