@@ -6,7 +6,7 @@ Pages queue these tasks, so modules that compute are imported when a task runs.
 from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
-from analysis.lifecycle.parameters import folder_of, report_dir
+from analysis.lifecycle.parameters import folder_of
 from analysis.models import (
     Audit,
     Certificate,
@@ -18,7 +18,8 @@ from analysis.models import (
     Recheck,
     Report,
 )
-from studies.jobs.cleanup import remove_drafts, tidy_jobs
+from studies.file_storage.drafts import remove_drafts
+from studies.jobs.cleanup import tidy_jobs
 
 
 @shared_task
@@ -106,5 +107,4 @@ def tidy_report_jobs() -> None:
     tidy_jobs(Forecast, compute_forecast)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)
-    for folder in (report_dir(""), storage.export_dir("")):
-        remove_drafts(folder)
+    remove_drafts("reports", "exports")

@@ -290,7 +290,8 @@ def measure(n_items: int, folder: Path) -> dict[str, Any]:
     start, cpu = time.perf_counter(), time.process_time()
     if (report := build_queued(report_id=report.pk)).state != Report.State.DONE:
         raise RuntimeError(report.message)
-    page = report_dir(report.public_id) / "report.html"
+    with report_dir(report.public_id).local() as folder:
+        page = folder / "report.html"
     return {
         "cpu": time.process_time() - cpu,
         "seconds": time.perf_counter() - start,

@@ -234,7 +234,8 @@ class Demo:
             if report.state != Report.State.DONE:
                 raise DemoError(f"The report of “{report.study}” was not built: {report.message}")
         out = self._folder / "report"
-        shutil.copytree(report_dir(reports[0].public_id), out, dirs_exist_ok=True)
+        with report_dir(reports[0].public_id).local() as folder:
+            shutil.copytree(folder, out, dirs_exist_ok=True)
         _say(f"6/6  The report: {out / 'report.html'}")
         return reports[0]
 

@@ -4,6 +4,7 @@ import smtplib
 
 from celery import shared_task
 
+from studies.file_storage.drafts import remove_drafts
 from studies.importers import uploads
 from studies.importers.columns.uploads import tidy_uploads
 from studies.jobs.cleanup import tidy_jobs
@@ -22,6 +23,7 @@ def tidy_imports() -> None:
     """Restart imports that a killed worker left behind, and delete files that nobody imports."""
     tidy_jobs(ImportJob, import_file, folder_of=uploads.folder_of)
     tidy_uploads()
+    remove_drafts("imports")
 
 
 @shared_task(

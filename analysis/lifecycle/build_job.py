@@ -44,15 +44,16 @@ def build_queued(*, report_id: int) -> Report:
 
 def _build(report: Report, progress: Progress) -> dict[str, Any]:
     """Write the files of a report; returns the fields that its row stores."""
-    result = write_report(
-        slug=report.study.slug,
-        out=report_dir(report.public_id),
-        threshold=report.threshold,
-        seed=report.seed,
-        bootstrap=report.bootstrap,
-        number=report.number,
-        on_progress=progress,
-    )
+    with report_dir(report.public_id).replacing() as draft:
+        result = write_report(
+            slug=report.study.slug,
+            out=draft,
+            threshold=report.threshold,
+            seed=report.seed,
+            bootstrap=report.bootstrap,
+            number=report.number,
+            on_progress=progress,
+        )
     return {
         # The rows of items are many times as large as all else, and the files have them.
         "result": {**result, "items": []},

@@ -1,11 +1,8 @@
-"""The parameters of a report, and the folder it is written to."""
-
-from pathlib import Path
-
-from django.conf import settings
+"""The parameters of a report, and where its files are."""
 
 from analysis.errors import BadParameters
 from analysis.models import Report
+from studies.file_storage.stored import Stored
 
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000
@@ -28,9 +25,9 @@ def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int 
         )
 
 
-def report_dir(public_id: str) -> Path:
-    return Path(settings.VAR_DIR) / "reports" / public_id
+def report_dir(public_id: str) -> Stored:
+    return Stored(f"reports/{public_id}")
 
 
-def folder_of(report: Report) -> Path:
+def folder_of(report: Report) -> Stored:
     return report_dir(report.public_id)

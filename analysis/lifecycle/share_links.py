@@ -7,7 +7,6 @@ once and stored as a hash. Wrong, expired and revoked links all get the same ans
 import hashlib
 import hmac
 from datetime import timedelta
-from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,6 +17,7 @@ from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Report, ShareLink
 from analysis.report.files.shared_copy import without_people
+from studies.file_storage.stored import Stored
 from studies.models.keys import random_id
 from studies.services.studies import record
 
@@ -92,23 +92,22 @@ def hash_key(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def shared_page(report: Report) -> Path:
+def shared_page(report: Report) -> Stored:
     return report_dir(report.public_id) / SHARED_PAGE
 
 
-def write_shared_page(report: Report) -> Path:
+def write_shared_page(report: Report) -> Stored:
     """Write the page of the report without rows about single annotators or items, once."""
-    path = shared_page(report)
+    page = shared_page(report)
     if report.state != Report.State.DONE or report.result is None or report.finished_at is None:
         raise NotShareable("A report can be shared once it is done.")
-    if not path.parent.is_dir():
+    if not (report_dir(report.public_id) / "report.html").is_file():
         raise NotShareable(
             "The files of this report are gone. Build the report again and share the new one."
         )
-    if not path.is_file():
+    if not page.is_file():
         from analysis.report.render import render_html  # which imports plotly
 
-        draft = path.with_suffix(".draft")
         redacted = without_people(report.result)
         try:
             text = render_html(redacted, date=report.finished_at.date(), number=report.number)
@@ -118,6 +117,5 @@ def write_shared_page(report: Report) -> Path:
                 "An older version of Thirdperson built this report, and a copy of it cannot be "
                 "made. Build the report again and share the new one."
             ) from None
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    return path
+        page.save(text.encode())
+    return page

@@ -16,6 +16,7 @@ from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
 from analysis.report.files.json_file import to_json
+from studies.file_storage.stored import Stored
 from studies.jobs.runner import Progress, carry_out
 
 SHOWN_ITEMS = 10
@@ -54,13 +55,13 @@ def read_report(name: str) -> dict[str, Any]:
 
     Raises `AnalysisError` that states what is wrong with it.
     """
-    path = Path(name)
-    if path.is_dir():
-        path /= "report.json"
+    path: Path | Stored = Path(name)
+    if Path(name).is_dir():
+        path = Path(name, "report.json")
     elif not path.is_file() and Report.objects.filter(public_id=name, state="done").exists():
         path = report_dir(name) / "report.json"
     try:
-        report = json.loads(path.read_text("utf-8"))
+        report = json.loads(path.read_bytes())
     except OSError:
         raise AnalysisError(
             f"There is no report at {path}. Give a report.json, its folder, or the id at the end "

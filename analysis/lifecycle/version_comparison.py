@@ -67,7 +67,7 @@ def _changed_items(first: Report, second: Report) -> int | None:
 def _item_rows(report: Report) -> dict[str, int]:
     """A hash of each row by the item's key: the rows themselves may be a hundred megabytes."""
     path = report_dir(report.public_id) / "tables" / "items.csv"
-    with path.open("rb") as file:
+    with path.open() as file:
         rows = (found[1] for found in table_rows(file, path.name) if not isinstance(found, BadLine))
         return {row["Item"]: hash(tuple(row.values())) for row in rows}
 

@@ -1,6 +1,7 @@
 """A study's exports: request, follow the queue, download, delete."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import IO, Any, cast
 
@@ -126,10 +127,10 @@ def find_export(user: User | AnonymousUser, slug: str, public_id: str, *, role: 
 
 def export_file(export: Export) -> IO[bytes]:
     """The finished file of an export; 404 if there is none."""
-    path = export_dir(export.public_id) / export.filename
-    if export.state != Export.State.DONE or not path.is_file():
-        raise Http404("The file of this export does not exist. Export again.")
-    return path.open("rb")
+    if export.state == Export.State.DONE:
+        with suppress(FileNotFoundError):
+            return (export_dir(export.public_id) / export.filename).open()
+    raise Http404("The file of this export does not exist. Export again.")
 
 
 def _context(request: HttpRequest, study: Study) -> dict[str, Any]:

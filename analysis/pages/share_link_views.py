@@ -90,10 +90,11 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
 def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Send the report without rows about single annotators or items, under its own policy."""
     _, report = _opened(request, link_id)
-    path = shared_page(report)
-    if not path.is_file():
-        raise Http404("The files of this report do not exist.")
-    response = FileResponse(path.open("rb"), content_type="text/html")
+    try:
+        page = shared_page(report).open()
+    except FileNotFoundError:
+        raise Http404("The files of this report do not exist.") from None
+    response = FileResponse(page, content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"
     response["Content-Security-Policy"] = policy
     return _guarded(response)

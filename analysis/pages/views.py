@@ -1,8 +1,8 @@
 """A study's reports: build, follow the progress, open, download the files."""
 
 import io
+import shutil
 import zipfile
-from pathlib import Path
 from typing import cast
 
 from django.contrib import messages
@@ -21,6 +21,7 @@ from analysis.models import Report
 from analysis.pages.forms import ReportForm
 from analysis.report.files.item_rows import read_item_rows
 from analysis.selectors import get_report, reports_for
+from studies.file_storage.stored import Stored
 from studies.jobs.pages import Retry, job_status
 from studies.models.studies import Membership
 from studies.selectors import get_study, studies_for
@@ -135,7 +136,7 @@ def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
     """Send the report itself, under its own content security policy."""
     report, folder = report_files(request.user, slug, public_id)
-    response = FileResponse((folder / "report.html").open("rb"), content_type="text/html")
+    response = FileResponse((folder / "report.html").open(), content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"
     response["Content-Security-Policy"] = policy
     response["Cache-Control"] = "private"
@@ -148,7 +149,7 @@ def download_json(request: HttpRequest, slug: str, public_id: str) -> FileRespon
     """Download every number of the report."""
     _, folder = report_files(request.user, slug, public_id)
     return FileResponse(
-        (folder / "report.json").open("rb"), as_attachment=True, filename=f"{slug}.report.json"
+        (folder / "report.json").open(), as_attachment=True, filename=f"{slug}.report.json"
     )
 
 
@@ -158,7 +159,7 @@ def download_html(request: HttpRequest, slug: str, public_id: str) -> FileRespon
     """Download the report as one HTML file."""
     _, folder = report_files(request.user, slug, public_id)
     return FileResponse(
-        (folder / "report.html").open("rb"), as_attachment=True, filename=f"{slug}.report.html"
+        (folder / "report.html").open(), as_attachment=True, filename=f"{slug}.report.html"
     )
 
 
@@ -170,12 +171,13 @@ def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResp
     return FileResponse(zipped_tables(folder), as_attachment=True, filename=f"{slug}.tables.zip")
 
 
-def zipped_tables(folder: Path) -> io.BytesIO:
+def zipped_tables(folder: Stored) -> io.BytesIO:
     """The tables of a report as a zip file."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for path in sorted((folder / "tables").iterdir()):
-            bundle.write(path, f"tables/{path.name}")
+        for file in (folder / "tables").files():
+            with file.open() as source, bundle.open(f"tables/{file.name}", "w") as out:
+                shutil.copyfileobj(source, out)
     archive.seek(0)
     return archive
 
@@ -188,7 +190,7 @@ def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -
     path = folder / "tables" / f"{name}.csv"
     if not path.is_file():
         raise Http404("The report has no such table.")
-    return FileResponse(path.open("rb"), as_attachment=True, filename=f"{slug}.{name}.csv")
+    return FileResponse(path.open(), as_attachment=True, filename=f"{slug}.{name}.csv")
 
 
 @login_required
@@ -209,7 +211,7 @@ def _may_build(request: HttpRequest, slug: str) -> bool:
     return studies_for(request.user, role=Membership.Role.EDITOR).filter(slug=slug).exists()
 
 
-def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple[Report, Path]:
+def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple[Report, Stored]:
     """A finished report and its folder; 404 if it is not finished or its files are gone."""
     report = get_report(user, slug, public_id)
     folder = report_dir(report.public_id)

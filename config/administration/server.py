@@ -1,7 +1,5 @@
 """What the server keeps on its disk, and whether all its parts work."""
 
-import contextlib
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +8,10 @@ from django.conf import settings
 from django.db import connection
 
 from config.health import health
+from studies.file_storage.folder import size_of
+from studies.file_storage.storage import files_storage
 
-_FOLDERS = {
-    "reports": "Reports",
-    "exports": "Exports",
-    "imports": "Uploaded files of imports",
-    "queue": "Queue of the workers",
-}
+_KINDS = {"reports": "Reports", "exports": "Exports", "imports": "Uploaded files of imports"}
 
 
 @dataclass(frozen=True)
@@ -27,26 +22,14 @@ class Stored:
 
 
 def storage() -> list[Stored]:
-    """The database and each folder of generated files, with its size."""
-    folders = [
-        Stored(title, *_size(Path(settings.VAR_DIR) / name)) for name, title in _FOLDERS.items()
-    ]
-    return [Stored("Database", database_bytes()), *folders]
+    """The database, each kind of generated files and the queue, with their sizes."""
+    kinds = [Stored(title, *files_storage().usage(kind)) for kind, title in _KINDS.items()]
+    queue = Stored("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
+    return [Stored("Database", database_bytes()), *kinds, queue]
 
 
 def free_bytes() -> int:
     return shutil.disk_usage(settings.VAR_DIR).free
-
-
-def _size(folder: Path) -> tuple[int, int]:
-    """Bytes and number of the files in a folder; a file may go while they are counted."""
-    total = count = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                total += os.stat(os.path.join(path, name)).st_size
-                count += 1
-    return total, count
 
 
 def database_bytes() -> int:

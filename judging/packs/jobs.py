@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
@@ -17,6 +16,7 @@ from judging.models import JudgeRun, PackJob
 from judging.packs.packing import pack_run
 from judging.packs.reading import import_raw
 from studies.errors import StudyError
+from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.uploads import lay_out
@@ -30,11 +30,11 @@ _STORING = 5  # percent: the files have been read
 _EXPECTED = (StudyError, JudgingError, OSError)
 
 
-def folder_of(job: PackJob) -> Path:
-    return Path(settings.VAR_DIR) / "packs" / job.public_id
+def folder_of(job: PackJob) -> Stored:
+    return Stored(f"packs/{job.public_id}")
 
 
-def archive_of(job: PackJob) -> Path:
+def archive_of(job: PackJob) -> Stored:
     return folder_of(job) / ARCHIVE
 
 
@@ -49,10 +49,8 @@ def request_pack(run: JudgeRun, *, task: Any, user: User) -> PackJob:
 def keep_replies(uploads: Sequence[UploadedFile], *, run: JudgeRun, user: User) -> PackJob:
     """Keep uploaded files of raw replies for a worker; the caller queues the job."""
     job = PackJob(run=run, kind=PackJob.Kind.READ, requested_by=user)
-    folder = folder_of(job)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
-    job.files = [path.name for path in lay_out(uploads, folder)]
+    with folder_of(job).replacing() as draft:
+        job.files = [path.name for path in lay_out(uploads, draft)]
     job.save()
     return job
 
@@ -64,7 +62,7 @@ def run_job(*, job_id: int) -> PackJob:
     finally:
         job = PackJob.objects.get(pk=job_id)
         if not job.is_open and (job.kind == PackJob.Kind.READ or job.state == job.State.FAILED):
-            shutil.rmtree(folder_of(job), ignore_errors=True)
+            folder_of(job).delete()
 
 
 def _work(job: PackJob, progress: Progress) -> dict[str, Any]:
@@ -80,14 +78,12 @@ def _work(job: PackJob, progress: Progress) -> dict[str, Any]:
 
 def _write(job: PackJob, progress: Progress) -> dict[str, Any]:
     progress(_STORING, "Writing the requests.")
-    folder = folder_of(job)
-    shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed
-    folder.mkdir(mode=0o700, parents=True)
     name = f"pack-{job.run.public_id}"
-    pack = pack_run(job.run, folder / name, user=job.requested_by)
-    archive = shutil.make_archive(str(folder / "draft"), "zip", folder, name)
-    Path(archive).rename(folder / ARCHIVE)
-    shutil.rmtree(folder / name)
+    with folder_of(job).replacing() as draft:
+        pack = pack_run(job.run, draft / name, user=job.requested_by)
+        archive = shutil.make_archive(str(draft / "draft"), "zip", draft, name)
+        Path(archive).rename(draft / ARCHIVE)
+        shutil.rmtree(draft / name)
     return {
         "message": f"The pack holds {pack.requests:,} requests.",
         "expires_at": timezone.now() + KEPT,
@@ -101,11 +97,12 @@ def _read(job: PackJob, progress: Progress) -> dict[str, Any]:
         share = (100 - _STORING) * done // max(1, total)
         progress(min(99, _STORING + share), f"Storing replies: {done:,} of {total:,}.")
 
-    files = [file_at(folder_of(job) / name) for name in job.files]
     run = job.run
-    result = import_raw(
-        study_id=run.study_id, files=files, run=run.public_id, user=job.requested_by, tell=tell
-    )
+    with folder_of(job).local() as folder:
+        files = [file_at(folder / name) for name in job.files]
+        result = import_raw(
+            study_id=run.study_id, files=files, run=run.public_id, user=job.requested_by, tell=tell
+        )
     if result.runs and set(result.runs) != {run.public_id}:
         others = len(set(result.runs) - {run.public_id})
         return {"message": f"{result} They belong to {others} other runs of the study too."}

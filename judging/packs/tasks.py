@@ -4,6 +4,7 @@ from celery import shared_task
 
 from judging.models import PackJob
 from judging.packs import jobs
+from studies.file_storage.drafts import remove_drafts
 from studies.jobs.cleanup import tidy_jobs
 
 
@@ -17,3 +18,4 @@ def work_on_pack(job_id: int) -> None:
 def tidy_packs() -> None:
     """Restart jobs that a killed worker left behind, and delete packs that nobody downloads."""
     tidy_jobs(PackJob, work_on_pack, folder_of=jobs.folder_of)
+    remove_drafts("packs")

@@ -111,7 +111,7 @@ def download_pack(request: HttpRequest, slug: str, run_id: str, job_id: str) -> 
     if not _has_file(job):
         raise Http404("The file of this pack does not exist. Write another pack.")
     name = f"pack-{slug}-{run.public_id}.zip"
-    response = FileResponse(jobs.archive_of(job).open("rb"), as_attachment=True, filename=name)
+    response = FileResponse(jobs.archive_of(job).open(), as_attachment=True, filename=name)
     response["Cache-Control"] = "private, no-store"
     return response
 

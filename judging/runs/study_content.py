@@ -1,10 +1,7 @@
 """What the judges' side of a study has, for deleting the whole study."""
 
-from pathlib import Path
-
-from django.conf import settings
-
 from judging.models import JudgeRun, Judgment, PackJob, PromptTemplate
+from studies.file_storage.stored import Stored
 from studies.models import Study
 from studies.services.removal import Content
 
@@ -20,5 +17,5 @@ def content_of(study: Study) -> Content:
         obstacles.append("A pack is being written or read. Wait until that has ended.")
     wordings = PromptTemplate.objects.filter(study=study).count()
     counts = [("judge runs", runs.count()), ("judgments", judgments), ("wordings", wordings)]
-    folders = [Path(settings.VAR_DIR) / "packs" / job.public_id for job in jobs]
+    folders = [Stored(f"packs/{job.public_id}") for job in jobs]
     return Content(counts, obstacles, folders)

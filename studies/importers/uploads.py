@@ -4,20 +4,18 @@ The items are stored in one transaction, so a worker that is killed leaves nothi
 """
 
 import dataclasses
-import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from studies.errors import StudyError
+from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import unpacked_size
 from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.items.import_report import ImportReport, report_on
@@ -63,8 +61,8 @@ class Reading:
     mapping: Mapping[str, Any] | None = None
 
 
-def folder_of(job: ImportJob) -> Path:
-    return Path(settings.VAR_DIR) / "imports" / job.public_id
+def folder_of(job: ImportJob) -> Stored:
+    return Stored(f"imports/{job.public_id}")
 
 
 def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
@@ -76,12 +74,12 @@ def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
     return sum(sizes) <= most
 
 
-def are_quick(paths: Sequence[Path]) -> bool:
-    """Whether a page can read files of any columns that are kept here."""
+def are_quick(files: Sequence[Stored]) -> bool:
+    """Whether a page can read files of any columns that are kept for it."""
     total = 0
-    for path in paths:
-        with path.open("rb") as stream:
-            total += unpacked_size(path.name, stream, path.stat().st_size)
+    for file in files:
+        with file.open() as stream:
+            total += unpacked_size(file.name, stream, file.size())
     return total <= INLINE_BYTES
 
 
@@ -150,15 +148,17 @@ def keep_for_import(
 ) -> ImportJob:
     """Keep files for a worker; the caller queues the import."""
 
-    def lay_out_uploads(folder: Path) -> list[Path]:
-        return lay_out(uploads, folder)
+    def store_uploads(folder: Stored) -> list[str]:
+        with folder.replacing() as draft:
+            return [path.name for path in lay_out(uploads, draft)]
 
-    return _keep(lay_out_uploads, study_id, reading, dry_run, replace, user)
+    return _keep(store_uploads, study_id, reading, dry_run, replace, user)
 
 
-def keep_paths_for_import(
-    paths: Sequence[Path],
+def keep_copy_for_import(
+    files: Stored,
     *,
+    names: list[str],
     study_id: int,
     reading: Reading,
     dry_run: bool,
@@ -166,24 +166,20 @@ def keep_paths_for_import(
     user: User | None = None,
     upload: str = "",
 ) -> ImportJob:
-    """Keep files that are below VAR_DIR for a worker; the caller queues the import.
+    """Keep the stored files of a folder for a worker too; the caller queues the import.
 
     `upload` is the public id of the upload whose columns were mapped.
     """
 
-    def link_paths(folder: Path) -> list[Path]:
-        for path in paths:
-            try:
-                os.link(path, folder / path.name)
-            except OSError:  # a file system without such links
-                shutil.copy(path, folder / path.name)
-        return list(paths)
+    def copy_files(folder: Stored) -> list[str]:
+        files.copy_to(folder)
+        return names
 
-    return _keep(link_paths, study_id, reading, dry_run, replace, user, upload)
+    return _keep(copy_files, study_id, reading, dry_run, replace, user, upload)
 
 
 def _keep(
-    put_into: Callable[[Path], Sequence[Path]],
+    put_into: Callable[[Stored], list[str]],
     study_id: int,
     reading: Reading,
     dry_run: bool,
@@ -193,10 +189,7 @@ def _keep(
 ) -> ImportJob:
     _give_up_stalled(study_id)
     job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, requested_by=user)
-    folder = folder_of(job)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
-    names = [path.name for path in put_into(folder)]
+    names = put_into(folder_of(job))
     job.file_name = ", ".join(names)[:255]
     job.reading = asdict(reading) | {"files": names, "replace": replace, "upload": upload}
     job.save()
@@ -212,7 +205,7 @@ def _give_up_stalled(study_id: int) -> None:
                 message="No worker imported the file, and it was sent again.",
                 finished_at=timezone.now(),
             )
-            shutil.rmtree(folder_of(lost), ignore_errors=True)
+            folder_of(lost).delete()
 
 
 def run_import(*, job_id: int) -> ImportJob:
@@ -222,21 +215,22 @@ def run_import(*, job_id: int) -> ImportJob:
     finally:
         job = ImportJob.objects.get(pk=job_id)
         if not job.is_open:
-            shutil.rmtree(folder_of(job), ignore_errors=True)
+            folder_of(job).delete()
 
 
 def _import(job: ImportJob, progress: Progress) -> dict[str, Any]:
     try:
-        return _import_files(job, progress)
+        with folder_of(job).local() as folder:
+            return _import_files(job, folder, progress)
     except Refused as error:
         stopped = f" {STOPPED.strip()}" if error.is_cut else ""
         faults = [asdict(fault) for fault in error.faults]
         raise JobFailed(f"The file has faults.{stopped}", faults=faults) from error
 
 
-def _import_files(job: ImportJob, progress: Progress) -> dict[str, Any]:
+def _import_files(job: ImportJob, folder: Path, progress: Progress) -> dict[str, Any]:
     reading = dict(job.reading)
-    paths = [folder_of(job) / name for name in reading.pop("files")]
+    paths = [folder / name for name in reading.pop("files")]
     replace = reading.pop("replace", None)
     reading.pop("upload", None)
     watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)

@@ -1,16 +1,15 @@
 """Deleting a study with everything that refers to it. There is no way back."""
 
 import logging
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import ManyToOneRel, Model
 
 from studies.errors import StudyError
+from studies.file_storage.stored import Stored
 from studies.jobs.models import Job
 from studies.models import ImportJob, Item, Study
 from studies.services.studies import lock_study
@@ -24,7 +23,7 @@ class Content:
 
     counts: list[tuple[str, int]] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
-    folders: list[Path] = field(default_factory=list)
+    folders: list[Stored] = field(default_factory=list)
 
 
 _sources: list[Callable[[Study], Content]] = []
@@ -95,6 +94,6 @@ def _delete_rows(model: type[Model], found: dict[str, object]) -> None:
     rows._raw_delete(rows.db)
 
 
-def _delete_folders(folders: list[Path]) -> None:
+def _delete_folders(folders: list[Stored]) -> None:
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.delete()

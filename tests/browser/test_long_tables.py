@@ -22,6 +22,7 @@ from tests.analysis.builders import random_study
 from tests.browser.conftest import until
 from tests.browser.test_report import as_numbers, csv_file, saved
 from tests.factories import make_study
+from tests.stored import path_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -183,7 +184,7 @@ def stored_report(report):
         finished_at=timezone.now(),
         content_security_policy=content_security_policy(),
     )
-    folder = report_dir(stored.public_id)
+    folder = path_of(report_dir(stored.public_id))
     folder.mkdir(parents=True)
     (folder / "report.html").write_text(render_html(report, date=DATE), encoding="utf-8")
     rows = item_rows.item_rows(report, all_tables(report)["items"])

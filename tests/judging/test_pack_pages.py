@@ -16,6 +16,7 @@ from judging.runs.spec import RunSpec
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -90,7 +91,7 @@ def test_a_pack_is_written_downloaded_and_its_replies_are_uploaded(run, editor):
 
     assert (done.state, done.message) == ("done", "Read 3 new replies: 3 decided a judgment.")
     assert done.message in editor.get(url(run, "pack-job", done.public_id)).text
-    assert not jobs.folder_of(done).exists()
+    assert not path_of(jobs.folder_of(done)).exists()
     run.refresh_from_db()
     assert run.sentence == "3 of 3 answered."
     page = editor.get(url(run, "run")).text

@@ -15,6 +15,7 @@ from studies.jobs.models import STALLED_AFTER
 from studies.models import ImportJob, Item, Membership, Study
 from studies.models.imports import ROWS_READ, STORING_SILENCE
 from tests.factories import make_study
+from tests.stored import path_of
 from tests.studies.files import jsonl, raw_item
 
 pytestmark = pytest.mark.django_db
@@ -58,8 +59,8 @@ def test_a_large_file_waits_for_a_worker_and_the_page_follows_it(client, study):
     assert "Waiting for a worker." in page
     assert f'data-status="{ADDRESS}{job.public_id}/status/"' in page
     assert '<noscript><meta http-equiv="refresh"' in page
-    assert (folder_of(job) / "items.jsonl").stat().st_size > 0
-    assert folder_of(job).parent.stat().st_mode & 0o777 == 0o700
+    assert (path_of(folder_of(job)) / "items.jsonl").stat().st_size > 0
+    assert path_of(folder_of(job)).parent.stat().st_mode & 0o777 == 0o700
     assert not Item.objects.exists()
 
 
@@ -82,7 +83,7 @@ def test_the_worker_imports_it_once_however_often_it_is_asked(client, study):
     assert Item.objects.count() == 2
     assert "Imported 2 items and" in page
     assert "data-status" not in page
-    assert not folder_of(job).exists()
+    assert not path_of(folder_of(job)).exists()
     assert study.log.filter(event="items imported").get().user.username == "editor"
 
 
@@ -146,7 +147,7 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
     _, page = page_of(client, job)
     assert "could not be imported: ZeroDivisionError. Nothing was stored." in page
     assert not Item.objects.exists()
-    assert not folder_of(job).exists()
+    assert not path_of(folder_of(job)).exists()
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_a_file_that_stops_its_worker_three_times_is_given_up_and_deleted(client
 
     assert queued == []
     assert "The worker was stopped 3 times." in page_of(client, job)[1]
-    assert not folder_of(job).exists()
+    assert not path_of(folder_of(job)).exists()
 
 
 def test_on_sqlite_storing_the_items_may_take_long(client, study):
@@ -211,7 +212,7 @@ def test_sending_the_file_again_replaces_an_import_that_no_worker_has(client, st
     tasks.tidy_imports()
 
     assert "it was sent again" in page_of(client, job)[1]
-    assert not folder_of(job).exists()
+    assert not path_of(folder_of(job)).exists()
     assert ImportJob.objects.count() == 2
     assert queued == []
 

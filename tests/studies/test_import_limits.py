@@ -17,6 +17,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.uploads import folder_of, run_import
 from studies.models import ImportJob, Item, Membership
 from tests.factories import make_item, make_study
+from tests.stored import path_of
 from tests.studies.files import faults, jsonl, raw_item, read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,7 +230,7 @@ class TestPage:
 
         self.send(client, "ä" * 240 + ".jsonl", jsonl(raw_item(1)))
 
-        (path,) = folder_of(ImportJob.objects.get()).iterdir()
+        (path,) = path_of(folder_of(ImportJob.objects.get())).iterdir()
         assert len(path.name.encode()) <= 200
         assert path.suffix == ".jsonl"
 

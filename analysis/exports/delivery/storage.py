@@ -1,27 +1,26 @@
-"""The folders of exports, and how long their files are kept."""
+"""The files of exports, and how long their files are kept."""
 
-import shutil
 from datetime import timedelta
-from pathlib import Path
 
 from django.conf import settings
 
 from analysis.models import Export
+from studies.file_storage.stored import Stored
 
 # A copy that names annotators is kept only for a short time, because it is needed only briefly.
 _IDENTIFIED_KEPT = timedelta(days=1)
 
 
-def export_dir(public_id: str) -> Path:
-    return Path(settings.VAR_DIR) / "exports" / public_id
+def export_dir(public_id: str) -> Stored:
+    return Stored(f"exports/{public_id}")
 
 
-def folder_of(export: Export) -> Path:
+def folder_of(export: Export) -> Stored:
     return export_dir(export.public_id)
 
 
 def remove_files(public_id: str) -> None:
-    shutil.rmtree(export_dir(public_id), ignore_errors=True)
+    export_dir(public_id).delete()
 
 
 def kept_for(export: Export) -> timedelta:

@@ -1,7 +1,6 @@
 """The worker's part of an export: write to a draft folder, pack, then offer the file."""
 
 import shutil
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -29,17 +28,14 @@ def write_queued(*, export_id: int) -> Export:
 
 
 def _write(export: Export, progress: Progress) -> dict[str, Any]:
-    """Write and pack in a draft folder, which becomes the folder of the export when complete."""
-    folder = export_dir(export.public_id)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
+    """Write and pack in a draft folder, whose file is stored when complete."""
     steps = Steps(
         progress,
         total=expected_rows(export.study, export.what),
         share=_ROWS_PERCENT,
         sentence=_sentence,
     )
-    try:
+    with export_dir(export.public_id).replacing() as draft:
         name = f"{export.study.slug}-{export.what}-{timezone.now():%Y-%m-%d}"
         out = draft / (f"export-{name}" if export.what in FOLDERS else f"{name}.{export.format}")
         rows = export_study(
@@ -65,10 +61,6 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
             "expires_at": timezone.now() + kept_for(export),
             "message": "Ready.",
         }
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return stored
 
 

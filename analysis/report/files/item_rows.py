@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.tables import Cell, Table, compact
+from studies.file_storage.stored import Stored
 
 # The page holds so many bytes of packed rows of each table; three letters take four bytes there.
 PACKED_BYTES = 400_000
@@ -68,14 +69,14 @@ def write_item_rows(rows: Sequence[Any], folder: Path) -> None:
     (folder / KEYS).write_text(compact([part[-1][0][0] for part in parts]), encoding="utf-8")
 
 
-def read_item_rows(folder: Path, *, after: str) -> tuple[list[Any], bool]:
+def read_item_rows(folder: Path | Stored, *, after: str) -> tuple[list[Any], bool]:
     """The rows of one file whose keys follow `after`, and whether there are more after them.
 
     Raises `FileNotFoundError` if the report has no such files, because its page has all rows.
     """
-    keys = json.loads((folder / KEYS).read_text("utf-8"))
+    keys = json.loads((folder / KEYS).read_bytes())
     number = bisect_right(keys, after)
     if number == len(keys):
         return [], False
-    rows = json.loads((folder / f"{number}.json").read_text("utf-8"))
+    rows = json.loads((folder / f"{number}.json").read_bytes())
     return [row for row in rows if row[0][0] > after], number + 1 < len(keys)

@@ -1,6 +1,5 @@
 """Reports: request, follow, and their files."""
 
-from pathlib import Path
 from typing import Any, Literal
 
 from django.http import FileResponse, HttpRequest
@@ -16,6 +15,7 @@ from api.v1.cursors import PageOf, PageQuery, page
 from api.v1.jobs import JobOut, job_fields
 from api.v1.routes.access import EDITOR, study_of, user_of
 from api.v1.scopes import READ, WRITE, needs
+from studies.file_storage.stored import Stored
 
 router = Router()
 
@@ -90,7 +90,7 @@ def read(request: HttpRequest, slug: str, report: str) -> dict[str, Any]:
 def numbers(request: HttpRequest, slug: str, report: str) -> Any:
     """Every number of a report (docs/reports.md)."""
     folder = _folder(request, slug, report)
-    return FileResponse((folder / "report.json").open("rb"), content_type="application/json")
+    return FileResponse((folder / "report.json").open(), content_type="application/json")
 
 
 @router.get(
@@ -103,11 +103,11 @@ def download(
 ) -> Any:
     """The report as one HTML file, or its tables as CSV, XLSX, LaTeX and Markdown in a zip file."""
     folder = _folder(request, slug, report)
-    content = zipped_tables(folder) if name == "tables.zip" else (folder / name).open("rb")
+    content = zipped_tables(folder) if name == "tables.zip" else (folder / name).open()
     return FileResponse(content, as_attachment=True, filename=f"{slug}.{name}")
 
 
-def _folder(request: HttpRequest, slug: str, public_id: str) -> Path:
+def _folder(request: HttpRequest, slug: str, public_id: str) -> Stored:
     return report_files(request.user, slug, public_id)[1]
 
 

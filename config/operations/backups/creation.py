@@ -4,7 +4,7 @@ import logging
 import os
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from analysis.exports.tables.table_files import sha256_of
 from config.operations.backups import tables
 from config.operations.backups.archive import KEY_PART, ArchiveWriter, BackupError, blocks_of
 from config.operations.backups.snapshot import snapshot
-from config.operations.stored_files import folders, is_deleted, is_named
+from config.operations.stored_files import kept_files
 from studies.models import Backup
 
 logger = logging.getLogger(__name__)
@@ -93,24 +93,11 @@ def _write(
         tell(table)
         name = f"database/{table}.jsonl"
         rows += writer.add(name, tables.lines_of(model), columns=tables.columns_of(model))
-    for name, path in kept_files():
-        tell(name)
-        with suppress(FileNotFoundError), path.open("rb") as file:  # unless it has just expired
-            writer.add(name, blocks_of(file))
+    for stored in kept_files():
+        tell(stored.path)
+        with suppress(FileNotFoundError), stored.open() as file:  # unless it has just expired
+            writer.add(f"files/{stored.path}", blocks_of(file))
             files += 1
     if with_secret_key:
         writer.add(KEY_PART, [settings.SECRET_KEY.encode()])
     return rows, files
-
-
-def kept_files() -> Iterator[tuple[str, Path]]:
-    """The files that a row of the snapshot names, with their names in the backup."""
-    for kind, folder in folders():
-        for own in sorted(folder.iterdir()):
-            if own.name.startswith(".") or not is_named(kind, own.name):
-                continue
-            if is_deleted(kind, own.name):
-                continue
-            for path in sorted(own.rglob("*")):
-                if path.is_file() and not path.is_symlink():
-                    yield f"files/{path.relative_to(folder.parent).as_posix()}", path

@@ -1,5 +1,6 @@
 """Files of reports, exports, imports and packs, against the rows that name them; jobs."""
 
+import hashlib
 import json
 import shutil
 import time
@@ -9,17 +10,17 @@ from pathlib import Path
 from django.apps import apps
 
 from analysis.exports.delivery.storage import export_dir
-from analysis.exports.tables.table_files import sha256_of
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Export, Report
 from config.operations.doctor.faults import Fault, InvariantCheck
-from config.operations.stored_files import folders, is_deleted, is_named
+from config.operations.stored_files import KEPT_IN, is_deleted, is_named
+from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
+from studies.file_storage.storage import files_storage
+from studies.file_storage.stored import Stored
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
 from studies.models import ImportJob
 
-# A process may still write to what is newer.
-_LEFTOVER_SECONDS = 86_400
 # A report with more rows of items than this file has room for is compared by its hash of inputs.
 _COMPARED_BYTES = 64 * 1024**2
 
@@ -34,14 +35,14 @@ def broken_reports() -> Iterator[Fault]:
             yield Fault(f"Report {number} ({name}): {wrong}", study)
 
 
-def _wrong_report(pk: int, folder: Path, inputs_hash: str) -> str:
+def _wrong_report(pk: int, folder: Stored, inputs_hash: str) -> str:
     page, data = folder / "report.html", folder / "report.json"
     missing = [file.name for file in (page, data) if not file.is_file()]
     if missing:
         return f"{' and '.join(missing)} not found in {folder}."
-    if page.stat().st_size == 0:
+    if page.size() == 0:
         return "report.html is empty."
-    if data.stat().st_size > _COMPARED_BYTES:
+    if data.size() > _COMPARED_BYTES:
         return "" if _has_text(data, inputs_hash) else "report.json is of other data."
     try:
         found = json.loads(data.read_bytes())
@@ -53,9 +54,9 @@ def _wrong_report(pk: int, folder: Path, inputs_hash: str) -> str:
     return ""
 
 
-def _has_text(path: Path, text: str) -> bool:
+def _has_text(stored: Stored, text: str) -> bool:
     before = b""
-    with path.open("rb") as file:
+    with stored.open() as file:
         while block := file.read(1024**2):
             if text.encode() in before + block:
                 return True
@@ -68,11 +69,18 @@ def broken_exports() -> Iterator[Fault]:
     for name, study, filename, size, sha256 in list(
         done.values_list("public_id", "study__slug", "filename", "size", "sha256")
     ):
-        path = export_dir(name) / filename
-        if not path.is_file():
-            yield Fault(f"Export {name}: {path} is missing.", study)
-        elif path.stat().st_size != size or sha256_of(path) != sha256:
-            yield Fault(f"Export {name}: {path} has another content than when it was made.", study)
+        stored = export_dir(name) / filename
+        if not stored.is_file():
+            yield Fault(f"Export {name}: {stored} is missing.", study)
+        elif stored.size() != size or _sha256_of(stored) != sha256:
+            yield Fault(
+                f"Export {name}: {stored} has another content than when it was made.", study
+            )
+
+
+def _sha256_of(stored: Stored) -> str:
+    with stored.open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def missing_uploads() -> Iterator[Fault]:
@@ -84,26 +92,31 @@ def missing_uploads() -> Iterator[Fault]:
 
 
 def orphan_files() -> Iterator[Fault]:
-    """Folders that no row names, and drafts that a killed worker left."""
-    for kind, folder in folders():
-        for path in folder.iterdir():
-            if time.time() - path.lstat().st_mtime < _LEFTOVER_SECONDS:
+    """Folders that no row names, and drafts that a killed worker left on this machine."""
+    for draft in old_drafts(KEPT_IN):
+        yield Fault(f"{draft}: left by a worker that was killed.", key=("draft", draft))
+    newest = time.time() - LEFTOVER_SECONDS  # a process may still write to what is newer
+    for kind in KEPT_IN:
+        for owner, changed_at in files_storage().owners(kind).items():
+            stored = Stored(f"{kind}/{owner}")
+            if changed_at > newest:
                 continue
-            if path.name.startswith("."):
-                yield Fault(f"{path}: left by a worker that was killed.", key=("draft", str(path)))
-            elif not is_named(kind, path.name):
-                yield Fault(f"{path}: no row names it.", key=("unknown", str(path)))
-            elif is_deleted(kind, path.name):
-                yield Fault(f"{path}: its row says it is deleted.", key=("deleted", str(path)))
+            if not is_named(kind, owner):
+                yield Fault(f"{stored}: no row names it.", key=("unknown", stored))
+            elif is_deleted(kind, owner):
+                yield Fault(f"{stored}: its row says it is deleted.", key=("deleted", stored))
 
 
 def remove_orphan(fault: Fault) -> str:
     """Delete a draft, or what was deleted according to its row; what nobody knows stays."""
-    kind, path = fault.key
-    if kind == "unknown" or not Path(path).exists():
+    kind, found = fault.key
+    if kind == "deleted":
+        found.delete()
+    elif kind == "draft" and found.exists():
+        (shutil.rmtree if found.is_dir() else Path.unlink)(found)
+    else:
         return ""
-    (shutil.rmtree if Path(path).is_dir() else Path.unlink)(Path(path))
-    return f"{path}: deleted."
+    return f"{found}: deleted."
 
 
 def stalled_jobs() -> Iterator[Fault]:

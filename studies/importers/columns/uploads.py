@@ -1,17 +1,16 @@
 """Uploaded files while an editor maps their columns, and the mappings of earlier files."""
 
-import shutil
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, cast
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from studies.errors import StudyError
+from studies.file_storage.stored import Stored
 from studies.importers.columns.guesses import guess
 from studies.importers.columns.mapping import ColumnMapping, hash_of
 from studies.importers.columns.table_file import HEAD_BYTES, Head, read_head
@@ -37,13 +36,19 @@ class OtherColumns(StudyError):
 
 
 def head_of(upload: UploadedFile) -> File:
-    """The beginning of an uploaded file; of a Parquet file, whose end describes it, all of it."""
+    """The beginning of an uploaded file."""
     upload.seek(0)
-    data = upload.read(HEAD_BYTES)
+    head = _beginning(Path(str(upload.name)).name, cast(IO[bytes], upload))
+    upload.seek(0)
+    return head
+
+
+def _beginning(name: str, stream: IO[bytes]) -> File:
+    """The beginning of a file; of a Parquet file, whose end describes it, all of it."""
+    data = stream.read(HEAD_BYTES)
     if is_parquet(data):
-        data += upload.read()
-    upload.seek(0)
-    return File(Path(str(upload.name)).name, data)
+        data += stream.read()
+    return File(name, data)
 
 
 def keep_upload(
@@ -75,29 +80,30 @@ def keep_upload(
         mapping=before.mapping if before else guess(heads[0]).as_json(),
         requested_by=user,
     )
-    folder = folder_of(upload)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700)
-    upload.files = [path.name for path in lay_out(uploads, folder)]
+    with folder_of(upload).replacing() as draft:
+        upload.files = [path.name for path in lay_out(uploads, draft)]
     upload.save()
     return upload
 
 
 def read_kept(upload: Upload) -> Kept | None:
     """The upload with the head of its first file; None once its files are deleted."""
-    path = paths_of(upload)[0]
-    if not path.is_file():
+    first = files_of(upload)[0]
+    try:
+        with first.open() as stream:
+            head = read_head(_beginning(first.name, stream))
+    except FileNotFoundError:
         return None
     before = _before(upload.study, upload.columns_hash)
-    return Kept(upload, read_head(File(path.name, path)), before.imported_at if before else None)
+    return Kept(upload, head, before.imported_at if before else None)
 
 
-def paths_of(upload: Upload) -> list[Path]:
+def files_of(upload: Upload) -> list[Stored]:
     return [folder_of(upload) / name for name in upload.files]
 
 
-def folder_of(upload: Upload) -> Path:
-    return Path(settings.VAR_DIR) / "imports" / upload.public_id
+def folder_of(upload: Upload) -> Stored:
+    return Stored(f"imports/{upload.public_id}")
 
 
 def content_of(study: Study) -> Content:
@@ -119,7 +125,7 @@ def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = 
 
 
 def delete_files(upload: Upload) -> None:
-    shutil.rmtree(folder_of(upload), ignore_errors=True)
+    folder_of(upload).delete()
 
 
 def tidy_uploads() -> None:

@@ -16,14 +16,15 @@ from studies.importers.columns.fields import NOT_IMPORTED
 from studies.importers.columns.uploads import (
     Kept,
     delete_files,
+    files_of,
+    folder_of,
     mapping_of,
     note_mapping,
-    paths_of,
     read_kept,
 )
 from studies.importers.files.faults import Refused, group
 from studies.importers.items.unknown_columns import further_responses
-from studies.importers.uploads import Reading, import_paths, keep_paths_for_import
+from studies.importers.uploads import Reading, import_paths, keep_copy_for_import
 from studies.models import Membership, Study, Upload
 from studies.pages.framed import with_frames
 from studies.pages.import_views import announce, refusal
@@ -58,18 +59,21 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 
 
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
-    upload, paths = kept.upload, paths_of(kept.upload)
+    upload = kept.upload
     reading = Reading(task=upload.task, mapping=upload.mapping)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
-    if not uploads.are_quick(paths):
+    if not uploads.are_quick(files_of(upload)):
         if not how["dry_run"]:
             note_mapping(upload, mapping_of(upload), is_imported=True)
-        job = keep_paths_for_import(paths, study_id=study.pk, upload=upload.public_id, **how)
+        how |= {"study_id": study.pk, "upload": upload.public_id, "names": upload.files}
+        job = keep_copy_for_import(folder_of(upload), **how)
         import_file.delay_on_commit(job.pk)  # type: ignore[attr-defined]
         return redirect("studies:import-job", study.slug, job.public_id)
     try:
-        result, report = import_paths(paths, slug=study.slug, **how)
+        with folder_of(upload).local() as folder:
+            paths = [folder / name for name in upload.files]
+            result, report = import_paths(paths, slug=study.slug, **how)
     except Refused as error:
         faults = refusal(error.faults, is_cut=error.is_cut)
         return _page(request, study, kept, status=_REFUSED, **faults)

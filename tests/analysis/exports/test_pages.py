@@ -11,6 +11,7 @@ from analysis.exports.delivery.requests import request_export
 from analysis.exports.delivery.storage import export_dir
 from analysis.models import Export
 from studies.models import Membership
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,7 +75,7 @@ def test_a_finished_export_shows_its_size_checksum_and_dates_and_downloads(clien
     assert export.sha256 in page
     assert export.filename in response["Content-Disposition"]
     assert response["Cache-Control"] == "private, no-store"
-    assert body(response) == (export_dir(export.public_id) / export.filename).read_text()
+    assert body(response) == (path_of(export_dir(export.public_id)) / export.filename).read_text()
     assert not study.log.filter(event__contains="downloaded").exists()
 
 
@@ -230,4 +231,4 @@ def test_an_administrator_sees_every_queue_and_deletes_files(client, study, peop
 
     export.refresh_from_db()
     assert (export.state, export.message) == ("gone", "Deleted by admin.")
-    assert not export_dir(export.public_id).exists()
+    assert not path_of(export_dir(export.public_id)).exists()

@@ -20,6 +20,7 @@ from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER
 from studies.jobs.retry import MAX_ATTEMPTS
 from studies.models import Membership, Study
+from tests.stored import path_of
 
 # Progress is told from a thread, which has to see what the test has stored.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,7 +65,7 @@ def long_ago(export, **fields):
 def test_a_worker_writes_the_file_and_says_what_it_is(study, owner, queued):
     export = written(ask(study, owner))
 
-    file = export_dir(export.public_id) / export.filename
+    file = path_of(export_dir(export.public_id)) / export.filename
     assert queued == [export.pk]
     assert (export.state, export.progress, export.rows) == ("done", 100, {"annotations": 2})
     assert export.filename == f"one-annotations-{timezone.now():%Y-%m-%d}.jsonl"
@@ -78,18 +79,20 @@ def test_a_worker_writes_the_file_and_says_what_it_is(study, owner, queued):
 def test_everything_is_one_zip_with_true_checksums(study, owner, tmp_path):
     export = written(ask(study, owner, "all"))
 
-    with zipfile.ZipFile(export_dir(export.public_id) / export.filename) as bundle:
+    with zipfile.ZipFile(path_of(export_dir(export.public_id)) / export.filename) as bundle:
         (root,) = {name.split("/")[0] for name in bundle.namelist()}
         for line in bundle.read(f"{root}/CHECKSUMS.sha256").decode().splitlines():
             digest, name = line.split("  ")
             assert hashlib.sha256(bundle.read(f"{root}/{name}")).hexdigest() == digest
-    assert [path.name for path in export_dir(export.public_id).iterdir()] == [export.filename]
+    assert [path.name for path in path_of(export_dir(export.public_id)).iterdir()] == [
+        export.filename
+    ]
 
 
 def test_nobody_else_on_the_machine_reads_the_folder(study, owner):
     export = written(ask(study, owner, "annotators", identified=True))
 
-    assert stat.S_IMODE(export_dir(export.public_id).stat().st_mode) == 0o700
+    assert stat.S_IMODE(path_of(export_dir(export.public_id)).stat().st_mode) == 0o700
 
 
 def test_a_second_press_of_the_button_is_the_same_export(study, owner, queued):
@@ -172,7 +175,7 @@ def test_deleting_takes_the_file_and_keeps_the_row(study, owner):
 
     export.refresh_from_db()
     assert (export.state, export.message) == ("gone", "Deleted by owner.")
-    assert not export_dir(export.public_id).exists()
+    assert not path_of(export_dir(export.public_id)).exists()
     assert study.log.filter(event="export deleted").count() == 1
 
 
@@ -226,8 +229,8 @@ def test_an_expired_file_goes_and_its_row_says_so(study, owner):
 
     expired.refresh_from_db()
     assert (expired.state, expired.message) == ("gone", "Expired.")
-    assert not export_dir(expired.public_id).exists()
-    assert export_dir(kept.public_id).exists()
+    assert not path_of(export_dir(expired.public_id)).exists()
+    assert path_of(export_dir(kept.public_id)).exists()
 
 
 def test_what_a_killed_worker_left_half_written_is_swept_after_a_day(study, var_dir):

@@ -19,6 +19,7 @@ from analysis.models import Recheck, Report
 from analysis.report.build import PACKAGES, software
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
+from tests.stored import path_of
 
 PAPERS = ("cite.bib", "methods.txt")
 
@@ -162,7 +163,7 @@ def test_a_requested_report_is_built_by_the_task(var_dir, queued):
 
     report.refresh_from_db()
     assert (report.state, report.progress) == (Report.State.DONE, 100)
-    written = json.loads((report_dir(report.public_id) / "report.json").read_text())
+    written = json.loads((path_of(report_dir(report.public_id)) / "report.json").read_text())
     assert len(written["items"]) == written["inputs"]["items"]
     assert report.result == written | {"items": []}  # rows of items are in the files only
     assert report.inputs_hash == written["inputs"]["hash"]
@@ -209,7 +210,7 @@ def test_asking_again_for_a_report_that_was_given_up_makes_another(queued):
 def test_running_the_task_twice_changes_nothing(var_dir, queued):
     report = request_report(study_id=random_study(8).pk, bootstrap=100)
     tasks.build_report(report.pk)
-    folder = report_dir(report.public_id)
+    folder = path_of(report_dir(report.public_id))
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
 
     tasks.build_report(report.pk)
@@ -250,7 +251,7 @@ def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
     report.refresh_from_db()
     assert report.state == Report.State.FAILED
     assert "No space left on device" in report.message
-    assert not report_dir(report.public_id).exists()
+    assert not path_of(report_dir(report.public_id)).exists()
     assert list((var_dir / "reports").iterdir()) == []
 
 
@@ -277,7 +278,7 @@ def test_progress_only_grows_and_ends_at_the_end():
 
     build_job.write_report(
         slug=study.slug,
-        out=report_dir("x"),
+        out=path_of(report_dir("x")),
         threshold=None,
         seed=1,
         bootstrap=100,

@@ -19,6 +19,7 @@ from annotation.models import Annotation, Annotator
 from studies.models import Item, Study
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.factories import make_item
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -56,8 +57,8 @@ def test_an_id_that_begins_with_a_dash_can_be_named(words, report, settings, tmp
     type(asked).objects.filter(pk=asked.pk).update(
         public_id=old, state="done", result={}, finished_at=timezone.now()
     )
-    report_dir(old).mkdir(parents=True)
-    path.rename(report_dir(old) / "report.json")
+    path_of(report_dir(old)).mkdir(parents=True)
+    path.rename(path_of(report_dir(old)) / "report.json")
     command = Command()
     parser = command.create_parser("manage.py", "verify")
 

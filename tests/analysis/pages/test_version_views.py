@@ -17,6 +17,7 @@ from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.factories import make_item, make_study
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -178,7 +179,7 @@ def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_ver
 
     assert compare_reports(first, second).n_items == 1
 
-    shutil.rmtree(report_dir(first.public_id))
+    shutil.rmtree(path_of(report_dir(first.public_id)))
     assert compare_reports(first, second).n_items is None
     shown = client.get(page(study, "compare")).content.decode()
     assert "The items were not compared one by one" in shown

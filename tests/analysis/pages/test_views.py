@@ -15,6 +15,7 @@ from analysis.report.files.item_rows import write_item_rows
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.factories import make_study
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -320,7 +321,7 @@ def test_a_recheck_whose_files_are_gone_says_so(client, finished, var_dir):
 
 def with_item_rows(report, n=5):
     rows = [[[f"i{number}", "topic"], [True], [0]] for number in range(n)]
-    write_item_rows(rows, report_dir(report.public_id) / ITEM_ROWS)
+    write_item_rows(rows, path_of(report_dir(report.public_id)) / ITEM_ROWS)
     return rows
 
 

@@ -30,6 +30,7 @@ from judging.models import Attempt, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
 from studies.models import ImportJob, Item, Study
 from tests.factories import make_annotator
+from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
@@ -135,26 +136,26 @@ def seal_a_secret_elsewhere(study: Study) -> None:
 
 
 def change_a_report(study: Study) -> None:
-    path = report_folder(Report.objects.get()) / "report.json"
+    path = path_of(report_folder(Report.objects.get())) / "report.json"
     document = json.loads(path.read_text())
     document["human"]["answers"] = -1
     path.write_text(json.dumps(document))
 
 
 def remove_a_page(study: Study) -> None:
-    (report_folder(Report.objects.get()) / "report.html").unlink()
+    (path_of(report_folder(Report.objects.get())) / "report.html").unlink()
 
 
 def change_an_export(study: Study) -> None:
     export = Export.objects.get()
-    path = export_folder(export) / export.filename
+    path = path_of(export_folder(export)) / export.filename
     content = bytearray(path.read_bytes())
     content[-2] ^= 1
     path.write_bytes(content)
 
 
 def leave_a_draft_folder(study: Study) -> None:
-    folder = report_folder(Report.objects.get()).parent / ".left"
+    folder = path_of(report_folder(Report.objects.get())).parent / ".left"
     folder.mkdir()
     (folder / "report.html").write_text("half")
     long_ago = time.time() - 3 * 86_400
@@ -162,7 +163,7 @@ def leave_a_draft_folder(study: Study) -> None:
 
 
 def leave_a_folder(study: Study) -> None:
-    folder = report_folder(Report.objects.get()).parent / "unknown"
+    folder = path_of(report_folder(Report.objects.get())).parent / "unknown"
     folder.mkdir()
     long_ago = time.time() - 3 * 86_400
     os.utime(folder, (long_ago, long_ago))
