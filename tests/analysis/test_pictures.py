@@ -1,75 +1,142 @@
-"""Figures as pictures: an optional package draws them, and is missed in words."""
+"""Figures as pictures: every plot of a report is drawn without a browser."""
 
-import json
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any
 
-import plotly.io
+import numpy as np
+import plotly.graph_objects as go
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
+from PIL import Image
 
+from analysis.report.figures import PEOPLE, Figure, Key, axis, corner_note, panel, row_label
+from analysis.report.files.drawing import WIDTH, CannotDraw, drawn
+from analysis.report.files.pictures import draw_pictures
 from tests.analysis.builders import random_study
 
-pytestmark = pytest.mark.django_db
 
-
-def report_with_pictures(out):
+@pytest.mark.django_db
+def test_every_plot_of_a_report_is_drawn_as_svg_and_png(tmp_path):
     call_command(
         "report",
-        random_study(5, n_items=6).slug,
-        out=str(out),
+        random_study(5, n_items=60).slug,
+        out=str(tmp_path / "r"),
         bootstrap=100,
         pictures=True,
         verbosity=0,
     )
 
-
-@pytest.fixture
-def kaleido(monkeypatch):
-    monkeypatch.setattr("analysis.report.files.pictures.find_spec", lambda name: True)
-
-
-def test_every_plot_is_drawn_as_svg_and_png(tmp_path, monkeypatch, kaleido):
-    drawn: list[Path] = []
-    sizes: list[tuple[Any, int]] = []
-
-    def write(figures, paths, *, scale, width, height):
-        drawn.extend(paths)
-        sizes.extend(zip(figures, height, strict=True))
-
-    monkeypatch.setattr(plotly.io, "write_images", write)
-
-    report_with_pictures(tmp_path / "r")
-
-    assert all(figure.layout.height == height for figure, height in sizes)
-    assert len({height for _, height in sizes}) > 1
-
-    plots = {path.stem for path in (tmp_path / "r/figures").glob("*.json")}
-    assert {path.name for path in drawn} == {
-        f"{p}.{kind}" for p in plots for kind in ("svg", "png")
-    }
-    text = (tmp_path / "r/figures/accuracy-1.json").read_text("utf-8")
-    assert plotly.io.from_json(text).data[0].type == json.loads(text)["data"][0]["type"]
+    folder = tmp_path / "r/figures"
+    plots = {path.stem for path in folder.glob("*.json")}
+    assert {"accuracy-1", "heat_topics-1", "histograms-1", "reliability-1", "sheets-1"} <= plots
+    for kind in ("svg", "png"):
+        assert {path.stem for path in folder.glob(f"*.{kind}")} == plots
+    for path in folder.glob("*.png"):
+        with Image.open(path) as picture:
+            assert picture.width == WIDTH * 3
+            # More than one colour: something is drawn.
+            assert len(picture.convert("RGB").getcolors(10**6)) > 10
 
 
-def test_without_the_package_nothing_is_built_and_it_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("analysis.report.files.pictures.find_spec", lambda name: None)
-
-    with pytest.raises(CommandError, match="pip install kaleido"):
-        report_with_pictures(tmp_path / "r")
-
-    assert not (tmp_path / "r").exists()
+def plot(*traces, **layout):
+    return panel("", "", traces, height=200, **{"xaxis": axis(), "yaxis": axis()} | layout)
 
 
-def test_without_a_browser_the_report_stays_and_the_page_is_pointed_to(
-    tmp_path, monkeypatch, kaleido
-):
-    def no_browser(*args, **kwargs):
-        raise RuntimeError("\n\nKaleido requires Google Chrome to be installed.\nDo this.")
+def pixels(drawing):
+    drawing.canvas.draw()
+    return np.asarray(drawing.canvas.buffer_rgba())[..., :3]
 
-    monkeypatch.setattr(plotly.io, "write_images", no_browser)
 
-    with pytest.raises(CommandError, match=r"requires Google Chrome .* Or open report.html"):
-        report_with_pictures(tmp_path / "r")
+def has_colour(picture, colour):
+    wanted = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
+    return (np.abs(picture.astype(int) - wanted).max(axis=2) <= 2).any()
 
-    assert (tmp_path / "r/report.html").exists()
+
+def test_marks_lines_and_bars_have_their_colours_and_places():
+    found = plot(
+        go.Bar(x=[0, 1], y=[2, 3], width=0.8, marker_color="#12436D"),
+        go.Scatter(x=[0, 1], y=[4, 4], mode="lines", line={"color": "#801650", "width": 2}),
+        go.Scatter(x=[1], y=[1], mode="markers", marker={"color": "#F46A25", "size": 12}),
+        yaxis=axis(range=[0, 5]),
+    )
+
+    with drawn(found.drawing) as drawing:
+        picture = pixels(drawing)
+
+    assert picture.shape[:2] == (200, WIDTH)
+    for colour in ("#12436D", "#801650", "#F46A25"):
+        assert has_colour(picture, colour)
+
+
+def test_stacked_bars_stand_on_one_another():
+    bars = [go.Bar(x=[0], y=[height], width=0.8, marker_color="#12436D") for height in (2, 3)]
+
+    with drawn(plot(*bars, barmode="stack").drawing) as drawing:
+        feet = [bar.get_y() for bar in drawing.axes[0].patches]
+
+    assert feet == [0, 2]
+
+
+def test_labels_that_need_room_stay_inside():
+    found = plot(
+        go.Bar(orientation="h", x=[1], y=[0], width=0.5, marker_color="#12436D"),
+        yaxis=axis(tickvals=[0], ticktext=["a name of medium length"]),
+    )
+
+    with drawn(found.drawing) as drawing:
+        drawing.canvas.draw()
+        box = drawing.axes[0].get_tightbbox()
+
+    assert box.x0 >= 0
+
+
+def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):
+    note = row_label(0, "<i>$x^2$</i> & “é”", "5 %")
+    found = plot(
+        go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}),
+        annotations=[note, corner_note("All 50.0 %<br>High 60.0 %")],
+    )
+
+    with drawn(found.drawing, title="R & D $1 of $2", key=[Key("<b>", PEOPLE)]) as drawing:
+        drawing.savefig(tmp_path / "a.svg")
+        texts = [text.get_text() for text in drawing.axes[0].texts]
+
+    assert texts == ["<i>$x^2$</i> & “é”  5 %", "All 50.0 %\nHigh 60.0 %"]
+    assert drawing.texts[0].get_text() == "R & D $1 of $2"
+    ElementTree.parse(tmp_path / "a.svg")
+
+
+def test_letters_without_a_font_do_not_stop_a_picture(tmp_path):
+    found = plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}))
+
+    figure = Figure("one", "ഇന്ത്യ 中文", "", "", [found])
+
+    assert draw_pictures([figure], tmp_path) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one-1.png", "one-1.svg"]
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path):
+    found = plot(go.Scatter(x=[0, 1], y=[0, None], mode="lines", line={"color": PEOPLE}))
+    figure = Figure("one", "One", "", "", [found], key=[Key("one", PEOPLE, "dash")])
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        draw_pictures([figure], tmp_path / name)
+
+    def content(folder: str) -> list[bytes]:
+        return [path.read_bytes() for path in sorted(Path(tmp_path / folder).iterdir())]
+
+    assert content("a") == content("b")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        plot(go.Pie(values=[1])),
+        plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"symbol": "hourglass"})),
+        plot(shapes=[{"type": "circle", "x0": 0, "x1": 1, "y0": 0, "y1": 1}]),
+    ],
+    ids=["trace", "symbol", "shape"],
+)
+def test_what_no_picture_can_show_is_refused_rather_than_left_out(found):
+    with pytest.raises(CannotDraw, match="A picture cannot show"), drawn(found.drawing):
+        pass

@@ -51,12 +51,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pictures",
             action="store_true",
-            help="also draw the figures as SVG and PNG; needs the package kaleido and Chromium",
+            help="also draw the figures as SVG and PNG",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.lifecycle.build_job import write_across
-        from analysis.report.files.pictures import require_pictures
 
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
@@ -73,8 +72,6 @@ class Command(BaseCommand):
 
         self.with_pictures = options["pictures"]
         try:
-            if self.with_pictures:
-                require_pictures()
             _check_output_folders(slugs, out)
             # Check whether the studies can be pooled before anything is written.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
@@ -110,16 +107,21 @@ class Command(BaseCommand):
         return self._summarise(result, folder)
 
     def _summarise(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
-        from analysis.report.files.pictures import draw_pictures
-
         inputs = result["inputs"]
         if self.with_pictures:
-            self.stdout.write(f"{draw_pictures(folder / 'figures')} plots as SVG and PNG")
+            self.stdout.write(f"{_draw(result, folder / 'figures')} plots as SVG and PNG")
         self.stdout.write(
             f"{result['study']['slug']}: {folder / 'report.html'} ({inputs['items']:,} items, "
             f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"
         )
         return result
+
+
+def _draw(result: dict[str, Any], folder: Path) -> int:
+    from analysis.report.contents import all_figures
+    from analysis.report.files.pictures import draw_pictures
+
+    return draw_pictures(all_figures(result).values(), folder)
 
 
 def _shown_on(bar: Any) -> Callable[[int, str], None]:
