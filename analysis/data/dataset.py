@@ -35,7 +35,7 @@ from analysis.data.systems import systems_of
 from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
-from studies.prompts import wording
+from studies.prompts.own_answers import wording_in
 
 
 def load_dataset(slug: str) -> Dataset:
@@ -134,7 +134,7 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         reward=study.reward,
         currency=study.currency,
         source=study.source,
-        question=wording(study.task, "tie" if study.allow_tie else "certainty").question,
+        question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
     )
 
 

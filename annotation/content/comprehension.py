@@ -30,9 +30,24 @@ class QuestionText:
 
 
 def standard_questions(study: Study) -> list[QuestionText]:
-    """Three questions on the standard instructions, in the language of the study."""
+    """Questions on the standard instructions, in the language of the study."""
     with translation.override(study.language):
+        if study.asks_own_answers:
+            return [_for_yourself(), *([] if study.allow_tie else [_back(study)])]
         return [_perspective(study), _too_little(study), _back(study)]
+
+
+def _for_yourself() -> QuestionText:
+    return QuestionText(
+        _("Which of the two texts do you choose?"),
+        (
+            _("The one that I like better myself"),
+            _("The one that most people would choose"),
+            _("The one that is written better"),
+        ),
+        0,
+        _("Answer for yourself. No answer is right or wrong."),
+    )
 
 
 def _perspective(study: Study) -> QuestionText:

@@ -55,13 +55,19 @@ def template_for(study: Study, name: str) -> str:
     }
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
+        facts["retest"] = (
+            words["retest"].format(days=study.retest_days) if study.retest_share else ""
+        )
     elif name == "instructions":
+        own = "own_" if study.asks_own_answers else ""
         facts |= {
-            "certainty": words["certainty"] if study.ask_certainty else "",
-            "tie": words["either" if study.offers_either else "tie"] if study.allow_tie else "",
+            "certainty": words[own + "certainty"] if study.ask_certainty else "",
+            "tie": words[own + ("either" if study.offers_either else "tie")]
+            if study.allow_tie
+            else "",
             "changes": words["changes"] if study.allow_changes else "",
         }
-    text: str = ready[name]
+    text: str = (ready["own_answers"] if study.asks_own_answers else ready)[name]
     return text.format(**facts)
 
 

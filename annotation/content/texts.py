@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.content.wording import setting_of
 from studies.models import Study, Task
 from studies.money import format_money
-from studies.prompts import wording
+from studies.prompts.own_answers import wording_in
 from studies.texts.markdown import render_markdown
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def instructions_text(study: Study) -> SafeString:
         {
             "study": study,
             "own": render_markdown(study.instructions),
-            "task_question": wording(study.task, setting_of(study)).question,
+            "task_question": wording_in(study, study.task, setting_of(study)).question,
         },
     )
 
@@ -145,6 +145,11 @@ _EXAMPLES = {
 }
 
 
-def worked_examples(study: Study) -> tuple[WorkedExample, WorkedExample]:
-    """Two examples for the study's task: one that the profile decides and one that it does not."""
+def worked_examples(study: Study) -> tuple[WorkedExample, ...]:
+    """Two examples for the study's task: one that the profile decides and one that it does not.
+
+    None for people who answer for themselves: an example could only sway them.
+    """
+    if study.asks_own_answers:
+        return ()
     return _EXAMPLES[Task(study.task)]

@@ -3,7 +3,8 @@
 from django.utils.translation import gettext_noop
 
 from studies.models import Item, Study
-from studies.prompts import Wording, wording
+from studies.prompts import BANDS, Band, Wording
+from studies.prompts.own_answers import own_bands, wording_in
 
 # The page translates what the files say. Translators see only Python and templates, so the words
 # are repeated here; a test compares them with the files.
@@ -31,6 +32,17 @@ FOR_TRANSLATORS = (
     ),
 )
 
+# The words of people who answer for themselves.
+OWN_FOR_TRANSLATORS = (
+    gettext_noop("Which response do you prefer?"),
+    gettext_noop("Which answer would you give?"),
+    gettext_noop("Close to a guess. You could as well have chosen the other one."),
+    gettext_noop("You lean to your choice, but the other one could easily be yours too."),
+    gettext_noop("You prefer your choice, but there is real room for doubt."),
+    gettext_noop("You would be surprised to choose the other one on another day."),
+    gettext_noop("You can hardly imagine that you would ever choose the other one."),
+)
+
 
 def setting_of(study: Study) -> str:
     """The prompt setting whose wording annotators see."""
@@ -41,4 +53,9 @@ def setting_of(study: Study) -> str:
 
 def wording_for(item: Item, study: Study) -> Wording:
     """The wording that annotators see at an item."""
-    return wording(item.task, setting_of(study))
+    return wording_in(study, item.task, setting_of(study))
+
+
+def bands_for(*, own_answers: bool) -> tuple[Band, ...]:
+    """The levels of certainty that annotators see."""
+    return own_bands() if own_answers else BANDS

@@ -19,6 +19,7 @@ from annotation.models.answers import (
     InitialAnswer,
 )
 from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
+from annotation.models.own_profiles import OwnProfile
 from annotation.models.platform import (
     Bonus,
     BonusPayment,
@@ -48,6 +49,7 @@ __all__ = [
     "InitialAnswer",
     "Invitation",
     "LinkStart",
+    "OwnProfile",
     "ProlificEvent",
     "ProlificIdentity",
     "ProlificReservation",

@@ -42,7 +42,7 @@ class Ending(models.TextChoices):
 
 
 class DemographicQuestion(models.Model):
-    """A question of the page “About you”, which is asked because a quota needs the answer."""
+    """A question of the page “About you”: a quota, or a profile of the annotator, needs it."""
 
     PREFER_NOT_TO_SAY = "prefer_not_to_say"
 
@@ -50,6 +50,11 @@ class DemographicQuestion(models.Model):
     key = models.SlugField(max_length=40)
     label = models.CharField(max_length=200)
     options = models.JSONField(default=list, help_text="[{value, label}, …] in order.")
+    sentence = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="How a profile says it, with {answer}: “The person is {answer}.”",
+    )
     position = models.PositiveSmallIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.content.texts import worked_examples
-from annotation.content.wording import setting_of, wording_for
+from annotation.content.wording import bands_for, setting_of, wording_for
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
@@ -21,7 +21,7 @@ from annotation.services.drafts import stamp_of
 from studies.models import Item, Side, Study, Task
 from studies.personas.profile import Profile
 from studies.personas.profile_text import profile_for
-from studies.prompts import BANDS, wording
+from studies.prompts.own_answers import wording_in
 from studies.texts.markdown import render_markdown
 
 # A phone keeps a question of up to this many letters in view next to a long profile.
@@ -36,6 +36,8 @@ QUESTION_HEADINGS = {
     Task.AUTHORSHIP: _("The person was asked"),
     Task.QUESTION_ANSWER_AUTHORSHIP: _("The question"),
 }
+
+OWN_QUESTION_HEADING = _("The question")
 
 # The responses by their values in the form; the first is the one shown first.
 SIDES = (("a", _("Response A")), ("b", _("Response B")))
@@ -59,6 +61,11 @@ def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
     ]
 
 
+def question_heading(task: str, *, own_answers: bool) -> Any:
+    """The heading of an item's question, which names who was asked."""
+    return OWN_QUESTION_HEADING if own_answers else QUESTION_HEADINGS[Task(task)]
+
+
 @lru_cache(maxsize=1000)
 def _profile_html(profile: Profile, style: str, language: str) -> SafeString:
     """The profile of a persona, which a study shows with many items."""
@@ -74,13 +81,15 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
     return {
         "study": study,
         "item": item,
-        "profile_html": render_profile(profile_for(item), study.persona_style, language),
+        "profile_html": ""
+        if study.asks_own_answers
+        else render_profile(profile_for(item), study.persona_style, language),
         "short_question": len(item.question) <= _SHORT_QUESTION,
-        "question_heading": QUESTION_HEADINGS[Task(item.task)],
+        "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
         "sides": displayed_sides(item, shown_first),
         "setting": setting_of(study),
         "wording": wording_for(item, study),
-        "bands": BANDS,
+        "bands": bands_for(own_answers=study.asks_own_answers),
         "levels_open": number <= _LEVELS_OPEN,
         "ai_policy": render_markdown(study.ai_policy),
         "form": form,
@@ -182,7 +191,7 @@ def instructions_context(study: Study) -> dict[str, Any]:
         "study": study,
         "own": render_markdown(study.instructions),
         "ai_policy": render_markdown(study.ai_policy),
-        "task_question": wording(study.task, setting_of(study)).question,
+        "task_question": wording_in(study, study.task, setting_of(study)).question,
         "examples": worked_examples(study),
         "checks_follow": study.comprehension_questions.exists()
         or Item.everything.filter(study=study, split=Item.Split.PRACTICE).exists(),

@@ -23,10 +23,12 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.html import conditional_escape, escape
 
-from annotation.participants.context import QUESTION_HEADINGS, SIDES
+from annotation.content.wording import bands_for
+from annotation.participants.context import SIDES, question_heading
 from annotation.participants.deadline import Deadline
-from studies.models import Study, Task
-from studies.prompts import BANDS, wording
+from studies.models import Study
+from studies.prompts import wording
+from studies.prompts.own_answers import own_wording
 from studies.templatetags.visible_controls import visible
 from studies.texts.markdown import render_markdown
 
@@ -50,6 +52,7 @@ class StudyLook(NamedTuple):
     persona_style: str
     certainty_control: str
     is_simulated: bool
+    asks_own_answers: bool
     allow_tie: bool
     offers_either: bool
     ask_certainty: bool
@@ -163,7 +166,7 @@ def _marks(look: Look) -> dict[str, Any]:
         else None,
         "profile_html": _mark("profile"),
         "short_question": look.short_question,
-        "question_heading": QUESTION_HEADINGS[Task(look.task)],
+        "question_heading": question_heading(look.task, own_answers=look.study.asks_own_answers),
         "sides": [
             SimpleNamespace(
                 value=value,
@@ -173,8 +176,10 @@ def _marks(look: Look) -> dict[str, Any]:
             )
             for (value, name), has_prompt in zip(SIDES, look.prompts, strict=True)
         ],
-        "wording": wording(look.task, look.setting),
-        "bands": BANDS,
+        "wording": (own_wording if look.study.asks_own_answers else wording)(
+            look.task, look.setting
+        ),
+        "bands": bands_for(own_answers=look.study.asks_own_answers),
         "levels_open": look.levels_open,
         "ai_policy": render_markdown(look.study.ai_policy),
         "form": SimpleNamespace(

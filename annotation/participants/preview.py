@@ -11,11 +11,13 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from annotation.content.own_profile import preview_profile
 from annotation.content.practice import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
 from annotation.participants.context import ShownInitial, instructions_context, item_context
-from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
+from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm, ProfileForm
+from annotation.participants.profile_views import profile_context
 from annotation.participants.progress import ItemProgress, Progress
 from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
@@ -31,6 +33,7 @@ STEPS = {
     "practice": _("Practice"),
     "task": _("Item"),
     "attention": _("Attention check"),
+    "profile": _("Your profile"),
     "feedback": _("Feedback"),
 }
 # Steps that show items one after the other, and which kind of items.
@@ -58,6 +61,7 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
         "instructions": instructions_context(study),
         "quiz": {"now": _first_question(study), "instructions_url": _url(study, "instructions")},
         "practice": _practice(study),
+        "profile": profile_context(study, ProfileForm(), preview_profile(study)),
         "feedback": {"form": FeedbackForm(), "answered": study.items_per_annotator},
     }
     return render(request, f"annotation/{step}.html", common | pages[step])
@@ -138,6 +142,7 @@ def steps_of(study: Study) -> "dict[str, StrPromise]":
         "quiz": study.comprehension_questions.exists(),
         "practice": _practice_items(study).exists(),
         "attention": items_of(study, "attention").exists(),
+        "profile": study.asks_own_answers,
     }
     return {step: label for step, label in STEPS.items() if has.get(step, True)}
 

@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from annotation.participants import comprehension_views, preview, task_views, views
+from annotation.participants import (
+    comprehension_views,
+    preview,
+    profile_views,
+    task_views,
+    views,
+)
 from studies.pages.framed import framed_here
 
 app_name = "annotation"
@@ -20,6 +26,7 @@ urlpatterns = [
     path("quiz/<int:number>/", comprehension_views.quiz, name="quiz-question"),
     path("practice/", comprehension_views.practice, name="practice"),
     path("task/<int:position>/skip/", task_views.skip, name="skip"),
+    path("profile/", profile_views.profile, name="profile"),
     path("feedback/", views.feedback, name="feedback"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),

@@ -197,6 +197,8 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     progress = progress_of(annotator.pk)
     if progress.next_position is not None:
         return see_other(step_url(annotator, "task"))
+    if annotator.study.asks_own_answers and not hasattr(annotator, "own_profile"):
+        return see_other(step_url(annotator, "profile"))
     form = FeedbackForm(
         request.POST if request.method == "POST" else None,
         initial={"comments": annotator.feedback},
@@ -239,6 +241,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "waits": not confirmed,
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
+        "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),
         **code_context(study, completion_code(annotator) if confirmed else ""),
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.errors import QuotaError
-from annotation.seats.quotas import Quota, QuotaQuestion
+from annotation.seats.quotas import Quota, QuotaQuestion, is_sentence
 
 EXAMPLE = """\
 [[question]]
@@ -47,7 +47,9 @@ def plan_to_toml(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) ->
     import tomli_w  # Here, because only exports of a study write TOML.
 
     rows = [
-        {"key": each.key, "label": each.label, "options": dict(each.options)} for each in questions
+        {"key": each.key, "label": each.label, "options": dict(each.options)}
+        | ({"sentence": each.sentence} if each.sentence else {})
+        for each in questions
     ]
     plan: dict[str, Any] = {"question": rows} if rows else {}
     own = [each for each in groups if each.criteria]
@@ -65,7 +67,18 @@ def _question(number: int, row: dict[str, Any]) -> QuotaQuestion:
     words = (row.get("key"), row.get("label"))
     if not all(isinstance(word, str) and word for word in words) or not _is_table(options):
         raise QuotaError(f"question {number} needs key, label and options. An example:\n{EXAMPLE}")
-    return QuotaQuestion(row["key"], row["label"], row["options"])
+    return QuotaQuestion(row["key"], row["label"], row["options"], _sentence(number, row))
+
+
+def _sentence(number: int, row: dict[str, Any]) -> str:
+    """How a profile says the answer; it must have a place for it."""
+    sentence = row.get("sentence", "")
+    if sentence and not (isinstance(sentence, str) and is_sentence(sentence)):
+        raise QuotaError(
+            f"question {number}: sentence must be a text of up to 200 letters with {{answer}} in "
+            'it, for example "The person is {answer}."'
+        )
+    return sentence
 
 
 def _is_table(options: object) -> bool:

@@ -75,11 +75,20 @@ def release(annotator: Annotator) -> None:
 
 @dataclass(frozen=True)
 class QuotaQuestion:
-    """A question of “About you”: its key, its wording, and value → label in order."""
+    """A question of “About you”: its key, its wording, and value → label in order.
+
+    `sentence` is how a profile of the annotator says the answer.
+    """
 
     key: str
     label: str
     options: Mapping[str, str]
+    sentence: str = ""
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a profile can say an answer with `text`."""
+    return "{answer}" in text and len(text) <= 200
 
 
 @dataclass(frozen=True)
@@ -151,6 +160,7 @@ def questions_of(study: Study) -> list[QuotaQuestion]:
             question.key,
             question.label,
             {option["value"]: option["label"] for option in question.options},
+            question.sentence,
         )
         for question in study.demographic_questions.all()
     ]
@@ -189,8 +199,8 @@ def _check_plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> 
 
 
 def _same_questions(study: Study, questions: Sequence[QuotaQuestion]) -> bool:
-    stored = [(q.key, q.label, q.options) for q in study.demographic_questions.all()]
-    return stored == [(q.key, q.label, _stored_options(q)) for q in questions]
+    stored = [(q.key, q.label, q.options, q.sentence) for q in study.demographic_questions.all()]
+    return stored == [(q.key, q.label, _stored_options(q), q.sentence) for q in questions]
 
 
 def _stored_options(question: QuotaQuestion) -> list[dict[str, str]]:
@@ -204,6 +214,7 @@ def _create_plan(study: Study, questions: Sequence[QuotaQuestion], groups: Seque
             key=question.key,
             label=question.label,
             options=_stored_options(question),
+            sentence=question.sentence,
             position=position,
         )
         for position, question in enumerate(questions, start=1)

@@ -80,7 +80,7 @@ def record_answer(
     `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
     """
     study = Study.objects.only(
-        "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes"
+        "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes", "perspective"
     ).get(annotators=annotator_id)
     if choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")

@@ -7,6 +7,7 @@ from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, Draft
 from annotation.seats import flow
 from annotation.services.identities import forget_person
+from annotation.services.own_profiles import forget_profile
 
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
@@ -50,11 +51,13 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 def withdraw(*, annotator_id: int) -> Annotator:
     """End at the annotator's request, also after completion: their answers leave the analysis.
 
-    Their identity, their answers about themselves and the texts they wrote are deleted.
+    Their identity, their answers about themselves and the texts they wrote are deleted, and a
+    profile of them that others may see is removed from every study.
     """
     annotator = _end(annotator_id, State.WITHDREW)
     Draft.objects.filter(assignment__annotator=annotator).delete()
     forget_person(annotator)
+    forget_profile(annotator)
     return annotator
 
 

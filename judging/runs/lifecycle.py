@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from judging.drift.anchors import create_anchors, retry_failed_anchors
+from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
 from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
@@ -26,6 +27,7 @@ from judging.worker import batches, chunks, recovery, runtime
 from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import backend_maker
 from judging.worker.provider_permission import check_sharing
+from studies.models import Study
 from studies.services.studies import lock_study, record
 
 
@@ -57,6 +59,7 @@ def start_run(
     with transaction.atomic():
         facts = facts or StudyFacts(lock_study(spec.study_id))
         study = facts.study
+        _check_perspective(study)
         if not by_pack:
             check_sharing(study, judge)
         run = run_for(study, judge, spec, facts=facts)
@@ -98,6 +101,14 @@ def start_run(
     chunks.settle(run_id=run.pk)
     run.refresh_from_db()
     return run
+
+
+def _check_perspective(study: Study) -> None:
+    if study.asks_own_answers:
+        raise BadRun(
+            f"In “{study.slug}” people answer for themselves, so there is no person to judge for. "
+            "Create its linked study under Annotators, Linked study, and start judges there."
+        )
 
 
 def extend_run(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> JudgeRun:

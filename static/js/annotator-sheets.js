@@ -11,7 +11,8 @@ export function openSheet(name) {
 
 export function mountSheets() {
   const profile = document.querySelector("[data-profile]");
-  document.querySelector("[data-profile-copy]").append(profile.cloneNode(true));
+  // People who answer for themselves see none.
+  if (profile) document.querySelector("[data-profile-copy]").append(profile.cloneNode(true));
   for (const link of document.querySelectorAll("[data-opens]")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();

@@ -47,9 +47,16 @@ class Study(models.Model):
         DIFFERENCE = "difference", "no clear difference"
         EITHER = "either", "either could be right"
 
+    class Perspective(models.TextChoices):
+        """For whom annotators answer."""
+
+        PERSONA = "persona", "for the person in a profile"
+        OWN = "own", "for themselves"
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
     task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
+    perspective = models.CharField(max_length=10, choices=Perspective, default=Perspective.PERSONA)
     entry = models.CharField(max_length=20, choices=Entry, default=Entry.PROLIFIC)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     is_simulated = models.BooleanField(
@@ -97,6 +104,14 @@ class Study(models.Model):
         max_length=10, choices=PersonaStyle, default=PersonaStyle.SENTENCES
     )
     show_history = models.PositiveSmallIntegerField(default=0)
+    retest_share = models.PositiveSmallIntegerField(
+        default=0,
+        validators=[MaxValueValidator(100)],
+        help_text="Percent of their items that annotators answer again; 0 for no second visit.",
+    )
+    retest_days = models.PositiveSmallIntegerField(
+        default=7, validators=[MinValueValidator(1), MaxValueValidator(365)]
+    )
 
     minutes = models.PositiveSmallIntegerField(default=20, validators=[MinValueValidator(1)])
     reward = models.PositiveIntegerField(default=450, help_text="Minor units, for example cents.")
@@ -141,6 +156,13 @@ class Study(models.Model):
                 condition=Q(entry__in=["prolific", "link", "list"]), name="study_entry"
             ),
             models.CheckConstraint(
+                condition=Q(perspective__in=["persona", "own"]), name="study_perspective"
+            ),
+            models.CheckConstraint(
+                condition=Q(retest_share__lte=100) & Q(retest_days__range=(1, 365)),
+                name="study_retest",
+            ),
+            models.CheckConstraint(
                 condition=Q(persona_style__in=["facts", "sentences"]), name="study_persona_style"
             ),
             models.CheckConstraint(
@@ -163,6 +185,11 @@ class Study(models.Model):
         return self.title
 
     @property
+    def asks_own_answers(self) -> bool:
+        """Whether annotators answer for themselves, not for the person in a profile."""
+        return self.perspective == self.Perspective.OWN
+
+    @property
     def offers_either(self) -> bool:
         """Whether annotators may answer that either response could be right."""
         return self.allow_tie and self.tie_meaning == self.TieMeaning.EITHER
@@ -183,6 +210,7 @@ class Study(models.Model):
             raise ValidationError({"criteria": error.messages}) from error
         if not isinstance(self.source, dict):
             raise ValidationError({"source": "The source must be an object of texts by name."})
+        self._clean_perspective()
         repeated = self.source.get("retest_agreement")
         if repeated is not None and not (
             isinstance(repeated, int | float) and 0.5 < float(repeated) <= 1
@@ -198,6 +226,22 @@ class Study(models.Model):
             known = ", ".join(REDISTRIBUTION)
             raise ValidationError(
                 {"source": f"redistribution “{word}” is not known. Use one of: {known}."}
+            )
+
+    def _clean_perspective(self) -> None:
+        if self.asks_own_answers and self.task not in (Task.PREFERENCE, Task.SURVEY_ANSWER):
+            raise ValidationError(
+                {
+                    "perspective": "Annotators can answer for themselves what they prefer or what "
+                    "they would answer. Choose one of these two tasks."
+                }
+            )
+        if self.retest_share and not self.asks_own_answers:
+            raise ValidationError(
+                {
+                    "retest_share": "Only annotators who answer for themselves are asked again. "
+                    "Enter 0, or change the perspective."
+                }
             )
 
 

@@ -14,7 +14,7 @@ from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
 from studies.texts.criteria import as_lines, from_lines
 
 GROUPS = (
-    ("The study", ("title", "slug", "task", "language", "entry", "contact")),
+    ("The study", ("title", "slug", "task", "perspective", "language", "entry", "contact")),
     (
         "Questions to annotators",
         (
@@ -29,6 +29,7 @@ GROUPS = (
         ),
     ),
     ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
+    ("Second visit", ("retest_share", "retest_days")),
     ("Time and pay", ("minutes", "pay", "currency")),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
@@ -38,6 +39,7 @@ _OWN = ("The study", "Consent")
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
 _LABELS = {
     "slug": "Short name",
+    "perspective": "Annotators answer",
     "entry": "Recruitment",
     "contact": "Contact address",
     "ask_certainty": "Ask for certainty",
@@ -47,6 +49,8 @@ _LABELS = {
     "allow_changes": "Allow changes to earlier answers",
     "persona_style": "Persona display",
     "show_history": "Number of the persona’s earlier choices",
+    "retest_share": "Items answered again, in percent",
+    "retest_days": "Days until then",
     "criteria": "Criteria",
     "items_per_annotator": "Items per annotator",
     "annotations_per_item": "Answers per item",
@@ -66,6 +70,8 @@ _HINTS = {
     "slug": "Used in addresses and commands: letters, digits, - and _. If empty, we derive it from "
     "the title. You cannot change it later.",
     "task": "Determines how the question is worded for annotators and judges.",
+    "perspective": "“For themselves” collects first-person answers: items show no profile, and "
+    "annotators may agree to be judged by others in a linked study.",
     "language": "The language of every page that annotators see.",
     "contact": "An e-mail address that annotators can write to.",
     "ask_certainty": "A number from 1 to 100 with every choice.",
@@ -74,7 +80,11 @@ _HINTS = {
     "tie_meaning": "With “either could be right” the report also compares judges by the set of "
     "responses that people find possible.",
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
-    "show_history": "Enter 0 to show none.",
+    "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
+    "own answers others may see as examples, which the page that asks for consent says.",
+    "retest_share": "Only if annotators answer for themselves: how many of their items they answer "
+    "a second time. 0 for no second visit.",
+    "retest_days": "From 1 to 365, after an annotator has finished.",
     "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
     "human_sample": "Drawn at random within topics, or by a judge’s certainty under Items, “For "

@@ -11,7 +11,8 @@ from django.db.models.functions import Collate
 from django.utils.translation import to_locale
 
 from studies.models import Item, Study
-from studies.prompts import SETTINGS, wording
+from studies.prompts import SETTINGS
+from studies.prompts.own_answers import wording_in
 from studies.texts.normalisation import canonical, digest
 
 # This catalogue is complete, so its originals are the English texts of the annotators' pages.
@@ -25,7 +26,7 @@ def study_content_hash(study: Study) -> str:
     Criteria and the meaning of a tie count only where they are set, so that other studies keep
     their hashes.
     """
-    words = [wording(study.task, setting).sha256 for setting in SETTINGS]
+    words = [wording_in(study, study.task, setting).sha256 for setting in SETTINGS]
     # The hash of one list whose last part is the list of all items, without that list in memory.
     before = canonical(
         [

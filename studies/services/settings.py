@@ -15,6 +15,7 @@ from studies.services.studies import lock_study, record
 # Content that annotators and models have seen once the first answer is stored.
 FROZEN_FIELDS = (
     "task",
+    "perspective",
     "criteria",
     "allow_tie",
     "tie_meaning",

@@ -5,7 +5,7 @@ from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from studies.models.studies import Study
 from studies.money import format_money
-from studies.prompts import wording
+from studies.prompts.own_answers import wording_in
 
 SIMULATED = "Answers in this data set are simulated."
 
@@ -18,7 +18,7 @@ def summary(study: Study) -> str:
 
 
 def _question(study: Study) -> str:
-    return wording(study.task, "tie" if study.allow_tie else "certainty").question
+    return wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question
 
 
 def platform(described: Description) -> str:

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_http_methods
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion
 from annotation.researchers.setup.rows import Row, arranged, lines, read_rows
-from annotation.seats.quotas import QuotaQuestion, have_entered, set_about_questions
+from annotation.seats.quotas import QuotaQuestion, have_entered, is_sentence, set_about_questions
 from studies.models import Membership, Study
 from studies.selectors import get_study
 
 _REFUSED = 422
 _MOST = 20
 _MOST_OPTIONS = 40
-_FIELDS = ("key", "label", "options")
+_FIELDS = ("key", "label", "options", "sentence")
 _KEY = re.compile(r"[-a-zA-Z0-9_]{1,40}")
 
 # Questions that studies often balance, under the names that Prolific's filters know.
@@ -113,6 +113,7 @@ def _stored_rows(study: Study) -> list[Row]:
             "key": question.key,
             "label": question.label,
             "options": "\n".join(option["label"] for option in question.options),
+            "sentence": question.sentence,
         }
         for question in study.demographic_questions.all()
     ]
@@ -125,6 +126,7 @@ def _read(study: Study, rows: Sequence[Row]) -> list[QuotaQuestion]:
     for number, row in enumerate(rows, start=1):
         labels = lines(row["options"])
         _check(number, row["label"], labels)
+        _check_sentence(number, row.get("sentence", ""))
         key = row["key"] or _name(row["label"], {question.key for question in found})
         if not _KEY.fullmatch(key):
             raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
@@ -134,7 +136,7 @@ def _read(study: Study, rows: Sequence[Row]) -> list[QuotaQuestion]:
         values: dict[str, str] = {}
         for label in labels:
             values[known.get(label) or _name(label, {*values, *known.values()})] = label
-        found.append(QuotaQuestion(key, row["label"], values))
+        found.append(QuotaQuestion(key, row["label"], values, row.get("sentence", "")))
     return found
 
 
@@ -152,6 +154,14 @@ def _check(number: int, label: str, options: Sequence[str]) -> None:
         raise QuotaError(f"Question {number} has the same option twice. Remove one of them.")
     if any(len(option) > 200 for option in options):
         raise QuotaError(f"Question {number} has an option of more than 200 letters. Shorten it.")
+
+
+def _check_sentence(number: int, sentence: str) -> None:
+    if sentence and not is_sentence(sentence):
+        raise QuotaError(
+            f"Question {number}: write {{answer}} where the answer belongs in the sentence, in up "
+            "to 200 letters, for example “The person is {answer}.”"
+        )
 
 
 def _name(label: str, taken: set[str]) -> str:

@@ -45,6 +45,7 @@ class Settings(Schema):
     task: Literal["preference", "survey_answer", "authorship", "question_answer_authorship"] = (
         Field(_NOT_GIVEN)
     )
+    perspective: Literal["persona", "own"] = Field(_NOT_GIVEN)
     language: str = Field(_NOT_GIVEN, max_length=35)
     entry: Literal["prolific", "link", "list"] = Field(_NOT_GIVEN)
     contact: str = Field(_NOT_GIVEN, max_length=254)
@@ -55,6 +56,8 @@ class Settings(Schema):
     allow_changes: bool = Field(_NOT_GIVEN)
     persona_style: Literal["facts", "sentences"] = Field(_NOT_GIVEN)
     show_history: int = Field(_NOT_GIVEN, ge=0, le=_SMALL)
+    retest_share: int = Field(_NOT_GIVEN, ge=0, le=100, description="Percent.")
+    retest_days: int = Field(_NOT_GIVEN, ge=1, le=365)
     criteria: list[Criterion] = Field(_NOT_GIVEN, max_length=20)
     items_per_annotator: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     annotations_per_item: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)

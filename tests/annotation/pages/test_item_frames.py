@@ -20,6 +20,7 @@ LOOKS = {
     "hostile": {"title": HOSTILE, "contact": "a@b.example", "ai_policy": f"# No\n{HOSTILE}"},
     "tie": {"allow_tie": True, "ask_certainty": False},
     "either": {"allow_tie": True, "tie_meaning": "either"},
+    "own answers": {"perspective": "own", "allow_tie": True, "language": "de"},
     "levels": {"certainty_control": "levels", "allow_tie": True},
     "number, facts": {"certainty_control": "number", "persona_style": "facts"},
     "final, German": {"allow_changes": False, "language": "de", "show_history": 1},

@@ -27,6 +27,8 @@ def researcher(study):
 
 @pytest.mark.parametrize("step", STEPS)
 def test_every_page_can_be_looked_at_and_is_labelled(researcher, study, step):
+    type(study).objects.update(perspective="own" if step == "profile" else "persona")
+
     page = researcher.get(f"/s/{study.slug}/preview/{step}/")
 
     assert page.status_code == 200

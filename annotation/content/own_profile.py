@@ -1,0 +1,112 @@
+"""An annotator as others would see them: facts from “About you”, and what they wrote."""
+
+from dataclasses import dataclass
+
+from annotation.models import Annotation, Annotator, DemographicQuestion
+from studies.importers.items.personas import feature
+from studies.models import Choice, Item, Study
+from studies.personas.profile import Fact, HistoryEntry, Profile
+from studies.texts.normalisation import digest
+
+LONGEST_TEXT = 500
+_ANSWER = "{answer}"
+# Both are in the database for good; what is exported or withdrawn is never an own answer.
+COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
+
+
+@dataclass(frozen=True)
+class ShownProfile:
+    """Exactly what others see; `version` is the hash of it that a consent is given to."""
+
+    features: list[dict[str, str]]
+    text: str
+    examples: list[dict[str, str]]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.features or self.text)
+
+    @property
+    def version(self) -> str:
+        return digest([self.features, self.text, self.examples])
+
+    @property
+    def as_profile(self) -> Profile:
+        """In the form in which every profile is shown."""
+        facts = tuple(Fact(**each) for each in self.features)
+        history = tuple(
+            HistoryEntry(each["prompt"], each["chosen"], each["rejected"]) for each in self.examples
+        )
+        return Profile(facts, self.text, history)
+
+
+def shown_profile(annotator: Annotator, text: str) -> ShownProfile:
+    """The profile of an annotator with `text` as their own words."""
+    examples = own_answers(annotator)[: annotator.study.show_history]
+    return ShownProfile(features_of(annotator), text, [each.as_example for each in examples])
+
+
+def features_of(annotator: Annotator) -> list[dict[str, str]]:
+    """A feature for each question that the annotator answered; what they kept back is left out."""
+    found = []
+    for question in annotator.study.demographic_questions.all():
+        given = annotator.demographics.get(question.key)
+        label = {option["value"]: option["label"] for option in question.options}.get(given)
+        if label is not None:
+            found.append(feature_of(question, label))
+    return found
+
+
+def feature_of(question: DemographicQuestion, answer: str) -> dict[str, str]:
+    """An answer to a question as a feature of a persona."""
+    key = question.key.replace("-", "_").lower()
+    key = key if key[:1].isalpha() else f"q{key}"
+    return feature(key, "", answer, question.sentence.replace(_ANSWER, answer))
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """An annotator's answer for themselves."""
+
+    item: Item
+    choice: str
+    certainty: int | None
+
+    @property
+    def as_example(self) -> dict[str, str]:
+        """As an earlier choice of a persona; a tie is none."""
+        other = Choice.R2 if self.choice == Choice.R1 else Choice.R1
+        return {
+            "prompt": self.item.question or self.item.context,
+            "chosen": text_of(self.item, self.choice),
+            "rejected": text_of(self.item, other),
+        }
+
+
+def text_of(item: Item, side: str) -> str:
+    return str(item.response(side)["text"])
+
+
+def own_answers(annotator: Annotator) -> list[OwnAnswer]:
+    """The annotator's answers to items with a question, in their order, without ties."""
+    rows = (
+        Annotation.objects.filter(
+            assignment__annotator=annotator,
+            assignment__item__split=Item.Split.MAIN,
+            standing__in=COUNTING,
+        )
+        .exclude(choice=Choice.TIE)
+        .exclude(assignment__item__question="", assignment__item__context="")
+        .select_related("assignment__item")
+        .order_by("assignment__position")
+    )
+    return [OwnAnswer(row.assignment.item, row.choice, row.certainty) for row in rows]
+
+
+def preview_profile(study: Study) -> ShownProfile:
+    """A profile for the preview: the first answer to each question, and the first items."""
+    questions = study.demographic_questions.all()
+    features = [feature_of(each, each.options[0]["label"]) for each in questions if each.options]
+    items = Item.objects.filter(study=study).order_by("key")[: study.show_history]
+    examples = [OwnAnswer(item, Choice.R1, None).as_example for item in items]
+    return ShownProfile(features, "", examples)
