@@ -2,7 +2,7 @@
 
 import hashlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -11,8 +11,9 @@ from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.contents import all_sentences, analyses, in_order_of_computing
 from analysis.report.encode import Json, steps
 from analysis.report.registration import registration
-from analysis.report.section import merge
+from analysis.report.section import Section, merge
 from analysis.report.study import Study
+from analysis.report.two_processes import Compute, computed, is_worth_it
 from studies.prompts import BANDS
 from studies.version import version
 
@@ -54,15 +55,40 @@ def build_report(
     on_progress(5, "Counting votes.")
     order = in_order_of_computing()
     progress = steps(on_progress, 10, 90)
-    for index, section in enumerate(order):
-        progress(index / len(order), f"Computing {section.name.replace('_', ' ')}.")
-        merge(report, section.compute(study, report))
+    done = 0
+
+    def compute(section: Section) -> Json:
+        return section.compute(study, report)
+
+    def announced(section: Section) -> Json:
+        nonlocal done
+        progress(done / len(order), f"Computing {section.name.replace('_', ' ')}.")
+        done += 1
+        return compute(section)
+
+    independent = [section for section in order if not section.needs]
+    for found in _results(independent, study, here=announced, there=compute):
+        merge(report, found)
+    for section in order:
+        if section.needs:
+            merge(report, announced(section))
     report["registration"] = registration(study, analyses())
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}
         for sentence in all_sentences(report, "limit")
     ]
     return report
+
+
+def _results(
+    sections: Sequence[Section], study: Study, *, here: Compute, there: Compute
+) -> Iterable[Json]:
+    """Results of sections that need no other, in two processes if the study is large."""
+    runs = study.data.runs
+    if not is_worth_it(len(study.data.answers) + sum(len(run.judgments) for run in runs)):
+        return map(here, sections)
+    study.prepare()
+    return computed(sections, here=here, there=there)
 
 
 def _frame(study: Study) -> Json:

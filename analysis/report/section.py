@@ -89,6 +89,9 @@ class Section:
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
 
+    A section with a row for every item or person, or one that uses what such a section keeps in
+    `Study`, is not computed in a second process: `may_move` is False.
+
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
     at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
     """
@@ -100,6 +103,7 @@ class Section:
     analyses: Sequence[Analysis] = ()
     sources: Sequence[Source] = ()
     has_threshold = False
+    may_move = True
     inside = "Tables and figures"
     is_open = False
     is_printed = False

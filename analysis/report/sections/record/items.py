@@ -80,6 +80,7 @@ class Items(Section):
     """Every item, one by one."""
 
     name = "items_one_by_one"
+    may_move = False
     sources = (Source("inputs", "items"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:
