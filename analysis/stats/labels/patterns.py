@@ -138,9 +138,14 @@ def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
             )
         of_item[items] = n_patterns + code
         n_patterns += n_codes
-    voted = of_item >= 0
+    voted = np.flatnonzero(of_item >= 0)
     _, first = np.unique(of_item[voted], return_index=True)
+    # In the order of their first items, so that sums do not depend on the names of the options.
+    order = np.argsort(first)
+    place = np.empty(n_patterns, dtype=np.int64)
+    place[order] = np.arange(n_patterns)
+    of_item[voted] = place[of_item[voted]]
     example = np.full(votes.n_items, -1)
-    example[np.flatnonzero(voted)[first]] = np.arange(n_patterns)
+    example[voted[first[order]]] = np.arange(n_patterns)
     n_items = np.bincount(of_item[voted], minlength=n_patterns).astype(np.float64)
     return of_item, n_items, example
