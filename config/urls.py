@@ -11,7 +11,7 @@ from api.gateway import gateway
 from config.health import healthz
 from config.operations.monitoring.metrics_view import metrics
 from studies.pages import urls as study_urls
-from studies.pages.accounts import invitation_views, token_views
+from studies.pages.accounts import invitation_views, second_step_views, token_views
 from studies.pages.accounts import views as account_views
 from studies.pages.workbench.components import components
 
@@ -34,6 +34,8 @@ urlpatterns = [
     path("accounts/tokens/", token_views.tokens, name="tokens"),
     path("accounts/tokens/delete/", token_views.delete_token, name="token-delete"),
     path("invitation/", invitation_views.invitation, name="invitation"),
+    path("accounts/second-step/", second_step_views.second_step, name="second-step"),
+    path("accounts/second-step/off/", second_step_views.switch_off, name="second-step-off"),
     path("accounts/password/", account_views.change_password, name="password_change"),
     path("accounts/password/reset/", account_views.reset_password, name="password_reset"),
     path(
@@ -41,7 +43,8 @@ urlpatterns = [
         account_views.NewPassword.as_view(),
         name="password_reset_confirm",
     ),
-    # The admin's own page would check the current password without a limit.
+    # The admin's own pages would check passwords without limits, and ask for no second step.
+    path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/components/", components, name="components"),
     path("admin/", admin.site.urls),

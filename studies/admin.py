@@ -8,11 +8,8 @@ from django.http import HttpRequest
 
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
-from studies.pages.accounts.forms import AdminSignInForm
 from studies.services.settings import FROZEN_FIELDS, save_settings
 from studies.services.studies import record
-
-admin.site.login_form = AdminSignInForm
 
 
 class LookOnly(admin.ModelAdmin):

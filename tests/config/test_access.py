@@ -231,6 +231,8 @@ def test_every_address_has_a_rule():
 
     assert others == {
         "",
+        "accounts/second-step/",
+        "accounts/second-step/off/",
         "accounts/tokens/",
         "accounts/tokens/delete/",
         "administration/",

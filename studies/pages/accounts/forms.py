@@ -1,24 +1,34 @@
 """Forms to sign in and to change a password, with limits on attempts; new accounts and tokens."""
 
 import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django import forms
-from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UserCreationForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from studies.errors import TooManyAttempts
+from studies.errors import StudyError, TooManyAttempts
 from studies.pages.accounts.client_address import client_address
-from studies.services import sign_ins
+from studies.services import second_steps, sign_ins
 
 
-class LimitedSignIn(forms.Form):
-    """An authentication form that counts attempts by account and by address."""
+class SignInForm(AuthenticationForm):
+    """A name, a password, and a code if the account asks for one.
 
-    request: HttpRequest | None
+    Attempts are counted by account and by address; a wrong code counts as a wrong password does.
+    """
+
+    code = forms.CharField(
+        label="Code from your app",
+        required=False,
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+        help_text="Only if you have switched on the second step.",
+    )
     wait: dt.timedelta | None = None
 
     def clean(self) -> dict[str, Any]:
@@ -32,19 +42,13 @@ class LimitedSignIn(forms.Form):
             raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
         try:
             cleaned = super().clean() or self.cleaned_data
+            _check_code(self.get_user(), self.cleaned_data.get("code", ""))
         except ValidationError:
+            self.user_cache = None
             sign_ins.fail(attempt)
             raise
         sign_ins.succeed(attempt)
         return cleaned
-
-
-class SignInForm(LimitedSignIn, AuthenticationForm):
-    pass
-
-
-class AdminSignInForm(LimitedSignIn, AdminAuthenticationForm):
-    pass
 
 
 class ChangePasswordForm(PasswordChangeForm):
@@ -55,19 +59,81 @@ class ChangePasswordForm(PasswordChangeForm):
         super().__init__(*args, **kwargs)
 
     def clean_old_password(self) -> str:
-        try:
-            attempt = sign_ins.begin(
-                name=self.user.get_username(), address=client_address(self.request)
-            )
-        except TooManyAttempts as error:
-            raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
-        try:
-            password = super().clean_old_password()
-        except ValidationError:
-            sign_ins.fail(attempt)
-            raise
-        sign_ins.succeed(attempt)
-        return password
+        with _counted(self.user, self.request):
+            return super().clean_old_password()
+
+
+class SwitchOnForm(forms.Form):
+    """The first code of an app, with the password, so that nobody does it in another's browser."""
+
+    password = forms.CharField(
+        label="Your password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    code = forms.CharField(
+        label="Code that the app shows",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request, self.user = request, user
+
+    def clean_password(self) -> str:
+        with _counted(self.user, self.request):
+            if not self.user.check_password(self.cleaned_data["password"]):
+                raise ValidationError("This is not your password.")
+        return ""
+
+
+class SwitchOffForm(forms.Form):
+    code = forms.CharField(
+        label="Code from your app, or a recovery code",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request, self.user = request, user
+
+    def clean_code(self) -> str:
+        with _counted(self.user, self.request):
+            _check_code(self.user, self.cleaned_data["code"])
+        return ""
+
+
+def _check_code(user: User, code: str) -> None:
+    """Raises `ValidationError` if the account asks for a code and this one does not let in."""
+    try:
+        if second_steps.accepts(user=user, code=code):
+            return
+    except StudyError as error:
+        raise ValidationError(str(error)) from error
+    raise ValidationError(
+        "This account also needs the code that your app shows now. Each code works once. "
+        "A recovery code works too."
+        if not code
+        else "This code does not work, or no longer: type the one that your app shows now, or a "
+        "recovery code. Each works once."
+    )
+
+
+@contextmanager
+def _counted(user: User, request: HttpRequest) -> Iterator[None]:
+    """Count what happens in it as an attempt to sign in, which fails with a `ValidationError`."""
+    try:
+        attempt = sign_ins.begin(name=user.get_username(), address=client_address(request))
+    except TooManyAttempts as error:
+        raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
+    try:
+        yield
+    except ValidationError:
+        sign_ins.fail(attempt)
+        raise
+    sign_ins.succeed(attempt)
 
 
 class AccountForm(UserCreationForm):

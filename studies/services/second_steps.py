@@ -1,0 +1,154 @@
+"""Signing in with a second step: codes of an authenticator app (RFC 6238), and recovery codes."""
+
+import logging
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import User
+from django.core.signing import BadSignature, TimestampSigner
+from django.db import transaction
+
+from studies.errors import StudyError
+from studies.models import SecondStep
+from studies.sealing import cipher
+from studies.services.team import hash_of
+
+if TYPE_CHECKING:
+    from pyotp import TOTP
+
+logger = logging.getLogger(__name__)
+
+_PURPOSE = b"second steps"
+_ISSUER = "Thirdperson"
+# How long a secret may wait on the page until its first code is typed.
+_HOUR = 60 * 60
+_RECOVERY_CODES = 8
+_UNREADABLE = (
+    "The second step of this account cannot be checked, because the server has a new secret key. "
+    "Ask its administrator to remove it."
+)
+
+
+def new_secret() -> str:
+    """A secret for an app, which is not stored before `switch_on`."""
+    import pyotp
+
+    return pyotp.random_base32()
+
+
+def address_for_app(*, user: User, secret: str) -> str:
+    """The otpauth:// address of a secret, which apps read from a QR code."""
+    return _codes(secret).provisioning_uri(name=user.get_username(), issuer_name=_ISSUER)
+
+
+def signed(*, user: User, secret: str) -> str:
+    """The secret for a hidden field of the page that shows it: no one else can use it there."""
+    return _signer(user).sign(secret)
+
+
+def read_signed(*, user: User, text: str) -> str | None:
+    """The secret of `signed`; None if it is from another user or more than an hour old."""
+    try:
+        return _signer(user).unsign(text, max_age=_HOUR)
+    except BadSignature:
+        return None
+
+
+def switch_on(*, user: User, secret: str, code: str) -> list[str]:
+    """Store the secret if `code` is its present one; returns the recovery codes, shown once.
+
+    Raises `StudyError` for another code, and if a second step is on already.
+    """
+    period = _period_of(_codes(secret), _plain(code))
+    if period is None:
+        raise StudyError(
+            "This is not the app’s present code. Type the six digits that the app shows now, and "
+            "check that the phone’s clock is right."
+        )
+    recovery = [secrets.token_hex(5) for _ in range(_RECOVERY_CODES)]
+    _, is_new = SecondStep.objects.get_or_create(
+        user=user,
+        defaults={
+            "secret": cipher(_PURPOSE).encrypt(secret.encode()).decode(),
+            "recovery_sha256": [hash_of(each) for each in recovery],
+            "last_period": period,
+        },
+    )
+    if not is_new:
+        raise StudyError("The second step is on already. Switch it off to set up another app.")
+    logger.info("second step of signing in switched on: account %s", user.pk)
+    return [f"{code[:5]}-{code[5:]}" for code in recovery]
+
+
+def is_on(user: User) -> bool:
+    return SecondStep.objects.filter(user=user).exists()
+
+
+@transaction.atomic
+def accepts(*, user: User, code: str) -> bool:
+    """Whether `code` lets the user in: the app's present code, or an unused recovery code.
+
+    Both work once. Users without a second step need none. Raises `StudyError` if the stored secret
+    cannot be read.
+    """
+    step = SecondStep.objects.select_for_update(no_key=True).filter(user=user).first()
+    if step is None:
+        return True
+    code = _plain(code)
+    period = _period_of(_codes(_secret_of(step)), code)
+    if period is not None and period > step.last_period:
+        step.last_period = period
+        step.save(update_fields=["last_period"])
+        return True
+    if hash_of(code) in step.recovery_sha256:
+        step.recovery_sha256.remove(hash_of(code))
+        step.save(update_fields=["recovery_sha256"])
+        logger.warning("recovery code used to sign in: account %s", user.pk)
+        return True
+    return False
+
+
+def switch_off(*, user: User) -> bool:
+    """Remove the second step; whether there was one."""
+    removed = bool(SecondStep.objects.filter(user=user).delete()[0])
+    if removed:
+        logger.warning("second step of signing in switched off: account %s", user.pk)
+    return removed
+
+
+def _secret_of(step: SecondStep) -> str:
+    from cryptography.fernet import InvalidToken
+
+    try:
+        return cipher(_PURPOSE).decrypt(step.secret.encode()).decode()
+    except InvalidToken as error:
+        raise StudyError(_UNREADABLE) from error
+
+
+def _period_of(codes: "TOTP", code: str) -> int | None:
+    """The half minute whose code this is: the present one, or one beside it for clocks that differ.
+
+    All three are compared, so that the time it takes does not tell which one it was.
+    """
+    now = int(time.time()) // codes.interval
+    found = None
+    for period in (now - 1, now, now + 1):
+        if secrets.compare_digest(codes.generate_otp(period), code):
+            found = period
+    return found
+
+
+def _codes(secret: str) -> "TOTP":
+    import pyotp
+
+    return pyotp.TOTP(secret)
+
+
+def _plain(code: str) -> str:
+    """A code as it is compared: apps and people put spaces and dashes into it."""
+    return "".join(each for each in code.lower() if each.isascii() and each.isalnum())
+
+
+def _signer(user: User) -> TimestampSigner:
+    return TimestampSigner(salt=f"studies.second_steps:{user.pk}")
