@@ -42,7 +42,8 @@ class SignInForm(AuthenticationForm):
             raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
         try:
             cleaned = super().clean() or self.cleaned_data
-            _check_code(self.get_user(), self.cleaned_data.get("code", ""))
+            if refusal := _refusal_of(self.get_user(), self.cleaned_data.get("code", "")):
+                raise ValidationError({"code": refusal})
         except ValidationError:
             self.user_cache = None
             sign_ins.fail(attempt)
@@ -101,22 +102,22 @@ class SwitchOffForm(forms.Form):
 
     def clean_code(self) -> str:
         with _counted(self.user, self.request):
-            _check_code(self.user, self.cleaned_data["code"])
+            if refusal := _refusal_of(self.user, self.cleaned_data["code"]):
+                raise ValidationError(refusal)
         return ""
 
 
-def _check_code(user: User, code: str) -> None:
-    """Raises `ValidationError` if the account asks for a code and this one does not let in."""
+def _refusal_of(user: User, code: str) -> str:
+    """Why a code does not let the user in; empty if it does, or if the account needs none."""
     try:
         if second_steps.accepts(user=user, code=code):
-            return
+            return ""
     except StudyError as error:
-        raise ValidationError(str(error)) from error
-    raise ValidationError(
-        "This account also needs the code that your app shows now. Each code works once. "
-        "A recovery code works too."
-        if not code
-        else "This code does not work, or no longer: type the one that your app shows now, or a "
+        return str(error)
+    if not code:
+        return "This account also needs the code that your app shows now, or a recovery code."
+    return (
+        "This code does not work, or no longer. Type the one that your app shows now, or a "
         "recovery code. Each works once."
     )
 
