@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("studies", "0022_retention"),
+        ("studies", "0023_own_answers"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
