@@ -1,0 +1,122 @@
+"""Requests to an archive: the token goes to its own hosts only, and errors say what was asked."""
+
+import json
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from analysis.exports.errors import ExportError
+
+_TRIES = 4
+_SECONDS = (10, 300)  # to connect, and to wait for the next byte
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_AGENT = "thirdperson"
+_TOLD = 300  # characters of an answer in an error
+
+
+class PublicationRefused(ExportError):
+    """The rules of the study, or a missing choice, forbid that its data leave."""
+
+
+class PublicationFailed(ExportError):
+    """An archive did not take the files; the same command continues where it stopped."""
+
+
+class Connection:
+    """A server with a token. `domain` covers the other hosts that the server sends us to."""
+
+    def __init__(self, base: str, token: str, *, domain: str = "") -> None:
+        import requests
+        from requests.adapters import HTTPAdapter
+        from urllib3.util import Retry
+
+        self.base = base.rstrip("/")
+        where = urlsplit(self.base)
+        if where.scheme != "https" and where.hostname not in _LOCAL:
+            raise PublicationRefused(
+                f"{base} is not an https address, so your token would be readable on the way. "
+                "Use an address that begins with https://."
+            )
+        self._host, self._domain = where.hostname or "", domain
+        self._token = token
+        self._session = requests.Session()
+        # Without this, a password from .netrc would replace the token.
+        self._session.auth = lambda request: request
+        # Only requests that may be repeated are: a draft is never created twice.
+        retry = Retry(
+            total=_TRIES,
+            backoff_factor=1,
+            status_forcelist=(429, 502, 503, 504),
+            raise_on_status=False,
+        )
+        for scheme in ("https://", "http://"):
+            self._session.mount(scheme, HTTPAdapter(max_retries=retry))
+
+    def ask(
+        self,
+        method: str,
+        address: str,
+        *,
+        expected: tuple[int, ...] = (200, 201),
+        body: Any = None,
+        data: IO[bytes] | bytes | None = None,
+        params: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        with_token: bool = True,
+    ) -> Any:
+        """The answer to a request. Raises `PublicationFailed`, also for other statuses."""
+        import requests
+
+        url = address if "://" in address else self.base + address
+        sent = {"User-Agent": _AGENT, **(headers or {})}
+        if body is not None:
+            sent.setdefault("Content-Type", "application/json")
+            data = json.dumps(body).encode()
+        if with_token:
+            self._check_host(url)
+            sent["Authorization"] = f"Bearer {self._token}"
+        asked = f"{method} {urlsplit(url).hostname}{urlsplit(url).path}"
+        try:
+            found = self._session.request(
+                method,
+                url,
+                data=data,
+                params=params,
+                headers=sent,
+                timeout=_SECONDS,
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            raise PublicationFailed(
+                f"{asked} was not answered ({type(error).__name__}). Run the same command again: "
+                "it sends only what is missing."
+            ) from None
+        if found.status_code not in expected:
+            raise PublicationFailed(
+                f"{asked} was answered with {found.status_code}: {_words(found.text)}"
+                f"{_remedy(found.status_code)}"
+            )
+        return found
+
+    def _check_host(self, url: str) -> None:
+        """A server that names a foreign address does not get the token sent there."""
+        where = urlsplit(url)
+        host = where.hostname or ""
+        is_ours = host == self._host or (self._domain and host.endswith(f".{self._domain}"))
+        if not is_ours or (where.scheme != "https" and host not in _LOCAL):
+            raise PublicationFailed(
+                f"The server sent us to {where.scheme}://{host}, which is not one of its own "
+                "hosts. Nothing was sent there."
+            )
+
+
+def _words(text: str) -> str:
+    short = " ".join(text.split())
+    return short if len(short) <= _TOLD else f"{short[:_TOLD]}…"
+
+
+def _remedy(status: int) -> str:
+    if status in (401, 403):
+        return " Check that the token is valid and may write."
+    if status >= 500 or status == 429:
+        return " Run the same command again later: it sends only what is missing."
+    return ""

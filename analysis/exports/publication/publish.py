@@ -1,0 +1,199 @@
+"""What may leave and what it consists of, and its way to an archive."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from analysis.data.collection import collection_of
+from analysis.exports.description.licences import authors
+from analysis.exports.publication import hub, osf, zenodo
+from analysis.exports.publication.connection import Connection, PublicationRefused
+from analysis.exports.publication.leaving import Leaving, files_of, packed
+from analysis.exports.publication.plan_files import write_plan
+from analysis.exports.tables.catalogue import Disclosure
+from analysis.exports.tables.pseudonyms import K
+from studies.exporters.items import may_redistribute
+from studies.models.studies import Study, StudyLog
+from studies.services.studies import record
+
+ARCHIVES = ("hub", "osf", "zenodo")
+WHAT = ("bundle", "plan")
+_SERVERS = {"hub": hub.SERVER, "osf": osf.SERVER, "zenodo": zenodo.SERVER}
+TOKENS = {"hub": hub.TOKEN, "osf": osf.TOKEN, "zenodo": zenodo.TOKEN}
+_BEGUN, _DONE = "publication begun", "published as a draft"
+_KEYWORDS = ("LLM-as-a-judge", "annotation", "personalization", "thirdperson")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to give away, where, and what its owner states about it.
+
+    `without_texts` accepts that the items' texts stay here because their source forbids passing
+    them on. `consent_covers_sharing` states that the participants agreed to published answers.
+    """
+
+    study: Study
+    to: str
+    what: str = "bundle"
+    licence: str = ""
+    repo: str = ""
+    server: str = ""
+    without_texts: bool = False
+    consent_covers_sharing: bool = False
+
+    @property
+    def address(self) -> str:
+        return (self.server or _SERVERS[self.to]).rstrip("/")
+
+
+def obstacles(wish: Wish) -> list[str]:
+    """Everything that forbids the wish, each with what to do about it."""
+    return [*_obstacles_here(wish), *_obstacles_there(wish)]
+
+
+def _obstacles_here(wish: Wish) -> Iterator[str]:
+    """What the study's licences, its participants and the people themselves forbid."""
+    study = wish.study
+    if wish.what == "plan":
+        return
+    if not wish.licence:
+        yield "The licence of the answers is not stated. Choose it with --licence."
+    if not may_redistribute(study) and not wish.without_texts:
+        yield (
+            "The source of the items forbids passing their texts on. With --without-texts the "
+            "items leave as ids and hashes, without texts and without replies of models."
+        )
+    if collection_of(study, k=K).has_participants and not wish.consent_covers_sharing:
+        yield (
+            "People answered in this study. Read the consent text that they saw (it is in the "
+            "README.md of the bundle, and on the page Texts): if it covers publishing their "
+            "answers without names, add --consent-covers-sharing. Otherwise the answers stay here."
+        )
+
+
+def _obstacles_there(wish: Wish) -> Iterator[str]:
+    """What is missing for this archive."""
+    if wish.to == "hub" and wish.what == "plan":
+        yield "A plan needs an archive that states when it arrived. Use --to zenodo or --to osf."
+    elif wish.to == "hub" and wish.repo.count("/") != 1:
+        yield "The hub needs a name for the data set: --repo OWNER/NAME."
+    if not _token(wish.to):
+        name = TOKENS[wish.to]
+        yield f"The environment variable {name} is not set. It holds your token for {wish.address}."
+
+
+def _token(to: str) -> str:
+    return os.environ.get(TOKENS[to], "").strip()
+
+
+@contextmanager
+def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
+    """The files that would leave, in a temporary folder. Raises `AnalysisError` or `OSError`."""
+    with tempfile.TemporaryDirectory(prefix="thirdperson-") as temporary:
+        name = f"{wish.study.slug}-{'data' if wish.what == 'bundle' else 'plan'}"
+        folder = Path(temporary) / name
+        if wish.what == "plan":
+            write_plan(wish.study, folder)
+            yield files_of(folder)
+            return
+        # The copy of the report in a bundle loads the statistics.
+        from analysis.exports.delivery.bundle import write_folder
+
+        write_folder(
+            wish.study, folder, also="parquet", disclosure=Disclosure(), licence=wish.licence
+        )
+        yield files_of(folder) if wish.to == "hub" else packed(folder, name)
+
+
+def publish(
+    wish: Wish, files: Sequence[Leaving], *, on_file: Callable[[Leaving, bool], None], by: str
+) -> str:
+    """Send the files to a private draft and return its address. The study's log records it.
+
+    A second call continues what an earlier one began. Raises `PublicationRefused` before anything
+    is sent, and `PublicationFailed` later.
+    """
+    if found := obstacles(wish):
+        raise PublicationRefused(" ".join(found))
+    domain = osf.DOMAIN if wish.address == osf.SERVER else ""
+    server = Connection(wish.address, _token(wish.to), domain=domain)
+    send = {"hub": _to_hub, "osf": _to_osf, "zenodo": _to_zenodo}[wish.to]
+    address = send(wish, server, files, on_file)
+    sha256 = {file.name: file.sha256 for file in files}
+    record(wish.study, _DONE, **_place(wish), by=by, address=address, sha256=sha256)
+    return address
+
+
+def _to_hub(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+    message = f"Data of the study {wish.study.slug}"
+    return hub.put_dataset(server, files, repo=wish.repo, message=message, on_file=on_file)
+
+
+def _to_osf(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+    return osf.put_project(
+        server,
+        files,
+        title=_title(wish),
+        description=_description(wish),
+        known=_begun(wish),
+        remember=partial(_remember, wish),
+        on_file=on_file,
+    )
+
+
+def _to_zenodo(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+    metadata = zenodo.metadata_of(
+        title=_title(wish),
+        description=_description(wish),
+        authors=authors(wish.study),
+        licence=wish.licence,
+        keywords=_KEYWORDS,
+    )
+    return zenodo.put_draft(
+        server,
+        files,
+        metadata=metadata,
+        known=_begun(wish),
+        remember=partial(_remember, wish),
+        on_file=on_file,
+    )
+
+
+def _title(wish: Wish) -> str:
+    kind = "Analysis plan of" if wish.what == "plan" else "Answers and judgments of"
+    simulated = " (simulated)" if wish.study.is_simulated else ""
+    return f"{kind} “{wish.study.title}”{simulated}"
+
+
+def _description(wish: Wish) -> str:
+    if wish.what == "plan":
+        return "A frozen analysis plan with its seal. README.md says how to check it."
+    lines = [
+        "Which of two responses a person would prefer, as judged by people and by language models.",
+        "README.md describes the tables, how they were collected, and their limits. LICENSE has "
+        "the terms: items keep those of their source.",
+    ]
+    if wish.study.is_simulated:
+        lines.append("People and models in these data are simulated.")
+    return "\n".join(lines)
+
+
+def _place(wish: Wish) -> dict[str, Any]:
+    return {"to": wish.to, "server": wish.address, "what": wish.what}
+
+
+def _remember(wish: Wish, draft: str) -> None:
+    record(wish.study, _BEGUN, **_place(wish), draft=draft)
+
+
+def _begun(wish: Wish) -> str:
+    """The draft that an earlier try began at this archive; empty if there is none."""
+    rows = StudyLog.objects.filter(study=wish.study, event=_BEGUN)
+    details = rows.order_by("-pk").values_list("detail", flat=True)
+    place = _place(wish)
+    return next((row["draft"] for row in details if place.items() <= row.items()), "")

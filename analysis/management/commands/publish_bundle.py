@@ -1,0 +1,117 @@
+"""publish_bundle STUDY: give the anonymous bundle or the sealed plan to a public archive."""
+
+import getpass
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError
+from analysis.exports.description.licences import LICENCES
+from analysis.exports.publication.leaving import Leaving
+from analysis.exports.publication.publish import (
+    ARCHIVES,
+    TOKENS,
+    WHAT,
+    Wish,
+    obstacles,
+    prepared,
+    publish,
+)
+from studies.errors import StudyError
+from studies.management.study_lookup import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Send the anonymous bundle of a study to the Hugging Face hub, OSF or Zenodo, or its "
+        "frozen analysis plan to OSF or Zenodo. It arrives as a private draft; you make it public "
+        "there. Run the same command again after an interruption: it sends only what is missing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        tokens = ", ".join(f"{name} for {to}" for to, name in TOKENS.items())
+        parser.add_argument(
+            "--to",
+            choices=ARCHIVES,
+            required=True,
+            help=f"the archive; your token is read from the environment: {tokens}",
+        )
+        parser.add_argument("--what", choices=WHAT, default="bundle", help="default: bundle")
+        parser.add_argument(
+            "--licence", choices=LICENCES, default="", help="licence of the answers"
+        )
+        parser.add_argument(
+            "--repo", default="", metavar="OWNER/NAME", help="name of the data set on the hub"
+        )
+        parser.add_argument(
+            "--server",
+            default="",
+            metavar="URL",
+            help="another server of the archive, such as https://sandbox.zenodo.org to try it",
+        )
+        parser.add_argument(
+            "--without-texts",
+            action="store_true",
+            help="the source forbids passing texts on: give ids and hashes of items instead",
+        )
+        parser.add_argument(
+            "--consent-covers-sharing",
+            action="store_true",
+            help="state that the consent text covers publishing answers without names",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what would leave, and send nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = ("to", "what", "licence", "repo", "server", "without_texts")
+        wish = Wish(
+            study=find_study(options["study"]),
+            consent_covers_sharing=options["consent_covers_sharing"],
+            **{name: options[name] for name in names},
+        )
+        found = obstacles(wish)
+        if found and not options["dry_run"]:
+            raise CommandError("\n".join(["Nothing was sent.", *found]))
+        try:
+            with prepared(wish) as files:
+                self._list(wish, files)
+                if options["dry_run"]:
+                    self._end_dry_run(found)
+                    return
+                by = f"{getpass.getuser()}, at the command line"
+                address = publish(wish, files, on_file=self._tell, by=by)
+        except (AnalysisError, StudyError) as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"The files cannot be written: {error.strerror}.") from None
+        self.stdout.write(f"A private draft, for you to check and publish there: {address}")
+
+    def _list(self, wish: Wish, files: tuple[Leaving, ...]) -> None:
+        """Every file that leaves, with its size and checksum, and under which terms."""
+        self.stdout.write(f"To {wish.address}, as a private draft:")
+        for file in files:
+            self.stdout.write(f"{file.size:>12,} bytes  {file.sha256}  {file.name}")
+        total = sum(file.size for file in files)
+        self.stdout.write(f"{total:>12,} bytes in {len(files)} files")
+        if wish.what == "bundle":
+            self.stdout.write(f"Licence of the answers: {wish.licence or 'not stated'}.")
+            source = wish.study.source
+            passing_on = source.get("redistribution") or "not stated"
+            licence = source.get("licence") or "not stated"
+            self.stdout.write(f"Items: licence {licence}, passing on {passing_on}.")
+            self.stdout.write(
+                "What leaves: items, answers under exported names, judgments, majorities, "
+                "annotators in groups of five or more. No platform ids, no free text of "
+                "annotators, no withdrawn answers (docs/formats.md)."
+            )
+
+    def _end_dry_run(self, found: list[str]) -> None:
+        self.stdout.write("Nothing was sent.")
+        if found:
+            self.stdout.write("\n".join(["Before it can leave:", *(f"- {why}" for why in found)]))
+
+    def _tell(self, file: Leaving, was_there: bool) -> None:
+        self.stdout.write(f"{'already there' if was_there else 'sent'}: {file.name}")
