@@ -13,11 +13,13 @@ import contextlib
 import resource
 import selectors
 import socket
+import sys
 import time
 from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
+from gunicorn.arbiter import Arbiter
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
@@ -103,6 +105,14 @@ class Worker(ThreadWorker):
         self.cfg.set("sendfile", False)
         self.waiting: set[Connection] = set()
         self._next_look = 0.0
+
+    def load_wsgi(self) -> None:
+        super().load_wsgi()
+        from config.files_location import refusal  # after Django is set up
+
+        if sentence := refusal():
+            sys.stderr.write(f"{sentence}\n")
+            sys.exit(Arbiter.WORKER_BOOT_ERROR)  # or the server would start another worker
 
     def init_process(self) -> None:
         # Every waiting client has a file: as many as the system allows.

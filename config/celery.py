@@ -11,7 +11,7 @@ from typing import Any
 
 from celery import Celery
 from celery.contrib.django.task import DjangoTask
-from celery.signals import beat_embedded_init, worker_ready, worker_shutdown
+from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
@@ -69,6 +69,15 @@ def start_heartbeat(**_: Any) -> None:
 @worker_shutdown.connect
 def stop_heartbeat(**_: Any) -> None:
     _stop.set()
+
+
+@worker_init.connect
+def refuse_other_files(sender: Any, **_: Any) -> None:
+    """End a worker that would keep files elsewhere; one that only asks judges keeps none."""
+    from config.files_location import refusal
+
+    if "celery" in sender.app.amqp.queues.consume_from and (sentence := refusal()):
+        sys.exit(sentence)
 
 
 def _end_after(parent: int) -> None:

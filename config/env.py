@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -126,6 +127,31 @@ def address(*schemes: str) -> Callable[[str], str]:
         raise ValueError(f"must be a URL that starts with {'://, '.join(schemes)}://.")
 
     return cast
+
+
+_FILES = "must be folder, database, or s3://bucket/prefix"
+
+
+def files(value: str) -> dict[str, Any]:
+    """Django's settings of the storage of generated files."""
+    backends = {"folder": "folder.FolderStorage", "database": "database.DatabaseStorage"}
+    parts = urlsplit(value)
+    if parts.scheme != "s3":
+        if value.lower() not in backends:
+            raise ValueError(f"{_FILES}, not “{value}”.")
+        return {"BACKEND": f"studies.file_storage.{backends[value.lower()]}"}
+    if not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError(f"{_FILES}, without keys and options: they have their own variables.")
+    # Found, not imported: only a process that reads a file needs them.
+    if not (find_spec("storages") and find_spec("boto3")):
+        raise ValueError(
+            "is a bucket, which needs two more packages: pip install -r requirements-s3.txt (of an "
+            "installed package, pip install 'thirdperson[s3]')."
+        )
+    return {
+        "BACKEND": "studies.file_storage.bucket.BucketStorage",
+        "OPTIONS": {"bucket_name": parts.netloc, "location": parts.path.strip("/")},
+    }
 
 
 def folder(value: str | Path) -> Path:

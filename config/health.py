@@ -13,10 +13,13 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
+from studies.file_storage.location import wrong_location
 
 _UP_TO_DATE_FOR = 60.0
 # When the database was last seen with every migration; one that lacks some is checked again.
 _looked_up: float | None = None
+# When files were last found to be kept where the installation keeps them.
+_located: float | None = None
 
 
 @require_safe
@@ -31,7 +34,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def health() -> dict[str, str]:
     """The state of each part: “ok”, or what is wrong."""
-    return {"database": _database(), "broker": _broker()}
+    return {"database": _database(), "broker": _broker(), "files": _files()}
 
 
 def _database() -> str:
@@ -65,6 +68,20 @@ def lacks_migrations() -> bool:
             return True
         _looked_up = now
     return False
+
+
+def _files() -> str:
+    """Whether this process keeps files where the installation does; looked up once a minute."""
+    global _located
+    now = time.monotonic()
+    if _located is None or now - _located > _UP_TO_DATE_FOR:
+        try:
+            if wrong_location():
+                return "another folder or storage"
+        except (DatabaseError, OSError):
+            return "unknown"
+        _located = now
+    return "ok"
 
 
 def _broker() -> str:

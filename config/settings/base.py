@@ -10,6 +10,7 @@ from config.env import (
     address,
     database,
     env,
+    files,
     flag,
     folder,
     key_variables,
@@ -123,8 +124,12 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
+# Where uploads, reports, exports and packs are kept: a folder, the database or a bucket.
+FILES = env("FILES", cast=files, default="folder", parse_default=True)
+if "OPTIONS" in FILES:
+    FILES["OPTIONS"]["encryption"] = env.str("FILES_ENCRYPTION", default="")
 STORAGES = {
-    "files": {"BACKEND": "studies.file_storage.folder.FolderStorage"},
+    "files": FILES,
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }

@@ -9,7 +9,7 @@ from studies.models import public_id
 
 
 class PackJob(Job):
-    """Work on the packs of a run; its files are in VAR_DIR/packs."""
+    """Work on the packs of a run; its files are in the storage."""
 
     class Kind(models.TextChoices):
         WRITE = "write", "writing a pack"

@@ -3,9 +3,10 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from socket import gethostname
 from typing import IO, Any
 
 from django.conf import settings
@@ -58,6 +59,28 @@ class FolderStorage(FilesStorage, FileSystemStorage):
 
     def shown(self, name: str) -> str:
         return str(self.path(name))
+
+    def location_id(self) -> tuple[str, str]:
+        from studies.file_storage.location import folder_id
+
+        return f"folder {folder_id(Path(self.location))}", f"{self.location} on {gethostname()}"
+
+    @contextmanager
+    def exchanged(self, folder: Path, kinds: Iterable[str]) -> Iterator[None]:
+        old, moved = folder.with_name("old"), []
+        old.mkdir()
+        try:
+            for kind in kinds:
+                current = self.path(kind)
+                for source, target in ((current, old / kind), (folder / kind, current)):
+                    if os.path.exists(source):
+                        os.replace(source, target)
+                        moved.append((target, source))
+            yield
+        except BaseException:
+            for now, before in reversed(moved):
+                os.replace(now, before)
+            raise
 
     def copy_folder(self, source: str, target: str) -> None:
         folder, new = Path(self.path(source)), Path(self.path(target))

@@ -5,9 +5,10 @@ the path of one file, for example `reports/4f…/tables/items.csv`. A file has i
 is complete.
 """
 
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -28,6 +29,13 @@ class FilesStorage(Storage):
 
     def is_file(self, name: str) -> bool:
         raise NotImplementedError
+
+    def sha256(self, name: str) -> str:
+        digest = hashlib.sha256()
+        with self.reader(name) as file:
+            for block in blocks(file):
+                digest.update(block)
+        return digest.hexdigest()
 
     def files(self, folder: str) -> list[str]:
         """The paths of all files below a folder, relative to it, sorted."""
@@ -58,6 +66,20 @@ class FilesStorage(Storage):
     def shown(self, name: str) -> str:
         """Where a file or folder is, for people."""
         raise NotImplementedError
+
+    def location_id(self) -> tuple[str, str]:
+        """What tells this storage from others, and how people call it."""
+        raise NotImplementedError
+
+    @contextmanager
+    def exchanged(self, folder: Path, kinds: Iterable[str]) -> Iterator[None]:
+        """Exchange all files of these kinds for those of a draft folder of VAR_DIR.
+
+        It is entered in the transaction of the rows and left after its end. If that failed, the
+        files are those from before.
+        """
+        raise NotImplementedError
+        yield
 
     def remove_drafts(self, before: float) -> None:
         """Delete what killed processes left in the storage before a time stamp."""
@@ -99,6 +121,13 @@ def draft_folder(name: str) -> Iterator[Path]:
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def owned_folders(folder: Path, kinds: Iterable[str]) -> Iterator[str]:
+    """The names `kind/owner` of the files in a folder."""
+    for kind in kinds:
+        if (folder / kind).is_dir():
+            yield from (f"{kind}/{path.name}" for path in sorted((folder / kind).iterdir()))
 
 
 def split(name: str) -> tuple[str, str, str]:

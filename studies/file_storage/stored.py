@@ -50,6 +50,9 @@ class Stored:
         """Bytes. Raises `FileNotFoundError`."""
         return files_storage().size(self.path)
 
+    def sha256(self) -> str:
+        return files_storage().sha256(self.path)
+
     def files(self) -> "list[Stored]":
         """All files below this folder, sorted by name."""
         return [self / path for path in files_storage().files(self.path)]

@@ -1,6 +1,7 @@
 """Studies, the personas that they are about, and their items."""
 
 from studies.models.backups import Backup
+from studies.models.files import FilesLocation, StoredBlock, StoredFile
 from studies.models.imports import ImportJob, Upload
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
@@ -15,6 +16,7 @@ __all__ = [
     "Backup",
     "Choice",
     "FeatureSet",
+    "FilesLocation",
     "ImportJob",
     "Invitation",
     "Item",
@@ -24,6 +26,8 @@ __all__ = [
     "SecondStep",
     "Side",
     "SignIn",
+    "StoredBlock",
+    "StoredFile",
     "Study",
     "StudyLog",
     "Task",

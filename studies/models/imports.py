@@ -16,7 +16,7 @@ STORING_SILENCE = timedelta(minutes=15)
 
 
 class ImportJob(Job):
-    """Large files of items that a worker imports; they are in VAR_DIR/imports until then."""
+    """Large files of items that a worker imports; the storage keeps them until then."""
 
     failure = "The file could not be imported"
     unharmed = "Nothing was stored."
@@ -43,7 +43,7 @@ class ImportJob(Job):
 
 
 class Upload(models.Model):
-    """Files whose columns an editor maps to the fields of an item, in VAR_DIR/imports until then.
+    """Files whose columns an editor maps to the fields of an item, in the storage until then.
 
     Afterwards the row keeps the mapping for the next file with the same columns.
     """

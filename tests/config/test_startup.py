@@ -11,8 +11,8 @@ from tests.migrated import copy_migrated
 ROOT = Path(__file__).resolve().parents[2]
 # Statistics, plots, HTTP clients, files for exports: imported where the work is done.
 HEAVY = """
-    cryptography httpcore2 httpx2 krippendorff matplotlib numpy openai pandas plotly pyarrow redis
-    requests scipy torch transformers xlsxwriter
+    boto3 botocore cryptography httpcore2 httpx2 krippendorff matplotlib numpy openai pandas plotly
+    pyarrow redis requests scipy torch transformers xlsxwriter
 """.split()
 NOTE = f"""
 import sys

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,8 @@ from config.operations.backups import tables
 from config.operations.backups.archive import KEY_PART, Archive, BackupError, opened
 from config.operations.backups.creation import key_fingerprint
 from config.operations.stored_files import KEPT_IN
+from studies.file_storage.location import adopt_location
+from studies.file_storage.storage import files_storage
 from studies.models import Backup
 
 logger = logging.getLogger(__name__)
@@ -95,9 +97,10 @@ def _place_of(name: str) -> PurePosixPath | None:
 
 @contextmanager
 def _laid_out(archive: Archive) -> Iterator[Path]:
-    """The files of the backup in a draft folder next to those of the installation."""
+    """The files of the backup in a draft folder on the disk of those of the installation."""
     draft = Path(tempfile.mkdtemp(prefix=".restore.", dir=settings.VAR_DIR))
     try:
+        (draft / "new").mkdir()
         for name in archive.parts:
             if (inside := _place_of(name)) is not None:
                 target = draft / "new" / inside
@@ -112,18 +115,14 @@ def _laid_out(archive: Archive) -> Iterator[Path]:
 def _exchange(
     archive: Archive, draft: Path, path: Path, tell: Callable[[str], None]
 ) -> tuple[int, int]:
-    moved: list[tuple[Path, Path]] = []
-    try:
+    new = draft / "new"
+    with ExitStack() as stack:  # left after the end of the transaction
         with transaction.atomic():
             rows = _replace_rows(archive, tell)
             _record(archive, path)
-            files = _replace_files(draft, moved)
-    except BaseException:
-        for now, before in reversed(moved):
-            if now.exists():
-                os.replace(now, before)
-        raise
-    return rows, files
+            stack.enter_context(files_storage().exchanged(new, KEPT_IN))
+            adopt_location()
+    return rows, sum(_place_of(name) is not None for name in archive.parts)
 
 
 def _replace_rows(archive: Archive, tell: Callable[[str], None]) -> int:
@@ -152,28 +151,6 @@ def _record(archive: Archive, path: Path) -> None:
             "taken_at": datetime.fromisoformat(archive.manifest["taken_at"]),
         },
     )
-
-
-def _replace_files(draft: Path, moved: list[tuple[Path, Path]]) -> int:
-    """Exchange the folders of files; `moved` gets (now, before) of each rename."""
-    for kind in KEPT_IN:
-        current, old, new = (
-            Path(settings.VAR_DIR) / kind,
-            draft / "old" / kind,
-            draft / "new" / kind,
-        )
-        if current.exists():
-            old.parent.mkdir(exist_ok=True)
-            os.replace(current, old)
-            moved.append((old, current))
-        if new.exists():
-            os.replace(new, current)
-            moved.append((current, new))
-    return sum(path.is_file() for kind in KEPT_IN for path in _below(kind))
-
-
-def _below(kind: str) -> Iterator[Path]:
-    return (Path(settings.VAR_DIR) / kind).rglob("*")
 
 
 def _restore_key(archive: Archive) -> str:

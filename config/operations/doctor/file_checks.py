@@ -1,6 +1,5 @@
 """Files of reports, exports, imports and packs, against the rows that name them; jobs."""
 
-import hashlib
 import json
 import shutil
 import time
@@ -8,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from django.apps import apps
+from django.db.models import F, Sum
+from django.db.models.functions import Coalesce, Length
 
 from analysis.exports.delivery.storage import export_dir
 from analysis.lifecycle.parameters import report_dir
@@ -19,7 +20,7 @@ from studies.file_storage.storage import files_storage
 from studies.file_storage.stored import Stored
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
-from studies.models import ImportJob
+from studies.models import ImportJob, StoredFile
 
 # A report with more rows of items than this file has room for is compared by its hash of inputs.
 _COMPARED_BYTES = 64 * 1024**2
@@ -72,15 +73,10 @@ def broken_exports() -> Iterator[Fault]:
         stored = export_dir(name) / filename
         if not stored.is_file():
             yield Fault(f"Export {name}: {stored} is missing.", study)
-        elif stored.size() != size or _sha256_of(stored) != sha256:
+        elif stored.size() != size or stored.sha256() != sha256:
             yield Fault(
                 f"Export {name}: {stored} has another content than when it was made.", study
             )
-
-
-def _sha256_of(stored: Stored) -> str:
-    with stored.open() as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def missing_uploads() -> Iterator[Fault]:
@@ -89,6 +85,14 @@ def missing_uploads() -> Iterator[Fault]:
         lost = [n for n in job.reading.get("files", []) if not (import_folder(job) / n).is_file()]
         if lost:
             yield Fault(f"Import {job.public_id}: {', '.join(lost)} is missing.", job.study.slug)
+
+
+def broken_files() -> Iterator[Fault]:
+    """Files in the database whose blocks are not as long as the file."""
+    files = StoredFile.objects.exclude(kind="")
+    whole = files.annotate(found=Coalesce(Sum(Length("blocks__data")), 0))
+    for stored in whole.exclude(found=F("size")).order_by("pk"):
+        yield Fault(f"{stored} in the database has {stored.found:,} of {stored.size:,} bytes.")
 
 
 def orphan_files() -> Iterator[Fault]:
@@ -149,6 +153,12 @@ CHECKS = [
         "Each import that waits has its files",
         missing_uploads,
         "Upload the files again.",
+    ),
+    InvariantCheck(
+        "stored-files",
+        "Each file in the database is whole",
+        broken_files,
+        "Build the report or export again, or restore a backup.",
     ),
     InvariantCheck(
         "orphan-files",

@@ -13,6 +13,7 @@ from django.db.models import Exists, ForeignKey, OuterRef
 
 from config.health import lacks_migrations
 from config.operations.doctor.faults import Fault, InvariantCheck
+from studies.file_storage.location import wrong_location
 
 _NAMED = re.compile(r'(?:CONSTRAINT|INDEX) "(\w+)"')
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -102,6 +103,11 @@ def damaged_database() -> Iterator[Fault]:
                 yield Fault(f"The database file is damaged: {sentence}")
 
 
+def files_elsewhere() -> Iterator[Fault]:
+    if sentence := wrong_location():
+        yield Fault(sentence)
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
     "The database is as new as the program",
@@ -122,6 +128,12 @@ CHECKS = [
         "Run make setup, or chmod -R go-rwx the folder VAR_DIR.",
     ),
     MIGRATIONS,
+    InvariantCheck(
+        "files-location",
+        "Files are kept where the installation keeps them",
+        files_elsewhere,
+        "See docs/deployment.md, Several machines.",
+    ),
     InvariantCheck(
         "database-file",
         "The database file is whole",

@@ -15,11 +15,14 @@ from django.test import override_settings
 
 from analysis.models import Report
 from annotation.models import Annotation
+from config.env import files
 from config.operations.backups import restoration, tables
 from config.operations.backups.archive import BackupError
 from config.operations.backups.creation import make_backup
 from config.operations.backups.restoration import restore_backup
 from config.operations.doctor.examination import examine
+from config.operations.stored_files import kept_files
+from studies.file_storage.location import wrong_location
 from studies.models import Study
 from tests.factories import make_study
 from tests.migrated import copy_migrated
@@ -223,18 +226,38 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
     before = {p: p.read_bytes() for p in var_dir.rglob("*") if p.is_file()}
     answers = Annotation.objects.count()
 
-    def fail(*_: object) -> int:
-        os.replace(var_dir / "reports", var_dir / "moved")
-        moved = [(var_dir / "moved", var_dir / "reports")]
-        _[1].extend(moved)
+    def fail() -> None:
+        assert (next(var_dir.glob(".restore.*")) / "old/reports").is_dir()
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(restoration, "_replace_files", fail)
+    monkeypatch.setattr(restoration, "adopt_location", fail)  # the last step of the transaction
     with pytest.raises(OSError, match="disk is full"):
         restore_backup(backup, replace=True)
 
     assert {p: p.read_bytes() for p in var_dir.rglob("*") if p.is_file()} == before
     assert Annotation.objects.count() == answers
+
+
+def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings):
+    before = {file.path: file.read_bytes() for file in kept_files()}
+    rows = {name: part for name, part in contents(backup).items() if name.startswith("database/")}
+    settings.STORAGES = {**settings.STORAGES, "files": files("database")}
+
+    restore_backup(backup, replace=True)
+
+    assert {file.path: file.read_bytes() for file in kept_files()} == before
+    assert wrong_location() == ""
+    again = tmp_path / "again.zip"
+    make_backup(again)
+    assert {name: part for name, part in contents(again).items() if name.startswith("files/")} == {
+        f"files/{name}": content for name, content in before.items()
+    }
+    assert {name for name in contents(again) if name.startswith("database/")} == set(rows)
+    shutil.rmtree(var_dir / "reports")
+    settings.STORAGES = {**settings.STORAGES, "files": files("folder")}
+    restore_backup(again, replace=True)
+    assert {file.path: file.read_bytes() for file in kept_files()} == before
+    assert wrong_location() == ""
 
 
 def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, tmp_path, settings):

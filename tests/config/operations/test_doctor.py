@@ -28,7 +28,7 @@ from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
-from studies.models import ImportJob, Item, Study
+from studies.models import FilesLocation, ImportJob, Item, StoredFile, Study
 from tests.factories import make_annotator
 from tests.stored import path_of
 
@@ -173,6 +173,14 @@ def lose_an_upload(study: Study) -> None:
     ImportJob.objects.create(study=study, file_name="a.csv", reading={"files": ["a.csv"]})
 
 
+def lose_bytes_of_a_file(study: Study) -> None:
+    StoredFile.objects.create(kind="reports", owner="x", path="report.html", size=5)
+
+
+def keep_files_elsewhere(study: Study) -> None:
+    FilesLocation.objects.create(location="folder x", shown="/srv/x on another")
+
+
 def stall_a_job(study: Study) -> None:
     Report.objects.update(state="running", heartbeat_at=F("created_at") - 2 * STALLED_AFTER)
 
@@ -200,6 +208,8 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (leave_a_draft_folder, {"orphan-files"}, True),
     (leave_a_folder, {"orphan-files"}, False),
     (lose_an_upload, {"uploads"}, False),
+    (lose_bytes_of_a_file, {"stored-files"}, False),
+    (keep_files_elsewhere, {"files-location"}, False),
     (stall_a_job, {"jobs"}, False),
 ]
 

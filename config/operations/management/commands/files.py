@@ -1,0 +1,47 @@
+"""files: where generated files are kept, and how they get to another storage."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    help = (
+        "Show where this installation keeps uploads, reports, exports and packs. Exits 1 if these "
+        "settings (FILES, VAR_DIR) keep them elsewhere."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        change = parser.add_mutually_exclusive_group()
+        change.add_argument(
+            "--adopt",
+            action="store_true",
+            help="files are where these settings say: after you moved or restored them",
+        )
+        change.add_argument(
+            "--copy-from",
+            metavar="STORAGE",
+            help="copy all files from another storage (folder, database or s3://bucket/prefix) to "
+            "that of these settings, compare them, and adopt it. Stop the other processes first",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from config.operations.file_copies import CopyError, copy_from, totals
+        from studies.file_storage.location import adopt_location, note_location
+        from studies.file_storage.storage import files_storage
+
+        if source := options["copy_from"]:
+            try:
+                copied = copy_from(source)
+            except (CopyError, OSError) as error:
+                raise CommandError(str(error)) from error
+            self.stdout.write(f"Copied {copied:,} files. Those in the old storage are unchanged.")
+        if options["adopt"] or source:
+            self.stdout.write(f"Files are in {adopt_location()}.")
+            return
+        if sentence := note_location():
+            raise CommandError(sentence)
+        self.stdout.write(f"Files are in {files_storage().location_id()[1]}.")
+        for kind, size, count in totals():
+            self.stdout.write(f"  {kind}: {count:,} files, {size:,} bytes")

@@ -1,0 +1,151 @@
+"""One place for the files of all processes: noted, refused, adopted."""
+
+import shutil
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.lifecycle.requests import request_report
+from config import health
+from studies.file_storage.location import note_location, wrong_location
+from studies.file_storage.stored import Stored
+from studies.models import FilesLocation
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(use: Any) -> None:
+    use("folder")
+
+
+def another_folder(settings: Any, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path / "another"
+    settings.VAR_DIR.mkdir()
+
+
+def test_the_first_process_notes_its_folder_and_the_others_share_it(settings, tmp_path):
+    assert note_location() == ""
+    # The same folder at another path, as a mount shows it.
+    (tmp_path / "mount").symlink_to(settings.VAR_DIR)
+    settings.VAR_DIR = tmp_path / "mount"
+
+    assert note_location() == ""
+    assert FilesLocation.objects.count() == 1
+
+
+def test_a_private_folder_is_refused_with_what_to_do(settings, tmp_path):
+    noted = settings.VAR_DIR
+    note_location()
+    another_folder(settings, tmp_path)
+
+    sentence = note_location()
+
+    assert sentence.startswith(f"This process keeps files in {tmp_path}/another on ")
+    assert f"the installation keeps them in {noted} on " in sentence
+    assert "set FILES to database or to a bucket" in sentence
+    assert "manage.py files --adopt" in sentence
+
+
+def test_two_folders_with_the_same_path_are_told_apart(settings):
+    note_location()
+    shutil.rmtree(settings.VAR_DIR)
+    settings.VAR_DIR.mkdir()
+
+    assert "manage.py files --adopt" in note_location()
+
+
+def test_a_moved_folder_is_known(settings, tmp_path):
+    note_location()
+    settings.VAR_DIR.rename(tmp_path / "moved")
+    settings.VAR_DIR = tmp_path / "moved"
+
+    assert note_location() == ""
+
+
+def test_another_storage_is_refused_and_the_database_fits_every_folder(use, settings, tmp_path):
+    use("database")
+    note_location()
+    another_folder(settings, tmp_path)
+    assert note_location() == ""
+
+    use("folder")
+
+    assert "the installation keeps them in the database" in note_location()
+
+
+def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
+    from config.operations.doctor.installation_checks import files_elsewhere
+
+    monkeypatch.setattr(health, "_located", None)
+    note_location()
+    assert client.get("/healthz").json()["files"] == "ok"
+    assert list(files_elsewhere()) == []
+    another_folder(settings, tmp_path)
+    monkeypatch.setattr(health, "_located", None)
+
+    response = client.get("/healthz")
+
+    assert (response.status_code, response.json()["files"]) == (503, "another folder or storage")
+    (fault,) = files_elsewhere()
+    assert "share that folder" in fault.sentence
+
+
+def test_the_command_adopts_a_folder(settings, tmp_path):
+    note_location()
+    another_folder(settings, tmp_path)
+    with pytest.raises(CommandError, match="the installation keeps them in"):
+        call_command("files")
+
+    out = StringIO()
+    call_command("files", "--adopt", stdout=out)
+
+    assert f"Files are in {settings.VAR_DIR} on " in out.getvalue()
+    assert wrong_location() == ""
+
+
+def content(name: str) -> dict[str, bytes]:
+    return {file.path: file.read_bytes() for file in Stored(name).files()}
+
+
+def test_the_command_copies_files_to_another_storage_and_back(use, settings):
+    report = f"reports/{request_report(study_id=make_study().pk).public_id}"
+    with Stored(report).replacing() as draft:
+        (draft / "tables").mkdir()
+        (draft / "tables/items.csv").write_bytes(b"a,b\n")
+        (draft / "report.html").write_bytes(b"<p>" * 300_000)
+    before = content(report)
+    Stored("reports/unknown/x.csv").save(b"of no row")
+    note_location()
+
+    use("database")
+    out = StringIO()
+    call_command("files", "--copy-from", "folder", stdout=out)
+
+    assert "Copied 2 files." in out.getvalue()
+    assert "Files are in the database." in out.getvalue()
+    shutil.rmtree(settings.VAR_DIR / "reports")
+    assert content(report) == before
+    assert content("reports/unknown") == {}
+
+    use("folder")
+    call_command("files", "--copy-from", "database", stdout=out)
+    assert content(report) == before
+    call_command("files", stdout=out)
+    assert "reports: 2 files, 900,004 bytes" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("folder", "Files are in .* already. Set FILES to the new storage first."),
+        ("ftp://x", "--copy-from must be folder, database, or s3://bucket/prefix, not “ftp://x”."),
+    ],
+)
+def test_a_copy_that_makes_no_sense_is_refused(source, sentence):
+    with pytest.raises(CommandError, match=sentence):
+        call_command("files", "--copy-from", source)
