@@ -1,7 +1,8 @@
 """Choose the verdict that counts among several in a reply, and the number that is its certainty.
 
 A verdict with its certainty next to it outranks a later lone letter. A letter that is denied or
-only compared with (“not [[A]]”, “better than [[B]]”) is not a verdict. If two verdicts
+only compared with (“not [[A]]”, “better than [[B]]”) is not a verdict, and a statement about both
+letters with one certainty at its end (“[[A]] beats [[B]] [[70]]”) chooses neither. If two verdicts
 contradict each other, the later one counts only if the text states a change of mind; otherwise
 neither counts.
 """
@@ -67,13 +68,15 @@ _NUMBER_NAMED = re.compile(
     r"(?<!\bbe )\b(\d{1,3})\s*%?\s*(?:confident|certain|sure)\b",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
-    r"(?:\b(?:than|over|versus|vs\.?|unlike|against|instead\s+of|compared\s+(?:to|with)"
+_COMPARED = (
+    r"\b(?:than|over|versus|vs\.?|unlike|against|instead\s+of|compared\s+(?:to|with)"
     r"|rather\s+than|opposed\s+to|als|statt|anstatt|anstelle\s+von|gegenüber|im\s+vergleich\s+zu)"
-    r"|\b(?:not|never|nor|neither|cannot|nicht|kein|keine|weder|\w+n['’]t)(?:[ \t]+\w+){0,3})"
-    r"[ \t]*(?:the|response|answer|option|die|der|das|antwort)?[ \t]*[*_`\"'“„(]*\Z",
-    re.IGNORECASE,
 )
+_NEGATED = r"\b(?:not|never|nor|neither|cannot|nicht|kein|keine|weder|\w+n['’]t)"
+_ITS_NAME = r"[ \t]*(?:the|response|answer|option|die|der|das|antwort)?[ \t]*[*_`\"'“„(]*\Z"
+_DENIED = re.compile(rf"(?:{_COMPARED}|{_NEGATED}(?:[ \t]+\w+){{0,3}}){_ITS_NAME}", re.IGNORECASE)
+# Denied even with a certainty next to it: no word is between.
+_DENIED_DIRECTLY = re.compile(rf"(?:{_COMPARED}|{_NEGATED}){_ITS_NAME}", re.IGNORECASE)
 _DENIED_BEHIND = re.compile(
     r"[*_`\"'”)]*[ \t]+(?:is|are|was|would|does|do|seems|will|ist|wäre|würde)"
     r"(?:n['’]t\b|[ \t]+(?:not|never|nicht|worse|wrong|less|weaker|schlechter|falsch|weniger)\b)",
@@ -141,13 +144,13 @@ def decide(text: str) -> tuple[Found | None, int | None]:
         text = text[: cut.start()]
         found = _found(text)
     both = _side_by_side(text, found)
-    meant = [
-        each
-        for each in found
-        if each not in both and (each.number is not None or not _is_denied(text, each))
-    ]
+    denied = [each for each in found if _is_denied(text, each)]
+    meant = [each for each in found if each not in both and each not in denied]
     chosen = _chosen(text, meant)
-    if chosen is None:
+    if chosen is None or (
+        chosen.number is None and any(each.number is not None for each in denied)
+    ):
+        # A certainty next to a letter that is denied may be that of the other one, or of neither.
         return None, None
     return chosen, _certainty(text, chosen, meant)
 
@@ -241,6 +244,8 @@ def _side_by_side(text: str, found: Sequence[Found]) -> list[Found]:
 def _is_denied(text: str, found: Found) -> bool:
     before = text[max(0, found.start - 60) : found.start]
     line = before.rpartition("\n")[2]
+    if found.number is not None:
+        return _DENIED_DIRECTLY.search(line) is not None
     return bool(
         _DENIED.search(line)
         or _DENIED_BEHIND.match(text, found.end)
@@ -259,6 +264,8 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
     if not certain:
         return _last_of_lone(text, meant)
     chosen = certain[-1]
+    if any(each.word != chosen.word and _is_one_phrase(text, each, chosen) for each in meant):
+        return None  # “[[A]] beats [[B]] [[70]]”
     others = [each for each in certain if each.word != chosen.word]
     if others and not _CHANGED.search(text, others[-1].end, chosen.start):
         return None  # two verdicts, each with its certainty
@@ -269,6 +276,18 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
             # The reply says only that it changes its mind.
             return last if each is last and _ends_sentence(text, each) else None
     return chosen
+
+
+def _is_one_phrase(text: str, first: Found, second: Found) -> bool:
+    """Whether two letters, the first without a certainty, are parts of one statement."""
+    if first.number is not None or first.start > second.start:
+        return False
+    between = text[first.end : second.start]
+    return not (
+        re.search(r"[.,;:!?\n()|=>→–—-]", between)
+        or _TURNED.search(between)
+        or _CHANGED.search(between)
+    )
 
 
 def _last_of_lone(text: str, meant: Sequence[Found]) -> Found | None:

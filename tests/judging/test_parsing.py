@@ -44,6 +44,20 @@ REPLIES = [
     ("I would write [[A]] or [[B]]: [[A]] [[20]]", "A", 20),
     # the prompt's own placeholder is no verdict
     ("[[A]] [[X]]", "A", None),
+    # a certainty at the end of a statement about both letters is not that of the last one
+    ("[[B]] is better than [[A]] [[80]]", None, None),
+    ("[[A]] beats [[B]] [[70]]", None, None),
+    ("I prefer [[A]] to [[B]] [[70]]", None, None),
+    ("I choose [[B]] over [[A]] [[75]]", None, None),
+    ("[[B]] passt besser als [[A]] [[75]]", None, None),
+    ("[[A]] fits worse than [[B]] [[80]]", None, None),
+    ("Response A is better than [[B]] [[70]]", None, None),
+    ("It is not [[A]] [[80]]", None, None),
+    ("[[A]] [[80]] rather than [[B]] [[20]]", "A", 80),
+    ("[[A]] is not as good as [[B]] [[80]]", "B", 80),
+    ("Between [[A]] and [[B]], I choose [[B]] [[75]]", "B", 75),
+    ("They like [[A]] but would pick [[B]] [[70]]", "B", 70),
+    ("I am not sure, but [[A]] [[40]]", "A", 40),
     # certainty
     ("[[A]] [[0]]", "A", None),
     ("[[A]] [[101]]", "A", None),
