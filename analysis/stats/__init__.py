@@ -41,6 +41,7 @@ from .agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
+from .agreement.general_agreement import general_agreement
 from .agreement.response_sets import (
     ForcedChoices,
     forced_choices,
@@ -423,6 +424,7 @@ __all__ = [
     "folds_by_key",
     "forced_choices",
     "forced_shares",
+    "general_agreement",
     "general_contrast",
     "general_difference",
     "general_differences",

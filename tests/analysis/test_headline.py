@@ -8,7 +8,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_items, make_study
+from tests.factories import make_item, make_items, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -145,3 +145,46 @@ def test_everybody_right_on_everything_has_intervals_with_width():
     assert "CI 100.0" not in judge
     assert "points (95 % CI −" in verdict
     assert found["state"] == "cannot_tell"
+
+
+def test_agreement_without_right_answers_allows_for_people_and_personas_in_common():
+    study = make_study()
+    people = [make_rater(study=study) for _ in range(12)]
+    personas = [make_persona(study=study) for _ in range(10)]
+    run = make_run(study=study, judge="steady")
+    for number in range(60):
+        persona = number % 10
+        item = make_item(study=study, first_person="", persona=personas[persona])
+        # People agree, with each other and with the judge, about half of the personas only.
+        for place in range(2):
+            alike = persona < 5 or place == 0
+            answer(people[(number + place) % 12], item, "r1" if alike else "r2", 80)
+        judge_item(run, item, "r1" if persona % 2 else "r2", 80)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=200)
+
+    agreement, versus = report["human"]["agreement"], report["comparison"][0]
+    sentences = report["headline"]["sentences"]
+    for found, general, items in (
+        (agreement, "percent_general_ci", "percent_ci"),
+        (versus, "agreement_as_best_ci", "agreement_ci"),
+    ):
+        low, high = found[general]
+        assert high - low > 1.5 * (found[items][1] - found[items][0])
+        assert any(f"(95 % CI {low * 100:.1f}–{high * 100:.1f})" in text for text in sentences)
+
+
+def test_agreement_of_too_few_people_has_no_interval_on_the_first_screen():
+    study = make_study()
+    people = [make_rater(study=study) for _ in range(3)]
+    run = make_run(study=study)
+    for number in range(20):
+        item = make_item(study=study, first_person="")
+        for person in people:
+            answer(person, item, "r1" if number % 3 else "r2", 80)
+        judge_item(run, item, "r1", 80)
+
+    _, pairs, judge = headline_of(study)["sentences"]
+
+    assert "in 100.0 % of pairs (no interval: too few people)" in pairs
+    assert "items (no interval: too few people)" in judge

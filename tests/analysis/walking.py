@@ -43,6 +43,8 @@ PLAIN = (
 )
 NAMED = {
     "agreement_ci": "agreement_with_majority",
+    "agreement_as_best_ci": "agreement_with_majority",
+    "percent_general_ci": "percent",
     "band": "accuracy",
     "ci_as_best": "value",
     "equivalence_ci": "value",

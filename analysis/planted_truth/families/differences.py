@@ -10,6 +10,7 @@ from analysis.stats import (
     PairedCounts,
     adjusted_states,
     block_difference,
+    general_agreement,
     general_contrast,
     general_differences,
     general_proportion,
@@ -42,6 +43,7 @@ def studies(rng: np.random.Generator, counts: Counts, *, design: Design) -> None
     ):
         for share in general_proportions(right, sharing):
             counts.covered(name, share.interval, expected)
+    _agreement(counts, batch, truth)
     for index in range(0, BATCH, EVERY):
         _where_certain(counts, batch, index, truth, design)
         _conditional(counts, batch, index, truth, design)
@@ -70,6 +72,18 @@ def _verdicts(counts: Counts, batch: Batch, truth: Truth, design: Design) -> Non
                 f"false “better” or “worse”, {name}", state.startswith("different") and false
             )
             counts.happened(f"“equivalent”, {name}", state in INSIDE)
+
+
+def _agreement(counts: Counts, batch: Batch, truth: Truth) -> None:
+    """Add the intervals of agreement, which the first screen shows if nobody knows the truth."""
+    right = batch.alone.reshape(*batch.majority.shape, -1).sum(axis=2).astype(int)
+    k = batch.alone.shape[1] // batch.majority.shape[1]
+    for votes in right:
+        found = general_agreement(np.column_stack([k - votes, votes]), batch.items)
+        counts.covered("agreement of two people", found.interval, truth.pairs)
+    same = (batch.judges[:, 0] == batch.majority).astype(float)
+    for share in general_proportions(same, batch.items):
+        counts.covered("agreement with the majority", share.interval, truth.with_majority)
 
 
 def _where_certain(counts: Counts, batch: Batch, index: int, truth: Truth, design: Design) -> None:
@@ -115,6 +129,8 @@ _EQUAL: dict[str, Promise] = {
     "accuracy of single answers": covers(),
     "accuracy of a judge": covers(),
     "accuracy of the best of three": covers(),
+    "agreement of two people": covers(),
+    "agreement with the majority": covers(),
     "judge where certain": covers(),
     "majority where certain": covers(),
     "difference where certain": covers(),

@@ -49,12 +49,17 @@ class Design:
 
 @dataclass(frozen=True)
 class Truth:
-    """Expected accuracies over all items, people, personas and questions."""
+    """Expected accuracies and agreement over all items, people, personas and questions.
+
+    `pairs` is how often two people agree, `with_majority` how often a judge agrees with three.
+    """
 
     single: float
     majority: float
     judge: float
     ease_of_judge: float
+    pairs: float
+    with_majority: float
 
 
 @cache
@@ -62,10 +67,20 @@ def truth_of(design: Design) -> Truth:
     """The truth of a design, by Gauss-Hermite quadrature."""
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
     one = (logistic(EASE + sd * NODES[:, None] + SD_PERSON * NODES) * WEIGHTS).sum(axis=1)
-    majority = float(WEIGHTS @ (3 * one**2 - 2 * one**3))
+    of_three = 3 * one**2 - 2 * one**3
+    majority = float(WEIGHTS @ of_three)
     wanted = majority + design.target
     ease = optimize.brentq(lambda at: WEIGHTS @ logistic(at + sd * NODES) - wanted, -9, 9)
-    return Truth(float(WEIGHTS @ one), majority, wanted, float(ease))
+    hard = sd * (IN_COMMON * NODES[:, None] + np.sqrt(1 - IN_COMMON**2) * NODES)
+    judge = (logistic(ease + hard) * WEIGHTS).sum(axis=1)  # for each difficulty for people
+    return Truth(
+        single=float(WEIGHTS @ one),
+        majority=majority,
+        judge=wanted,
+        ease_of_judge=float(ease),
+        pairs=float(WEIGHTS @ (one**2 + (1 - one) ** 2)),
+        with_majority=float(WEIGHTS @ (judge * of_three + (1 - judge) * (1 - of_three))),
+    )
 
 
 @dataclass(frozen=True, eq=False)

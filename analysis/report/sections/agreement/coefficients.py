@@ -40,6 +40,7 @@ from analysis.stats.agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
+from analysis.stats.agreement.general_agreement import general_agreement
 from analysis.stats.agreement.stereotype import shared_stereotype
 from analysis.stats.core.resampling import bootstrap_agreement
 from analysis.stats.core.votes import Votes
@@ -288,6 +289,7 @@ class Coefficients(Section):
                 "matrix",
                 "comparison.*.agreement_with_majority",
                 "comparison.*.agreement_ci",
+                "comparison.*.agreement_as_best_ci",
                 "comparison.*.cohen_kappa",
                 "comparison.*.cohen_kappa_ci",
             ),
@@ -299,6 +301,9 @@ class Coefficients(Section):
     def compute(self, study: Study, earlier: Report) -> Json:
         human = earlier["human"]
         found = agreement(study.votes, seed=study.seed, draws=study.draws)
+        general = general_agreement(study.votes.counts(), study.shared.items)
+        reason = general.interval_reason or general.reason
+        put_interval(found, "percent_general_ci", general.interval, reason)
         found["from_accuracy"] = from_accuracy(
             found["percent"],
             human["individual"]["accuracy"],

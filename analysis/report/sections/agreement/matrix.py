@@ -12,6 +12,7 @@ from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
 from analysis.report.text.names import run_names, whole_runs
+from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.agreement.coefficients import cohen_kappa
 from analysis.stats.core.proportions import wilson_proportion
@@ -54,6 +55,17 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
     return out
 
 
+def _add_as_best(entries: Sequence[Json], study: Study) -> None:
+    """Add the intervals in general of agreement, which allow for naming the best of the runs."""
+    among = max(1, sum(entry["agreement_with_majority"] is not None for entry in entries))
+    for entry, judge in zip(entries, study.judges, strict=True):
+        both = (judge.answer >= 0) & (study.people.answer >= 0)
+        same = (judge.answer == study.people.answer)[both]
+        found = general_proportion(same, study.shared.items.take(both), among=among)
+        reason = found.interval_reason or found.reason
+        put_interval(entry, "agreement_as_best_ci", found.interval, reason)
+
+
 def matrices(report: Report) -> list[Table]:
     """Agreement of every two sides, by both coefficients."""
     names, last = run_names(report), len(report["matrix"]) - 1
@@ -92,6 +104,7 @@ class AgreementWithJudges(Section):
         for run, judge in zip(study.data.runs, study.judges, strict=True):
             options = max(study.votes.n_options, run_options(run))
             entries.append(_agreement(judge, study.people, options))
+        _add_as_best(entries, study)
         matrix = agreement_matrix(study.people, study.judges, study.data.truth)
         return {"comparison": entries, "matrix": matrix}
 

@@ -115,11 +115,13 @@ def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
 
 def _general_interval(cell: Mapping[str, Any], path: str, key: str) -> Text | str:
     """The interval of an accuracy that allows for shared annotators, personas and questions."""
-    found = cell["clusters"]
+    return _interval(cell["clusters"], f"{path}.clusters", key)
+
+
+def _interval(found: Mapping[str, Any], path: str, key: str) -> Text | str:
     if found[key] is None:
         return f"no interval: {reason(found[f'{key}_reason'])}"
-    ends = shown(percent_range(found[key]), f"{path}.clusters.{key}")
-    return fill("95 % CI {ends}", ends=ends)
+    return fill("95 % CI {ends}", ends=shown(percent_range(found[key]), f"{path}.{key}"))
 
 
 def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Text:
@@ -274,10 +276,9 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     if agreement["percent"] is not None:
         sentences.append(
             fill(
-                "Two annotators of an item gave the same answer in {percent} of pairs "
-                "(95 % CI {ci}).",
+                "Two annotators of an item gave the same answer in {percent} of pairs ({ci}).",
                 percent=shown(percent(agreement["percent"]), f"{path}.percent"),
-                ci=shown(percent_range(agreement["percent_ci"]), f"{path}.percent_ci"),
+                ci=_interval(agreement, path, "percent_general_ci"),
             )
         )
     agreeing = [
@@ -291,13 +292,13 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
         sentences.append(
             fill(
                 f"{{name}} agrees with the majority of annotators on {{share}} of {{n}} "
-                f"{_items(entry['common_items'])} (95 % CI {{ci}}).",
+                f"{_items(entry['common_items'])} ({{ci}}).",
                 name=run_name(entry, report["comparison"]),
                 share=shown(percent(best), f"{path}.agreement_with_majority")
                 if entry["common_items"] >= TOO_SMALL
                 else round(best * entry["common_items"]),
                 n=shown(entry["common_items"], f"{path}.common_items"),
-                ci=shown(percent_range(entry["agreement_ci"]), f"{path}.agreement_ci"),
+                ci=_interval(entry, path, "agreement_as_best_ci"),
             )
         )
     return sentences
