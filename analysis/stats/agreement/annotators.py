@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -134,8 +134,8 @@ def annotator_quality(
         AnnotatorQuality(
             annotator=annotator,
             n=int(n[annotator]),
-            accuracy=_proportion(n_right[annotator], n_known[annotator]),
-            majority_agreement=_proportion(n_equal[annotator], n_judged[annotator]),
+            accuracy=_proportion(int(n_right[annotator]), int(n_known[annotator])),
+            majority_agreement=_proportion(int(n_equal[annotator]), int(n_judged[annotator])),
             others_tied=int(n[annotator] - n_judged[annotator]),
             pair_agreement=_estimate(shares[annotator]),
             certainty_mean=_estimate(means[annotator]),
@@ -242,7 +242,8 @@ def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[E
     return found
 
 
-def _proportion(correct: np.int64, n: np.int64) -> Proportion:
+@lru_cache(maxsize=4096)  # many annotators have the same numbers
+def _proportion(correct: int, n: int) -> Proportion:
     return wilson_proportion(np.arange(n) < correct)
 
 

@@ -309,6 +309,8 @@ def _outermost(
     """Clusterings that are inside no other; of two equal ones, the first."""
 
     def inside(fine: str, coarse: str) -> bool:
+        if sizes[fine] < sizes[coarse]:
+            return False
         of_cluster = np.empty(sizes[fine], dtype=np.int64)
         of_cluster[codes[fine]] = codes[coarse]
         return bool((of_cluster[codes[fine]] == codes[coarse]).all())

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import Dataset
-from analysis.data.verdicts import Verdicts
+from analysis.data.verdicts import Ints, Verdicts
 from analysis.report.clusters import Shared
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.rules import TARGET
@@ -42,31 +42,50 @@ def selective(
     """
     # Runs without any certainty are not candidates.
     n_judges = max(1, sum(bool(_stated(verdicts).any()) for verdicts in judges))
+    draws = Draws(data, shared)
     return [
-        identity(run) | certificate(data, verdicts, shared, threshold, n_judges=n_judges)
+        identity(run) | certificate(verdicts, draws, threshold, n_judges=n_judges)
         for run, verdicts in zip(data.runs, judges, strict=True)
     ]
 
 
-def certificate(
-    data: Dataset, verdicts: Verdicts, shared: Shared, threshold: float, *, n_judges: int
-) -> Json:
+class Draws:
+    """Draws of items that share neither a persona nor a question.
+
+    A draw depends only on the items' keys, never on whether an answer is right. Runs that can be
+    used on the same items have the same one.
+    """
+
+    def __init__(self, data: Dataset, shared: Shared) -> None:
+        self._keys = np.array([item.key for item in data.items], dtype=object)
+        asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
+        self.persona = shared.persona
+        # Items without a question share none, so each gets its own code below 0.
+        self.question = np.where(asked, shared.question, -1 - np.arange(len(data.items)))
+        self._drawn: dict[bytes, Ints] = {}
+
+    def among(self, usable: Ints) -> Ints:
+        """The drawn ones of the items `usable`, given by their positions."""
+        which = usable.tobytes()
+        if which not in self._drawn:
+            clusters = [self.persona[usable], self.question[usable]]
+            chosen = one_per_cluster(self._keys[usable].tolist(), clusters)
+            self._drawn[which] = usable[chosen]
+        return self._drawn[which]
+
+
+def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges: int) -> Json:
     """The certified threshold of a run's certainty, one of `n_judges` that are tested together."""
     stated = _stated(verdicts)
     usable = np.flatnonzero(stated)
-    # The draw depends only on the items' keys, never on whether an answer is right.
-    asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
-    # Items without a question share none, so each gets its own code below 0.
-    question = np.where(asked, shared.question, -1 - np.arange(len(data.items)))
-    keys = [data.items[row].key for row in usable]
-    drawn = usable[one_per_cluster(keys, [shared.persona[usable], question[usable]])]
+    drawn = draws.among(usable)
     max_error = round(1 - TARGET, 12)
     start = starting_threshold(verdicts.certainty, drawn.size, min_n=FEWEST_AT_START)
     found = certify_threshold(
         verdicts.certainty[drawn],
         verdicts.correct[drawn],
         max_error=max_error,
-        clusters=[shared.persona[drawn], question[drawn]],
+        clusters=[draws.persona[drawn], draws.question[drawn]],
         delta=DELTA,
         n_judges=n_judges,
         start=start,

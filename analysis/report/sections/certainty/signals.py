@@ -11,7 +11,7 @@ from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, put
 from analysis.report.section import Report, Section
 from analysis.report.sections.certainty.calibration import calibration
-from analysis.report.sections.certainty.certified import DELTA, certificate
+from analysis.report.sections.certainty.certified import DELTA, Draws, certificate
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
 from analysis.report.text.names import run_names
@@ -30,9 +30,9 @@ def signals(study: Study) -> list[Json]:
         }
         for run, verdicts in zip(study.data.runs, study.judges, strict=True)
     ]
-    tested = sum(map(len, found))
+    tested, draws = sum(map(len, found)), Draws(study.data, study.shared)
     return [
-        {name: _entry(study, verdicts, tested=tested) for name, verdicts in run.items()}
+        {name: _entry(study, verdicts, draws, tested=tested) for name, verdicts in run.items()}
         for run in found
     ]
 
@@ -43,8 +43,8 @@ def _varies(values: Any, verdicts: Verdicts) -> bool:
     return bool(known.size and known.min() < known.max())
 
 
-def _entry(study: Study, verdicts: Verdicts, *, tested: int) -> Json:
-    found = certificate(study.data, verdicts, study.shared, study.threshold, n_judges=tested)
+def _entry(study: Study, verdicts: Verdicts, draws: Draws, *, tested: int) -> Json:
+    found = certificate(verdicts, draws, study.threshold, n_judges=tested)
     out: Json = {"calibration": calibration(verdicts.certainty, verdicts.correct)}
     for percent in COVERAGES:
         right = accuracy_at_coverage(verdicts.certainty, verdicts.correct, percent / 100)
