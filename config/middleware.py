@@ -14,6 +14,7 @@ _POLICY = {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' data:",
+    "media-src": "'self'",
     "font-src": "'self'",
     "connect-src": "'self'",
     "form-action": "'self'",
@@ -56,11 +57,14 @@ def no_store(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Let no browser and no proxy store a page: most show answers of annotators or an account.
 
-    The site's own static files are served before this and keep their own rule.
+    The site's own static files are served before this and keep their own rule. So do pictures and
+    sounds of items, which never change: their responses have an attribute `may_be_kept`.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        if getattr(response, "may_be_kept", False):
+            return response
         if "no-store" not in response.headers.get("Cache-Control", ""):
             patch_cache_control(response, no_store=True, private=True)
         return response

@@ -1,6 +1,6 @@
 """The content of the item page: the same for annotators, in the preview and in practice."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
 from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
+from studies.media.shown import media_html
 from studies.models import Item, Side, Study, Task
 from studies.personas.profile import Profile
 from studies.personas.profile_text import profile_for
@@ -50,13 +51,21 @@ class DisplayedSide(NamedTuple):
     name: str
     text: str
     prompt: str
+    media_html: SafeString
 
 
 def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     responses = (item.response(shown_first), item.response(second))
+    url_of = partial(media_url, item.study.slug)
     return [
-        DisplayedSide(value, str(name), response["text"], response.get("prompt") or "")
+        DisplayedSide(
+            value,
+            str(name),
+            response["text"],
+            response.get("prompt") or "",
+            media_html(response.get("media", ()), url_of),
+        )
         for (value, name), response in zip(SIDES, responses, strict=True)
     ]
 
@@ -64,6 +73,10 @@ def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
 def question_heading(task: str, *, own_answers: bool) -> Any:
     """The heading of an item's question, which names who was asked."""
     return OWN_QUESTION_HEADING if own_answers else QUESTION_HEADINGS[Task(task)]
+
+
+def media_url(slug: str, sha256: str) -> str:
+    return reverse("annotation:media", args=[slug, sha256])
 
 
 @lru_cache(maxsize=1000)
@@ -84,6 +97,7 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         "profile_html": ""
         if study.asks_own_answers
         else render_profile(profile_for(item), study.persona_style, language),
+        "media_html": media_html(item.media, partial(media_url, study.slug)),
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
         "sides": displayed_sides(item, shown_first),

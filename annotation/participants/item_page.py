@@ -84,6 +84,7 @@ class Look(NamedTuple):
     has_initial_certainty: bool
     short_question: bool
     prompts: tuple[bool, ...]
+    media: tuple[bool, ...]
     skipped: bool
     is_unsaved: bool
     offers_break: bool
@@ -126,6 +127,7 @@ def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
         has_initial_certainty=bool(advice and context["initial"].certainty),
         short_question=context["short_question"],
         prompts=tuple(bool(side.prompt) for side in context["sides"]),
+        media=tuple(bool(html) for html in (context["media_html"], *_side_media(context).values())),
         skipped=context["skipped"],
         is_unsaved=context["is_unsaved"],
         offers_break=context["offers_break"],
@@ -173,9 +175,13 @@ def _marks(look: Look) -> dict[str, Any]:
                 name=name,
                 text=_mark(f"text_{value}"),
                 prompt=_mark(f"prompt_{value}", has_prompt),
+                media_html=_mark(f"media_{value}", has_media),
             )
-            for (value, name), has_prompt in zip(SIDES, look.prompts, strict=True)
+            for (value, name), has_prompt, has_media in zip(
+                SIDES, look.prompts, look.media[1:], strict=True
+            )
         ],
+        "media_html": _mark("media", look.media[0]),
         "wording": (own_wording if look.study.asks_own_answers else wording)(
             look.task, look.setting
         ),
@@ -241,6 +247,8 @@ def _values(
     for side in context["sides"]:
         values[f"text_{side.value}"] = _imported(side.text)
         values[f"prompt_{side.value}"] = _imported(side.prompt)
+    values["media"] = context["media_html"]
+    values |= _side_media(context)
     for name in ("action", "next_url", "token", "draft_key", "draft_url", "stamp", "skip_url"):
         values[name] = context[name]
     values["spent"], values["back_url"] = str(context["spent"]), context["back_url"] or ""
@@ -248,6 +256,10 @@ def _values(
         values["warns_in"] = str(deadline.warns_in)
         values["clock"], values["iso"] = deadline.clock, escape(deadline.iso)
     return values
+
+
+def _side_media(context: dict[str, Any]) -> dict[str, str]:
+    return {f"media_{side.value}": side.media_html for side in context["sides"]}
 
 
 def _imported(text: str) -> str:

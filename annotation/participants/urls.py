@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotation.participants import (
     comprehension_views,
+    media_views,
     preview,
     profile_views,
     task_views,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("practice/", comprehension_views.practice, name="practice"),
     path("task/<int:position>/skip/", task_views.skip, name="skip"),
     path("profile/", profile_views.profile, name="profile"),
+    path("media/<str:sha256>/", media_views.media, name="media"),
     path("feedback/", views.feedback, name="feedback"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),

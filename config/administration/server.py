@@ -11,7 +11,12 @@ from config.health import health
 from studies.file_storage.folder import size_of
 from studies.file_storage.storage import files_storage
 
-_KINDS = {"reports": "Reports", "exports": "Exports", "imports": "Uploaded files of imports"}
+_KINDS = {
+    "reports": "Reports",
+    "exports": "Exports",
+    "media": "Pictures and sounds of items",
+    "imports": "Uploaded files of imports",
+}
 
 
 @dataclass(frozen=True)

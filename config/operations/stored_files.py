@@ -8,7 +8,7 @@ from judging.models import PackJob
 from studies.file_storage.storage import files_storage
 from studies.file_storage.stored import Stored
 from studies.jobs.models import Job
-from studies.models import ImportJob, Upload
+from studies.models import ImportJob, MediaFile, Upload
 
 # The kinds of files, with the tables whose public ids name their owners.
 KEPT_IN: dict[str, tuple[type[Any], ...]] = {
@@ -16,6 +16,7 @@ KEPT_IN: dict[str, tuple[type[Any], ...]] = {
     "exports": (Export,),
     "imports": (ImportJob, Upload),
     "packs": (PackJob,),
+    "media": (MediaFile,),
 }
 # A row in one of these states says that its files are deleted.
 _WITHOUT_FILES = (Job.State.FAILED, Job.State.GONE)

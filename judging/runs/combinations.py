@@ -57,6 +57,11 @@ _OPTION_ANCHORS = Reason(
     "option_anchors",
     "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
 )
+_MEDIA = Reason(
+    "media",
+    "{field}: the items of this study have pictures or sounds, which judges are not sent. Ask "
+    "people, or judges about a study of texts.",
+)
 _NO_FORM = Reason(
     "no_form",
     "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
@@ -110,6 +115,8 @@ def check_combination(run: JudgeRun) -> None:
     if protocol.needs_options:
         _check_options(run)
     _check_judge(run, protocol)
+    if run.study.media.exists():
+        raise ConflictingValue("judge", _MEDIA)
     choice = probe_choice(run.bias_probe)
     if choice.asks_own and not run.judge.own_sources:
         raise ConflictingValue("bias_probe", _NO_OWN_SOURCES, judge=run.judge.name)

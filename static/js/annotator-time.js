@@ -1,7 +1,8 @@
 // Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
 
 const IDLE_MS = 60_000;
-const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart"];
+// A recording that plays is being listened to.
+const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "timeupdate"];
 
 /** Returns {read, add}: milliseconds so far, and a way to add those of an earlier visit. */
 export function measureActiveTime({ signal }) {
@@ -20,7 +21,7 @@ export function measureActiveTime({ signal }) {
     lastSign = performance.now();
   }
 
-  for (const name of SIGNS) addEventListener(name, sign, { passive: true, signal });
+  for (const name of SIGNS) addEventListener(name, sign, { capture: true, passive: true, signal });
   document.addEventListener("visibilitychange", sign, { signal });
   return {
     read() { settle(); return Math.round(total); },

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import IO, Any
 
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.validation import KEYS
-from studies.models import Item, Study
+from studies.media.references import as_given, file_name, response_as_given
+from studies.media.storage import open_file
+from studies.models import Item, MediaFile, Study
 from studies.statements.ordering import by_letters
 
 _CHUNK = 1_000
@@ -34,6 +37,14 @@ def shape_of(study: Study) -> Callable[[Item], dict[str, Any]]:
     return raw_item if may_redistribute(study) else _withheld
 
 
+def media_files(study: Study) -> dict[str, Callable[[], IO[bytes]]]:
+    """The pictures and sounds that `item_rows` names, each with what opens it."""
+    if not may_redistribute(study):
+        return {}
+    files = MediaFile.objects.filter(study=study).order_by("sha256")
+    return {file_name(file.sha256, file.type): partial(open_file, file) for file in files}
+
+
 def raw_item(item: Item) -> dict[str, Any]:
     """An item in the interchange format."""
     metadata = dict(item.metadata)
@@ -51,7 +62,9 @@ def raw_item(item: Item) -> dict[str, Any]:
         "question": item.question or None,
         "context": item.context or None,
         "context_title": item.context_title or None,
-        "responses": [{"key": key, **item.response(key)} for key in ("r1", "r2")],
+        "responses": [
+            {"key": key, **response_as_given(item.response(key))} for key in ("r1", "r2")
+        ],
         "first_person": {
             "label": item.first_person or None,
             "tie": item.first_person == Item.FirstPerson.TIE,
@@ -69,7 +82,10 @@ def raw_item(item: Item) -> dict[str, Any]:
     if item.advice:
         row["advice"] = item.advice
     if item.option_set:
-        row["option_set"] = item.option_set
+        others = [response_as_given(each) for each in item.option_set["others"]]
+        row["option_set"] = item.option_set | {"others": others}
+    if item.media:
+        row["media"] = as_given(item.media)
     if item.check_answer:
         row["check"] = {"correct": item.check_answer, "instruction": item.check_instruction}
     return extra | row
@@ -107,6 +123,7 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
         "check_instruction": check.get("instruction"),
         "warnings": _json(row["warnings"]),
         "metadata": _json(row["metadata"]),
+        "media": _json(row.get("media")),
         "extra": _json({key: value for key, value in row.items() if key not in _WITH_COLUMNS}),
     }
     if advice := row.get("advice"):
@@ -122,6 +139,7 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
             f"response_{number}": response["text"],
             f"prompt_{number}": response.get("prompt"),
             f"score_{number}": response.get("score"),
+            f"media_{number}": _json(response.get("media")),
             f"generated_by_{number}": maker.get("name"),
             f"kind_{number}": maker.get("kind"),
             f"provider_{number}": maker.get("provider"),

@@ -14,6 +14,8 @@ from studies.exporters.items import raw_item
 from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.records import CONTENT
 from studies.importers.items.validation import Validator
+from studies.media.delivered import Media
+from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Study
 from studies.services.content_hash import study_content_hash
 from studies.services.copies import copy_study
@@ -146,9 +148,10 @@ def counterfactual_study(
         human_sample=None,
     )
     personas: dict[str, Persona] = {}
+    media = StoredMedia(copy)
     for item in Item.objects.filter(study=copy).select_related("persona").order_by("key"):
         for change in changes.by_item[item.key]:
-            _add_changed(copy, item, change, personas)
+            _add_changed(copy, item, change, personas, media)
     changed = [
         {"feature": feature, "label": label, "mark": mark_of(feature)}
         for feature, label in changes.labels.items()
@@ -210,7 +213,9 @@ def _other(study: Study, persona: str, old: str, values: Mapping[str, Fact], val
     return others[int.from_bytes(digest) % len(others)]
 
 
-def _add_changed(copy: Study, item: Item, change: Change, personas: dict[str, Persona]) -> None:
+def _add_changed(
+    copy: Study, item: Item, change: Change, personas: dict[str, Persona], media: Media
+) -> None:
     """Store the same item about the changed persona, checked by the rules of the item format."""
     raw = raw_item(item)
     mark = mark_of(change.feature)
@@ -227,7 +232,7 @@ def _add_changed(copy: Study, item: Item, change: Change, personas: dict[str, Pe
     raw["first_person"] = {"label": None, "tie": False, "source": "unknown"}
     raw["metadata"] |= {SOURCE: change.note | {"item": item.key}}
     faults = Faults()
-    checked = Validator(file="", task=item.task, faults=faults).item(1, raw)
+    checked = Validator(file="", task=item.task, faults=faults, media=media).item(1, raw)
     if checked is None:
         raise Refused(faults)
     key = checked.persona.key

@@ -18,6 +18,8 @@ from studies.importers.items.personas import read_persona
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord
 from studies.importers.items.replacement import remove_items, why_not
 from studies.importers.items.validation import Validator
+from studies.media import storage
+from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Study
 from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
@@ -149,6 +151,7 @@ def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
     item.delete()
     if not Item.everything.filter(persona=persona).exists():
         persona.delete()
+    storage.forget_unused(study)
     _note(study, "item deleted", user=user, item=key, question=item.question[:_LOGGED])
 
 
@@ -197,7 +200,8 @@ def _checked(item: Item, values: Mapping[str, str]) -> ItemRecord:
 
 def _validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
     faults = Faults()
-    checked = Validator(file="", task=item.task, faults=faults).item(1, raw)
+    media = StoredMedia(item.study)
+    checked = Validator(file="", task=item.task, faults=faults, media=media).item(1, raw)
     if checked is None:
         raise Refused(faults)
     return checked

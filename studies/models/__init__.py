@@ -5,6 +5,7 @@ from studies.models.files import FilesLocation, StoredBlock, StoredFile
 from studies.models.imports import ImportJob, Upload
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
+from studies.models.media import MediaFile
 from studies.models.retention import Retention
 from studies.models.second_steps import SecondStep
 from studies.models.sign_ins import SignIn
@@ -20,6 +21,7 @@ __all__ = [
     "ImportJob",
     "Invitation",
     "Item",
+    "MediaFile",
     "Membership",
     "Persona",
     "Retention",

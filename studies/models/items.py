@@ -95,8 +95,11 @@ class Item(models.Model):
     question = models.TextField(blank=True)
     context = models.TextField(blank=True)
     context_title = models.CharField(max_length=300, blank=True)
-    r1 = models.JSONField(help_text="{text, prompt, generated_by, score}")
-    r2 = models.JSONField(help_text="{text, prompt, generated_by, score}")
+    media = models.JSONField(
+        default=list, blank=True, help_text="Pictures and sounds shown with the question."
+    )
+    r1 = models.JSONField(help_text="{text, prompt, generated_by, score, media}")
+    r2 = models.JSONField(help_text="{text, prompt, generated_by, score, media}")
     first_person = models.CharField(
         max_length=3, choices=FirstPerson, default=FirstPerson.NONE, blank=True
     )
@@ -193,6 +196,16 @@ class Item(models.Model):
         by_place = {each["place"]: each for each in self.option_set["others"]}
         by_place |= {place[side]: self.response(side) for side in ("r1", "r2")}
         return [by_place[number] for number in sorted(by_place)]
+
+    @property
+    def shown_media(self) -> list[dict[str, Any]]:
+        """The pictures and sounds of its question and of its two responses."""
+        return [*self.media, *(each for one in (self.r1, self.r2) for each in one.get("media", ()))]
+
+    @property
+    def all_media(self) -> list[dict[str, Any]]:
+        """The pictures and sounds of its question and of every response of its set."""
+        return [*self.media, *(each for one in self.options for each in one.get("media", ()))]
 
     def response(self, side: str) -> dict[str, Any]:
         """The response `side` ("r1" or "r2") as imported."""

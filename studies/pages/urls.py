@@ -1,6 +1,6 @@
 from django.urls import path
 
-from studies.pages import import_views, overview_views, settings_views, views
+from studies.pages import import_views, media_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
 from studies.pages.items import changed_personas, editing_views, mapping_views
 from studies.pages.team import activity_views, member_views, provider_views, whole_study_views
@@ -37,6 +37,7 @@ urlpatterns = [
         import_views.import_status,
         name="import-status",
     ),
+    path("<slug:slug>/media/<str:sha256>/", media_views.media, name="media"),
     path("<slug:slug>/items/", views.items, name="items"),
     path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
     path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),

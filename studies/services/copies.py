@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from studies.media import storage
 from studies.models import FeatureSet, Item, Persona, Study
 from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
@@ -67,6 +68,7 @@ def copy_study(
     if with_items:
         copy_rows(Persona.objects.filter(study=study), study_id=copy.pk)
         _copy_items(study, copy)
+        storage.copy(study, copy)
         if only is not None:
             _keep(copy, only)
         seat_items(copy)
@@ -89,6 +91,7 @@ def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
     for item in kept:
         item.metadata = item.metadata | dict(only[item.key])
     Item.objects.bulk_update(kept, ["metadata"], batch_size=_AT_ONCE)
+    storage.forget_unused(copy)
 
 
 def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:

@@ -11,7 +11,8 @@ from django.db.models import ManyToOneRel, Model
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
 from studies.jobs.models import Job
-from studies.models import ImportJob, Item, Study
+from studies.media import storage
+from studies.models import ImportJob, Item, MediaFile, Study
 from studies.services.studies import lock_study
 
 logger = logging.getLogger(__name__)
@@ -52,7 +53,10 @@ def _own(study: Study) -> Content:
     if ImportJob.objects.filter(study=study, state__in=Job.OPEN).exists():
         obstacles.append("A file is being imported. Wait until the import has ended.")
     items = Item.everything.filter(study=study).count()
-    return Content([("items", items)], obstacles)
+    files = MediaFile.objects.filter(study=study).count()
+    return Content(
+        [("items", items), *([("pictures and sounds", files)] if files else [])], obstacles
+    )
 
 
 def delete_study(*, study_id: int, by: User | None) -> None:
@@ -74,7 +78,8 @@ def delete_study(*, study_id: int, by: User | None) -> None:
 
 @transaction.atomic
 def delete_rows(study: Study) -> None:
-    """Delete a study and every row that refers to it."""
+    """Delete a study, every row that refers to it, and its pictures and sounds."""
+    storage.delete_after_commit(MediaFile.objects.filter(study=study))
     _delete_rows(Study, {"pk": study.pk})
 
 

@@ -8,28 +8,33 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from studies.errors import StudyError
-from studies.exporters.items import item_rows
+from studies.exporters.items import item_rows, media_files
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.storage import import_items
+from studies.media.delivered import in_folder
 from studies.models import Item, Study
 from studies.services.drawing import store_draw
 from studies.services.settings import save_settings
 from studies.study_files.folder import Folder, value_of
-from studies.study_files.parts import to_json
+from studies.study_files.parts import Content, to_json
 from studies.texts.normalisation import canonical
 
 _SHOWN = 5
 
 
 class Items:
-    """items.jsonl, in the format of every import; with ids and hashes if texts are withheld."""
+    """items.jsonl, in the format of every import, and the pictures and sounds that it names.
+
+    If texts are withheld, it has ids and hashes.
+    """
 
     name, file = "items", "items.jsonl"
 
-    def write(self, study: Study) -> dict[str, str | Iterator[str]]:
-        return {self.file: (canonical(row) + "\n" for row in item_rows(study))}
+    def write(self, study: Study) -> dict[str, Content]:
+        rows: Iterator[str] = (canonical(row) + "\n" for row in item_rows(study))
+        return {self.file: rows, **media_files(study)}
 
     def apply(self, study: Study, folder: Folder, file: str, *, user: User | None) -> list[str]:
         items = folder.file(file)
@@ -42,7 +47,9 @@ class Items:
             _need_same(study, file, withheld, there)
             return []
         try:
-            read = read_bundle(Bundle(file, items), format="jsonl", task=study.task)
+            read = read_bundle(
+                Bundle(file, items, media=in_folder(folder.path)), format="jsonl", task=study.task
+            )
             hashes = {item.key: item.content_hash for item in read.items}
             if hashes == there:
                 return []

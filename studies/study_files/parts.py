@@ -1,13 +1,17 @@
 """The parts of a study's design; every app registers its own, and each has one file or more."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, Protocol
 
 from django.contrib.auth.models import User
 
 from studies.models import Study
 from studies.study_files.folder import Folder
+
+# The content of a file: a text, the lines of a long one, or what opens a file of bytes, whose name
+# says its content.
+Content = str | Iterator[str] | Callable[[], IO[bytes]]
 
 
 class Part(Protocol):
@@ -16,11 +20,10 @@ class Part(Protocol):
     name: str
     file: str
 
-    def write(self, study: Study) -> Mapping[str, str | Iterator[str]]:
+    def write(self, study: Study) -> Mapping[str, Content]:
         """Its files by path, the main file included; empty if the study has no such part.
 
-        A file is a text, or the lines of a long one. It depends on the design only: not on clocks,
-        ids of rows, or the database.
+        A file depends on the design only: not on clocks, ids of rows, or the database.
         """
         ...
 

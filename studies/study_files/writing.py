@@ -2,19 +2,20 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from studies.models import Study
-from studies.study_files.parts import registered
+from studies.study_files.parts import Content, registered
 from studies.study_files.settings import write_settings
 
 
-def files_of(study: Study) -> Iterator[tuple[str, str | Iterator[str]]]:
-    """Every file of a study's design: its path, and its text or the lines of a long one."""
+def files_of(study: Study) -> Iterator[tuple[str, Content]]:
+    """Every file of a study's design: its path, and its content."""
     mains: dict[str, str] = {}
-    found: list[tuple[str, str | Iterator[str]]] = []
+    found: list[tuple[str, Content]] = []
     for part in registered():
         if files := part.write(study):
             mains[part.name] = part.file
@@ -31,6 +32,11 @@ def write_study(
     for name, content in files_of(study):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        if callable(content):
+            with content() as source, path.open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+            counts["files"] += 1
+            continue
         with path.open("w", encoding="utf-8", newline="") as out:
             if isinstance(content, str):
                 out.write(content)
@@ -57,7 +63,7 @@ def snapshot(study: Study) -> Snapshot:
     for name, content in files_of(study):
         if isinstance(content, str):
             taken.texts[name] = content
-        else:
+        elif not callable(content):
             taken.rows[name] = {
                 json.loads(line)["id"]: hashlib.sha256(line.encode()).digest() for line in content
             }

@@ -24,6 +24,7 @@ each_language = pytest.mark.parametrize(
 TEMPLATES = [
     ROOT / "templates/base.html",
     *sorted(ROOT.glob("templates/[45]0*.html")),
+    ROOT / "templates/includes/media.html",
     ROOT / "templates/includes/study_contact.html",
     ROOT / "templates/base_annotator.html",
     *sorted((ROOT / "templates/annotation").glob("*.html")),

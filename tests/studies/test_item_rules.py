@@ -239,13 +239,13 @@ def test_the_file_of_faults_is_safe_to_open_in_a_spreadsheet():
 
 
 def test_unknown_keys_are_kept_and_reported():
-    responses = [R1 | {"media": "x.png"}, R2]
+    responses = [R1 | {"colour_of": "x"}, R2]
 
     result = read(jsonl(raw_item(colour="red", responses=responses, metadata={"turn": 1})))
 
     assert result.items[0].values["metadata"] == {
         "turn": 1,
-        "_extra": {"colour": "red", "responses.r1.media": "x.png"},
+        "_extra": {"colour": "red", "responses.r1.colour_of": "x"},
     }
     assert [warning.line for warning in result.warnings] == [1, 1]
     assert "“colour” is not part of the format" in result.warnings[0].message

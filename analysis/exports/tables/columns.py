@@ -232,6 +232,9 @@ _ITEM_COLUMNS = _columns("""
     advice_title        text    Its heading.
     advice_kind         text    What it is: advice, debate or consultancy.
     advice_favors       text    The response it argues for: 1, 2 or empty.
+    media               text    Pictures and sounds of the question (JSON).
+    media_1             text    Pictures and sounds of response 1 (JSON).
+    media_2             text    Pictures and sounds of response 2 (JSON).
     extra               text    Fields of the source that the format does not know (JSON).
 """)
 _BY_NAME = {column.name: column for column in _ITEM_COLUMNS}

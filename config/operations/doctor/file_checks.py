@@ -20,7 +20,8 @@ from studies.file_storage.storage import files_storage
 from studies.file_storage.stored import Stored
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
-from studies.models import ImportJob, StoredFile
+from studies.media.storage import stored_file
+from studies.models import ImportJob, MediaFile, StoredFile
 
 # A report with more rows of items than this file has room for is compared by its hash of inputs.
 _COMPARED_BYTES = 64 * 1024**2
@@ -77,6 +78,16 @@ def broken_exports() -> Iterator[Fault]:
             yield Fault(
                 f"Export {name}: {stored} has another content than when it was made.", study
             )
+
+
+def broken_media() -> Iterator[Fault]:
+    """Pictures and sounds that are missing, or have another content than their name says."""
+    for file in MediaFile.objects.select_related("study").order_by("pk").iterator():
+        stored = stored_file(file)
+        if not stored.is_file():
+            yield Fault(f"{stored} is missing.", file.study.slug)
+        elif stored.sha256() != file.sha256:
+            yield Fault(f"{stored} has another content than when it was imported.", file.study.slug)
 
 
 def missing_uploads() -> Iterator[Fault]:
@@ -147,6 +158,12 @@ CHECKS = [
         "Each export has its file, with the stored checksum",
         broken_exports,
         "Create the export again, or restore its folder from a backup.",
+    ),
+    InvariantCheck(
+        "media",
+        "Each picture and sound of an item has its file, with the stored checksum",
+        broken_media,
+        "Restore its folder from a backup, or import the items and their files again.",
     ),
     InvariantCheck(
         "uploads",

@@ -13,7 +13,9 @@ from typing import IO, Any, cast
 
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
+from studies.importers.files.media_files import in_zip
 from studies.importers.files.parquet import MAGIC, is_parquet, json_stream
+from studies.media.delivered import Delivered, in_folder
 from studies.texts.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
@@ -79,6 +81,7 @@ class Bundle:
     dataset: dict[str, Any] = field(default_factory=dict)
     personas: File | None = None
     feature_words: File | None = None
+    media: Delivered | None = None
 
 
 def readable(stream: IO[bytes], name: str) -> IO[bytes]:
@@ -96,7 +99,7 @@ def open_path(path: str | Path) -> Bundle:
             parts = {
                 name: file_at(_sized(path / name)) for name in _PARTS if (path / name).is_file()
             }
-            return _bundle(path.name, parts)
+            return _bundle(path.name, parts, in_folder(path))
         return _opened(file_at(_sized(path)))
     except OSError as error:
         reason = error.strerror or str(error)
@@ -134,7 +137,8 @@ def _opened(file: File) -> Bundle:
     try:
         if not zipfile.is_zipfile(source):
             return Bundle(file.name, file)
-        return _bundle(file.name, _members(file.name, open_zip(file.name, source)))
+        archive = open_zip(file.name, source)
+        return _bundle(file.name, *_members(file.name, archive))
     except BROKEN_ZIP as error:
         raise bad_zip(file.name, error) from error
 
@@ -174,13 +178,14 @@ def _too_many_files(name: str) -> Refused:
     return _refused(name, message, "Pack only the files that are needed.")
 
 
-def _members(name: str, archive: zipfile.ZipFile) -> dict[str, File]:
-    """The parts of a zip, at its top or in one folder of it; other files are not unpacked.
+def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Delivered]:
+    """The parts of a zip, at its top or in one folder of it, and its pictures and sounds.
 
-    Each is read once, so that a damaged one is found before its rows are read.
+    Other files are not unpacked. Each part is read once, so that a damaged one is found before its
+    rows are read.
     """
     parts: dict[str, File] = {}
-    inner = ""
+    inner = within = ""
     for info in archive.infolist():
         folder, _, base = info.filename.rpartition("/")
         if base.lower().endswith(".zip"):
@@ -192,13 +197,14 @@ def _members(name: str, archive: zipfile.ZipFile) -> dict[str, File]:
         if base in parts:
             raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
         parts[base] = File(base, zipfile.Path(archive, info.filename))
+        within = folder if base in _ITEMS else within
         blocks = parts[base].blocks()
         if next(blocks, b"").startswith(ZIPPED):
             raise _zip_in_zip(name, info.filename)
         deque(blocks, maxlen=0)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
-    return parts
+    return parts, in_zip(archive, within)
 
 
 def _zip_in_zip(name: str, inner: str) -> Refused:
@@ -226,17 +232,20 @@ def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
         file.seek(0)
 
 
-def _bundle(name: str, parts: dict[str, File]) -> Bundle:
+def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
     items = next((part for part in _ITEMS if part in parts), None)
     if items is None:
         raise _refused(
             name, "the bundle has no items.jsonl.", "Put items.jsonl and dataset.json into it."
         )
-    if "dataset.json" not in parts:
+    if "dataset.json" in parts:
+        dataset = _dataset(name, parts["dataset.json"].read())
+    elif media.has_files:
+        dataset = {}
+    else:
         raise _refused(
             name, "the bundle has no dataset.json.", "Add it, or import items.jsonl by itself."
         )
-    dataset = _dataset(name, parts["dataset.json"].read())
     stated = dataset.get("sha256")
     if stated and stated != parts[items].sha256():
         raise _refused(
@@ -250,6 +259,7 @@ def _bundle(name: str, parts: dict[str, File]) -> Bundle:
         dataset,
         parts.get("personas.jsonl"),
         parts.get("persona_features.csv"),
+        media,
     )
 
 

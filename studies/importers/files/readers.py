@@ -60,8 +60,13 @@ COLUMNS = (
     "advice_title",
     "advice_kind",
     "advice_favors",
+    "media",
+    "media_1",
+    "media_2",
     "extra",
 )
+# The description of one file, next to its name; an export has both in one cell.
+DESCRIPTIONS = ("media_description", "media_description_1", "media_description_2")
 # Columns of items with more than two responses, which an import makes pairs of.
 MORE = range(3, 6)
 SET_COLUMNS = (
@@ -73,6 +78,8 @@ SET_COLUMNS = (
     *(f"kind_{n}" for n in MORE),
     *(f"family_{n}" for n in MORE),
     *(f"score_{n}" for n in MORE),
+    *(f"media_{n}" for n in MORE),
+    *(f"media_description_{n}" for n in MORE),
 )
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
 _WORDS = ("key", "label", "template")
@@ -224,6 +231,7 @@ def _item(
         "order": order,
         "metadata": parsed.json("metadata"),
         "warnings": parsed.json("warnings"),
+        "media": _media(parsed, ""),
     }
     plain = ("group", "task", "question", "context", "context_title", "split", "topic", "language")
     item |= {column: cells[column] for column in plain if cells.get(column)}
@@ -242,7 +250,7 @@ def _item(
         }
     if more and (ranking := _RANKED.findall(cells.get("ranking", ""))):
         item["first_person"]["ranking"] = [f"r{n}" for n in ranking]
-    known = {*COLUMNS, *(SET_COLUMNS if more else ())}
+    known = {*COLUMNS, *DESCRIPTIONS, *(SET_COLUMNS if more else ())}
     unknown = [c for c in cells if c not in known and not c.startswith("feature:")]
     extra = parsed.json("extra")
     item = (extra if isinstance(extra, dict) else {}) | item
@@ -317,7 +325,18 @@ def _response(parsed: _Cells, number: int) -> dict[str, Any]:
         "prompt": parsed.cells.get(f"prompt_{number}") or None,
         "generated_by": maker if any(maker.values()) else None,
         "score": parsed.number(f"score_{number}"),
+        "media": _media(parsed, f"_{number}"),
     }
+
+
+def _media(parsed: _Cells, number: str) -> Any:
+    """The files of a response, or of the question: one name, or a list of objects as in JSON."""
+    column = f"media{number}"
+    if parsed.get(column).startswith("["):
+        return parsed.json(column)
+    if not (file := parsed.get(column)):
+        return None
+    return [{"file": file, "description": parsed.get(f"media_description{number}") or None}]
 
 
 def _features(cells: dict[str, str], words: dict[str, dict[str, str]]) -> list[dict[str, str]]:

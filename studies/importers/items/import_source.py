@@ -23,6 +23,7 @@ from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.files import Files, Part, columns_of, parts_of, role_of
 from studies.importers.sets.options import parse_options
 from studies.importers.sets.tally import Tally, Watch
+from studies.media.delivered import in_folder
 
 _BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
 _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
@@ -42,11 +43,13 @@ def read_paths(
     options: Mapping[str, str] | None = None,
     seed: int | None = None,
     mapping: Mapping[str, Any] | None = None,
+    media: Path | None = None,
     watch: Watch | None = None,
 ) -> list[ReadItems]:
     """Read and check the files at `paths`; the files of a data set are read as one.
 
-    With a `mapping`, columns of any names are read by it, and the format does not matter.
+    `media` is a folder with the pictures and sounds that the items name. With a `mapping`, columns
+    of any names are read by it, and the format does not matter.
     Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
     if mapping is not None:
@@ -87,11 +90,13 @@ def read_paths(
         name = others[0] if others else "seed"
         message = f"{name} belongs to a data set: {', '.join(SETS)}. These files are {format}."
         raise BadOption(name, message)
+    bundles = [open_path(path) for path in paths]
+    if media is not None:
+        delivered = in_folder(media)
+        bundles = [replace(bundle, media=delivered) for bundle in bundles]
     return [
-        read_bundle(
-            open_path(path), format=format, task=task, limit=limit, watch=watch, pairs=pairs
-        )
-        for path in paths
+        read_bundle(bundle, format=format, task=task, limit=limit, watch=watch, pairs=pairs)
+        for bundle in bundles
     ]
 
 

@@ -15,6 +15,7 @@ from studies.importers.items.personas import read_persona
 from studies.importers.items.records import PersonaRecord, Warning
 from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
+from studies.media.delivered import Delivered
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class ReadItems:
     `names` are the files as given, `dataset` is their own description, `rows` has the rows of each
     file, `dropped` and `notes` have what was left out or changed, with how often. Of a file that
     was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others;
-    `pairs` is the rule that made pairs of items with more than two responses.
+    `pairs` is the rule that made pairs of items with more than two responses, `media` has the
+    pictures and sounds.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,7 @@ class ReadItems:
     mapping: Mapping[str, Any] | None = None
     pairs: PairRule | None = None
     columns_left_out: tuple[str, ...] = ()
+    media: Delivered | None = None
 
 
 def read_bundle(
@@ -69,6 +72,7 @@ def read_bundle(
         faults=faults,
         is_released=file_format.is_released,
         pairs=pairs,
+        media=bundle.media,
     )
     items = KeptItems()
     own = file_format.own_answer(bundle.items)
@@ -104,6 +108,7 @@ def read_bundle(
         limit=limit,
         notes=notes,
         pairs=pairs,
+        media=bundle.media,
     )
 
 

@@ -7,6 +7,7 @@ import unicodedata
 from typing import Any
 
 from studies.importers.files.import_row import LIMITS, ImportRow
+from studies.importers.items.media_fields import shown_of
 from studies.importers.items.records import PersonaRecord
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import UNSTORABLE, fold, normalise
@@ -76,11 +77,11 @@ def asks_without_question(task: str, context: str, responses: list[dict[str, Any
 
 def check_responses_differ(row: ImportRow, responses: list[dict[str, Any]]) -> None:
     first, second = responses
-    if first["text"] and fold(first["text"]) == fold(second["text"]):
+    if (first["text"] or first.get("media")) and shown_of(first) == shown_of(second):
         row.fault(
             "responses",
             "identical responses",
-            "both responses have the same text.",
+            f"both responses have the same {'text' if first['text'] else 'files'}.",
             "Drop the item; nobody can choose between equal texts.",
         )
 

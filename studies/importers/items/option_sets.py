@@ -13,9 +13,11 @@ from typing import Any
 from studies.errors import BadOption
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.items.item_fields import read_generated_by
+from studies.importers.items.media_fields import read_media, shown_of
 from studies.importers.sets.data_set import DEFAULT_SEED
+from studies.media.delivered import Media
 from studies.models import Item, Side
-from studies.texts.normalisation import fold
+from studies.texts.normalisation import canonical
 
 FEWEST, MOST = 3, 5
 OPTION = "pairs"
@@ -82,9 +84,11 @@ def has_more_than_two(raw: Any) -> bool:
     return isinstance(found, list) and FEWEST <= len(found) <= MOST
 
 
-def pairs_of(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> Iterator[dict[str, Any]]:
+def pairs_of(
+    row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media
+) -> Iterator[dict[str, Any]]:
     """The raw items of two responses that `rule` makes of a set; its faults go to `row`."""
-    options = _read(row, raw, rule)
+    options = _read(row, raw, rule, media)
     if row.faults or options is None:
         return
     for one, other in _drawn(options, rule):
@@ -112,19 +116,19 @@ def pairs_of(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> Iterator
         }
 
 
-def read_option_set(row: ImportRow, raw: Any) -> dict[str, Any]:
+def read_option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any]:
     """The set of options that an item belongs to, checked; {} for an item without one."""
     if raw is None or raw == {} or raw == "":
         return {}
     faults = len(row.faults)
-    found = _option_set(row, raw)
+    found = _option_set(row, raw, media)
     if found is None or len(row.faults) > faults:
         row.fault("option_set", "broken option set", _BROKEN, "Leave it out, or export it again.")
         return {}
     return found
 
 
-def _option_set(row: ImportRow, raw: Any) -> dict[str, Any] | None:
+def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("place"), dict):
         return None
     key, rule = raw.get("id"), raw.get("rule")
@@ -141,10 +145,10 @@ def _option_set(row: ImportRow, raw: Any) -> dict[str, Any] | None:
     if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
         return None
     kept = [
-        {"place": each["place"], **_shown(read_option(row, f"r{each['place']}", each))}
+        {"place": each["place"], **_shown(read_option(row, f"r{each['place']}", each, media))}
         for each in sorted(others, key=lambda each: int(each["place"]))
     ]
-    if not all(each["text"] for each in kept):
+    if not all(each["text"] or each.get("media") for each in kept):
         return None
     return {
         "id": key,
@@ -155,10 +159,12 @@ def _option_set(row: ImportRow, raw: Any) -> dict[str, Any] | None:
     }
 
 
-def read_option(row: ImportRow, key: str, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """One response with its text, the question that it answers, its maker and its score."""
+def read_option(row: ImportRow, key: str, raw: Mapping[str, Any], media: Media) -> dict[str, Any]:
+    """One response: its text, files, the question that it answers, its maker and its score."""
     text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
-    if not text and not isinstance(raw.get("text"), (int, float, list, dict)):
+    files = read_media(row, raw.get("media"), f"media of {key}", media)
+    is_text = not isinstance(raw.get("text"), (int, float, list, dict))
+    if not text and not raw.get("media") and is_text:
         row.fault("responses", "response is empty", f"response {key} is empty.")
     prompt = row.text(raw, "prompt", name=f"prompt of {key}", limit=LIMITS["question"])
     return {
@@ -166,11 +172,13 @@ def read_option(row: ImportRow, key: str, raw: Mapping[str, Any]) -> dict[str, A
         "prompt": prompt or None,
         "generated_by": read_generated_by(row, key, raw.get("generated_by")),
         "score": row.number(raw, "score"),
+        **({"media": files} if files else {}),
     }
 
 
 def _shown(response: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: response[name] for name in ("text", "prompt", "generated_by")}
+    names = ("text", "prompt", "generated_by", "media")
+    return {name: response[name] for name in names if name in response}
 
 
 def _own(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -178,7 +186,7 @@ def _own(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> _Options | None:
+def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media) -> _Options | None:
     given = raw["responses"]
     if not all(isinstance(response, dict) for response in given):
         row.fault("responses", "response is not an object", "each response must be an object.")
@@ -191,13 +199,23 @@ def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule) -> _Options | 
         )
         return None
     by_key = dict(zip(keys, given, strict=True))
-    responses = [{**by_key[name], **read_option(row, name, by_key[name])} for name in names]
-    for one, other in combinations(names, 2):
-        if fold(responses[int(one[1]) - 1]["text"]) == fold(responses[int(other[1]) - 1]["text"]):
+    checked = [read_option(row, name, by_key[name], media) for name in names]
+    responses = [
+        # Each pair is checked again as an item of the file, so its files keep their names.
+        {
+            **by_key[name],
+            **option,
+            **({"media": files} if (files := by_key[name].get("media")) else {}),
+        }
+        for name, option in zip(names, checked, strict=True)
+    ]
+    for one, other in combinations(range(len(names)), 2):
+        if shown_of(checked[one]) == shown_of(checked[other]):
             row.fault(
                 "responses",
                 "identical responses",
-                f"responses {one} and {other} have the same text.",
+                f"responses {names[one]} and {names[other]} have the same "
+                f"{'text' if checked[one]['text'] else 'files'}.",
                 "Drop one of them; nobody can choose between equal texts.",
             )
     if not isinstance(raw.get("id"), str) or not raw["id"].strip():
@@ -294,10 +312,15 @@ def _drawn(options: _Options, rule: PairRule) -> Iterator[tuple[int, int]]:
         number = int.from_bytes(_hash(f"{rule.seed}|{options.key}")[:8])
         pairs = [(options.chosen, others[number % len(others)])]
     for one, other in pairs:
-        texts = sorted(str(options.responses[n]["text"]) for n in (one, other))
+        texts = sorted(_words(options.responses[n]) for n in (one, other))
         is_turned = _hash("\n".join([options.key, *texts]))[0] % 2
         low, high = sorted((one, other))
         yield (high, low) if is_turned else (low, high)
+
+
+def _words(response: Mapping[str, Any]) -> str:
+    files = response.get("media")
+    return str(response["text"]) + (canonical(files) if files else "")
 
 
 def _hash(text: str) -> bytes:

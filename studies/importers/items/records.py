@@ -33,9 +33,10 @@ CONTENT = (
     "metadata",
     "advice",
     "option_set",
+    "media",
 )
 # Fields that count for the hash of an item only if they hold something.
-_LATER = ("advice", "option_set")
+_LATER = ("advice", "option_set", "media")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from django.db.models import ProtectedError
 
 from studies.errors import StudyError
+from studies.media import storage
 from studies.models import Item, Persona, Study
 
 
@@ -61,6 +62,7 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
     try:
         Item.everything.filter(study=study).delete()
         Persona.objects.filter(study=study).delete()
+        storage.forget_unused(study)
     except ProtectedError as error:
         raise StudyError(f"The items of “{study.slug}” are in use and stay.") from error
     study.source = {}

@@ -16,6 +16,7 @@ from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, 
 from studies.importers.items.replacement import remove_items
 from studies.importers.sets import SETS
 from studies.importers.sets.tally import Watch
+from studies.media import storage
 from studies.models import Item, Persona, Side, Study
 from studies.models.keys import shuffle_key
 from studies.services.content_hash import study_content_hash
@@ -103,6 +104,10 @@ def import_items(
         _refuse_other_content(files)
         found = _Storage(study, watch)
         found.store(_once(files))
+        if not dry_run:
+            for file in files:
+                if file.media is not None:
+                    storage.store(study, file.media.contents())
         seated = seat_items(study)
         if found.created or created_study:
             _describe(study, files)

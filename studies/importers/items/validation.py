@@ -18,6 +18,7 @@ from studies.importers.items.item_fields import (
     read_order,
     read_warnings,
 )
+from studies.importers.items.media_fields import read_media
 from studies.importers.items.option_sets import (
     PairRule,
     has_more_than_two,
@@ -28,6 +29,7 @@ from studies.importers.items.option_sets import (
 from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.unknown_columns import UnknownKeys
+from studies.media.delivered import Media, NoMedia
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import canonical
 from studies.texts.texts_to_judges import TextsToJudges
@@ -37,7 +39,7 @@ _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
-    "topic language warnings metadata advice option_set".split()
+    "topic language warnings metadata advice option_set media".split()
 )
 
 
@@ -46,6 +48,7 @@ class Validator:
 
     `personas` are those that the bundle lists separately; `task` is for rows without one. `pairs`
     is the rule that makes items of rows with more than two responses; without it they are refused.
+    `media` has the pictures and sounds that rows name.
     """
 
     def __init__(
@@ -57,8 +60,10 @@ class Validator:
         faults: Faults | None = None,
         is_released: bool = False,
         pairs: PairRule | None = None,
+        media: Media | None = None,
     ) -> None:
         self.file = file
+        self._media = NoMedia() if media is None else media
         self._pairs = pairs
         self.is_released = is_released
         self.task = task
@@ -77,7 +82,7 @@ class Validator:
             return [] if found is None else [found]
         row = ImportRow(line, self.file)
         items = []
-        for pair in pairs_of(row, raw, self._pairs):
+        for pair in pairs_of(row, raw, self._pairs, self._media):
             if (found := self.item(line, pair)) is None:
                 return []  # the other pairs would repeat the faults
             items.append(found)
@@ -116,7 +121,7 @@ class Validator:
         context = row.text(raw, "context", limit=LIMITS["context"])
         task = row.one_of(raw, "task", _TASKS, default=self.task)
         split = row.one_of(raw, "split", _SPLITS, default=Item.Split.MAIN.value)
-        option_set = read_option_set(row, raw.get("option_set"))
+        option_set = read_option_set(row, raw.get("option_set"), self._media)
         check_answer, check_instruction = read_attention_check(
             row, raw.get("check"), split, question
         )
@@ -160,6 +165,7 @@ class Validator:
             "metadata": self._metadata(row, raw),
             "advice": read_advice(row, raw.get("advice"), split),
             "option_set": option_set,
+            "media": read_media(row, raw.get("media"), "media", self._media),
         }
         if row.faults or persona is None:
             return None
@@ -234,7 +240,7 @@ class Validator:
             row.fault("responses", "response keys", "the responses must have the keys r1 and r2.")
             return []
         ordered = sorted(zip(keys, raw, strict=True), key=lambda pair: pair[0])
-        return [read_option(row, key, response) for key, response in ordered]
+        return [read_option(row, key, response, self._media) for key, response in ordered]
 
     def _metadata(self, row: ImportRow, raw: dict[str, Any]) -> dict[str, Any]:
         metadata = raw.get("metadata")
@@ -266,7 +272,7 @@ class Validator:
 
 
 def _unknown_of_responses(raw: Any) -> dict[str, Any]:
-    known = {"key", "text", "prompt", "generated_by", "score"}
+    known = {"key", "text", "prompt", "generated_by", "score", "media"}
     if not isinstance(raw, list):
         return {}
     return {

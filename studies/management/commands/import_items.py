@@ -88,6 +88,12 @@ class Command(BaseCommand):
             help="mapping.json of the page that maps columns, or its text: for files with columns "
             "of any names",
         )
+        parser.add_argument(
+            "--media",
+            type=Path,
+            metavar="FOLDER",
+            help="folder with the pictures and sounds that the items name",
+        )
         parser.add_argument("--seed", type=int, help="seed of random draws")
         parser.add_argument(
             "--limit", type=positive, metavar="N", help="import only the first N items of a file"
@@ -107,6 +113,7 @@ class Command(BaseCommand):
                     options=dict(options["option"]),
                     seed=options["seed"],
                     mapping=_mapping(options["mapping"]),
+                    media=options["media"],
                     watch=bar,
                 )
             if options["like"]:

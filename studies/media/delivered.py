@@ -1,0 +1,123 @@
+"""Pictures and sounds that come with a file of items, by the names that its rows give them."""
+
+import tempfile
+import unicodedata
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from studies.media.content import LARGEST, Content, read_content
+from studies.media.errors import BadMedia
+
+MOST_FILES = 10_000
+MOST_BYTES = 2 * 1024**3
+# Reads a file, as far as it is not too large.
+Reader = Callable[[], bytes]
+
+
+class Media(Protocol):
+    """Where the names of pictures and sounds lead."""
+
+    def facts(self, name: str) -> Mapping[str, Any]:
+        """What an item keeps of the file. Raises `BadMedia` if it is missing or not taken."""
+
+
+class NoMedia:
+    """A file of items that came alone."""
+
+    def facts(self, name: str) -> Mapping[str, Any]:
+        raise BadMedia(
+            "did not come with the items.",
+            "Pack the items and their files into one zip. At the command line, name the folder: "
+            "--media FOLDER.",
+        )
+
+
+class Delivered:
+    """Files of a folder or zip. Each is read and checked when a row first names it.
+
+    What is taken is kept in a temporary folder until the items are stored. `has_files`: there is
+    something besides the items and their description.
+    """
+
+    def __init__(self, find: Callable[[str], Reader | None], *, has_files: bool) -> None:
+        self._find, self.has_files = find, has_files
+        self._known: dict[str, Mapping[str, Any] | BadMedia] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix="thirdperson-media-"))
+        weakref.finalize(self, _remove, self._folder)
+        self.kept: dict[str, Mapping[str, Any]] = {}
+
+    def facts(self, name: str) -> Mapping[str, Any]:
+        if name not in self._known:
+            try:
+                self._known[name] = self._read(name)
+            except BadMedia as error:
+                self._known[name] = error
+        found = self._known[name]
+        if isinstance(found, BadMedia):
+            raise BadMedia(found.message, found.remedy)
+        return found
+
+    def contents(self) -> Iterator[tuple[Mapping[str, Any], bytes]]:
+        """What was taken: the facts of each file and its bytes, each once."""
+        for sha256, facts in self.kept.items():
+            yield facts, (self._folder / sha256).read_bytes()
+
+    def _read(self, name: str) -> Mapping[str, Any]:
+        reader = self._find(name)
+        if reader is None:
+            raise BadMedia("is not among the files.", "Add it, or correct its name.")
+        content = read_content(reader())
+        if content.sha256 not in self.kept:
+            self._keep(content)
+        return self.kept[content.sha256]
+
+    def _keep(self, content: Content) -> None:
+        total = sum(facts["size"] for facts in self.kept.values()) + len(content.data)
+        if len(self.kept) == MOST_FILES or total > MOST_BYTES:
+            raise BadMedia(
+                f"is too much: an import takes {MOST_FILES:,} files and {MOST_BYTES // 2**30} GB.",
+                "Split the items and import the parts.",
+            )
+        (self._folder / content.sha256).write_bytes(content.data)
+        self.kept[content.sha256] = content.facts
+
+
+def in_folder(folder: Path) -> Delivered:
+    """The files of a folder; nothing outside it, and nothing by a link."""
+    has_files = any(path.is_dir() for path in folder.iterdir())
+    return Delivered(lambda name: _reader_in(folder, name), has_files=has_files)
+
+
+def _reader_in(folder: Path, name: str) -> Reader | None:
+    try:
+        # Some systems write an accent as a letter of its own.
+        for form in dict.fromkeys((name, unicodedata.normalize("NFD", name))):
+            if (path := _inside(folder, form)).is_file():
+                return lambda: _start_of(path)
+    except OSError as error:
+        raise BadMedia(f"cannot be read: {error.strerror}.", "Check its name.") from error
+    return None
+
+
+def _inside(folder: Path, name: str) -> Path:
+    path = folder
+    for part in Path(name).parts:
+        path = path / part
+        if path.is_symlink():
+            raise BadMedia("is a link to another file.", "Put the file itself there.")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise BadMedia("is outside the folder.", "Put the file into the folder.")
+    return path
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(LARGEST + 1)
+
+
+def _remove(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()

@@ -1,0 +1,96 @@
+"""The files of a study's pictures and sounds. Nothing else reads, writes or deletes them."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import IO, Any
+
+from django.db import transaction
+
+from studies.file_storage.stored import Stored
+from studies.media.content import ENDINGS
+from studies.media.errors import BadMedia
+from studies.media.references import file_name
+from studies.models import Item, MediaFile, Study
+
+KIND = "media"
+_CHUNK = 500
+
+
+def folder_of(file: MediaFile) -> Stored:
+    return Stored(f"{KIND}/{file.public_id}")
+
+
+def stored_file(file: MediaFile) -> Stored:
+    return folder_of(file) / f"{file.sha256}.{ENDINGS[file.type]}"
+
+
+def open_file(file: MediaFile) -> IO[bytes]:
+    """Its bytes as a stream. Raises `FileNotFoundError` if the storage has lost it."""
+    return stored_file(file).open()
+
+
+def store(study: Study, contents: Iterable[tuple[Mapping[str, Any], bytes]]) -> int:
+    """Keep files that the study lacks, and return how many; within the transaction of its items.
+
+    A file is in the storage before a row names it. A lost one is written again.
+    """
+    there = {file.sha256: file for file in MediaFile.objects.filter(study=study)}
+    new = 0
+    for facts, data in contents:
+        file = there.get(facts["sha256"])
+        if file is None:
+            file = MediaFile(study=study, **facts)
+            stored_file(file).save(data)
+            file.save()
+            new += 1
+        elif not stored_file(file).is_file():
+            stored_file(file).save(data)
+    return new
+
+
+def copy(study: Study, to: Study) -> None:
+    """Give another study the same files. They never change, so both may share the space."""
+    for file in MediaFile.objects.filter(study=study).order_by("pk"):
+        own = MediaFile(study=to, **file.facts)
+        folder_of(file).copy_to(folder_of(own))
+        own.save()
+
+
+def forget_unused(study: Study) -> None:
+    """Delete the files that no item shows any more, once the transaction is stored."""
+    files = list(MediaFile.objects.filter(study=study))
+    if not files:
+        return
+    items = Item.everything.filter(study=study).only("media", "r1", "r2", "option_set")
+    used = {each["sha256"] for item in items.iterator(chunk_size=_CHUNK) for each in item.all_media}
+    unused = [file for file in files if file.sha256 not in used]
+    MediaFile.objects.filter(pk__in=[file.pk for file in unused]).delete()
+    delete_after_commit(unused)
+
+
+def delete_after_commit(files: Iterable[MediaFile]) -> None:
+    """Delete the bytes of these files, once the transaction that deletes their rows is stored."""
+    folders = [folder_of(file) for file in files]
+
+    def delete() -> None:
+        for folder in folders:
+            folder.delete()
+
+    transaction.on_commit(delete)
+
+
+class StoredMedia:
+    """The files that a study has, by the names that an export gives them."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+
+    @cached_property
+    def _files(self) -> dict[str, MediaFile]:
+        files = MediaFile.objects.filter(study=self._study)
+        return {file_name(file.sha256, file.type): file for file in files}
+
+    def facts(self, name: str) -> Mapping[str, Any]:
+        if name not in self._files:
+            raise BadMedia("is not a file of this study.", "Import the item with its file.")
+        return self._files[name].facts

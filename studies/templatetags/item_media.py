@@ -1,0 +1,29 @@
+"""Pictures and sounds on researchers' pages."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from studies.media.shown import media_html
+
+register = template.Library()
+
+
+@register.simple_tag
+def media_of(response: Mapping[str, Any], slug: str) -> SafeString:
+    """The pictures and sounds of a response of the study with this short name."""
+    return shown(response.get("media", ()), slug)
+
+
+@register.simple_tag
+def shown(media: Any, slug: str) -> SafeString:
+    """Pictures and sounds as an item keeps them."""
+    return media_html(media, partial(_url, slug))
+
+
+def _url(slug: str, sha256: str) -> str:
+    return reverse("studies:media", args=[slug, sha256])

@@ -1,0 +1,363 @@
+"""Items with pictures and sounds: imported, replaced, copied, exported, deleted."""
+
+import io
+import json
+import stat
+import unicodedata
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from config.operations.doctor.file_checks import broken_media, orphan_files
+from studies.exporters.items import item_cells, item_rows
+from studies.importers.editing import delete_item, edit_item
+from studies.importers.files.faults import Refused
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.storage import import_items
+from studies.media.storage import stored_file
+from studies.models import Item, MediaFile, Study
+from studies.services.copies import copy_study
+from studies.services.removal import delete_study
+from studies.services.studies import create_study
+from tests.studies.files import raw_item
+from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+
+pytestmark = pytest.mark.django_db
+RED, BLUE = picture(color="red"), picture(color="blue")
+
+
+@pytest.fixture(autouse=True)
+def var_dir(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir()
+    return settings.VAR_DIR
+
+
+@pytest.fixture
+def study():
+    return create_study(slug="s", title="S")
+
+
+def local_path(file):
+    return Path(str(stored_file(file)))
+
+
+def refused(path, **options):
+    with pytest.raises(Refused) as caught:
+        read_paths([path], task="preference", **options)
+    return str(caught.value)
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Two items; the red picture is in both."""
+    items = [
+        with_media(1, "pictures/red.png", "pictures/blue.png"),
+        with_media(2, "pictures/red.png", "a.wav", media=[{"file": "b.wav", "description": "B."}]),
+    ]
+    files = {
+        "pictures/red.png": RED,
+        "pictures/blue.png": BLUE,
+        "a.wav": sound(),
+        "b.wav": sound(1),
+    }
+    return zipped(tmp_path / "items.zip", items, files)
+
+
+def kept(study):
+    return sorted(MediaFile.objects.filter(study=study).values_list("type", flat=True))
+
+
+def test_each_file_of_a_zip_is_kept_once_with_its_checksum(study, package):
+    import_zip("s", package)
+
+    assert kept(study) == ["audio/wav", "audio/wav", "image/png", "image/png"]
+    item = Item.objects.get(key="x1")
+    facts = item.r1["media"][0]
+    file = MediaFile.objects.get(sha256=facts["sha256"])
+    assert stored_file(file).read_bytes() == RED
+    assert facts["description"] == "What pictures/red.png shows."
+    assert "file" not in facts
+    assert list(broken_media()) == []
+
+
+def test_the_same_zip_again_changes_nothing_and_brings_back_a_lost_file(study, package):
+    import_zip("s", package)
+    lost = local_path(MediaFile.objects.filter(type="image/png").first())
+    lost.unlink()
+    assert [fault.sentence for fault in broken_media()] == [f"{lost} is missing."]
+
+    result = import_zip("s", package)
+
+    assert (result.created, result.unchanged) == (0, 2)
+    assert list(broken_media()) == []
+
+
+def test_another_picture_under_the_same_name_is_another_item(study, package, tmp_path):
+    import_zip("s", package)
+    items = [with_media(1, "pictures/red.png", "pictures/blue.png")]
+    files = {"pictures/red.png": picture(color="green"), "pictures/blue.png": BLUE}
+    other = zipped(tmp_path / "other.zip", items, files)
+
+    with pytest.raises(Refused, match="item “x1” is in the study “s” with another r1"):
+        import_zip("s", other)
+
+
+def test_a_check_without_an_import_keeps_nothing(study, package, var_dir):
+    import_zip("s", package, dry_run=True)
+
+    assert not MediaFile.objects.exists()
+    assert not (var_dir / "media").exists()
+
+
+def test_items_in_a_folder_of_the_zip_and_names_with_accents(study, tmp_path):
+    path = tmp_path / "items.zip"
+    name = "bilder/käfer.png"
+    with zipfile.ZipFile(path, "w") as archive:
+        row = json.dumps(with_media(1, name, "blue.png"), ensure_ascii=False)
+        archive.writestr("set/items.jsonl", row)
+        archive.writestr(f"set/{unicodedata.normalize('NFD', name)}", RED)
+        archive.writestr("set/blue.png", BLUE)
+
+    import_zip("s", path)
+
+    assert kept(study) == ["image/png", "image/png"]
+
+
+def test_the_command_takes_a_folder_of_files_and_csv(study, tmp_path):
+    (tmp_path / "files").mkdir()
+    for name, data in (("red.png", RED), ("blue.png", BLUE), ("a.wav", sound())):
+        (tmp_path / "files" / name).write_bytes(data)
+    listed = json.dumps([{"file": "blue.png", "no_description": "It would tell."}])
+    listed = listed.replace('"', '""')
+    (tmp_path / "items.csv").write_text(
+        "id,persona_id,feature:age,question,response_1,response_2,media_1,media_description_1,"
+        "media_2,media,media_description\n"
+        f'q1,p1,35-44,Which?,,,red.png,A red one.,"{listed}",a.wav,Hello.\n'
+    )
+
+    call_command(
+        "import_items", "s", tmp_path / "items.csv", media=tmp_path / "files", stdout=io.StringIO()
+    )
+
+    item = Item.objects.get()
+    assert item.r1["media"][0]["description"] == "A red one."
+    assert item.r2["media"][0]["no_description"] == "It would tell."
+    assert item.media[0]["type"] == "audio/wav"
+
+
+def test_a_row_of_the_exported_csv_is_the_same_item(study, package, tmp_path):
+    import_zip("s", package)
+    rows = [item_cells(row) for row in item_rows(study)]
+
+    assert json.loads(rows[0]["media_1"])[0]["file"].startswith("media/")
+    assert rows[0]["media"] is None
+
+
+FAULTS = {
+    "missing": ({"file": "gone.png", "description": "x"}, "gone.png is not among the files."),
+    "no description": ({"file": "red.png"}, "red.png has no description"),
+    "no file": ({"description": "x"}, "media of r1 names no file."),
+    "other key": ({"file": "red.png", "description": "x", "alt": "y"}, "the key “alt”"),
+    "svg": ({"file": "x.png", "description": "x"}, "x.png is SVG, HTML or XML"),
+    "damaged": ({"file": "cut.png", "description": "x"}, "cut.png is cut off or damaged."),
+    "link": ({"file": "link.png", "description": "x"}, "link.png is a link to another file."),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_named_with_its_line_and_file(name, tmp_path):
+    media, words = FAULTS[name]
+    item = raw_item(responses=[{"text": "", "media": [media]}, {"text": "B"}])
+    path = zipped(
+        tmp_path / "i.zip", [item], {"red.png": RED, "x.png": b"<svg/>", "cut.png": RED[:60]}
+    )
+    with zipfile.ZipFile(path, "a") as archive:
+        link = zipfile.ZipInfo("link.png")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("more/readme.txt", "x")
+
+    message = refused(path)
+
+    assert "Line 1: media of r1" in message
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "/etc/hostname", "in/../../secret.png", "link.png"]
+)
+def test_nothing_outside_the_folder_is_read(name, tmp_path):
+    folder = tmp_path / "items"
+    folder.mkdir()
+    (tmp_path / "secret.png").write_bytes(RED)
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "in").mkdir()
+    (tmp_path / "items.jsonl").write_text(json.dumps(with_media(1, name, name)))
+
+    message = refused(tmp_path / "items.jsonl", media=folder)
+
+    assert "is outside the folder" in message or "is a link to another file" in message
+
+
+def test_a_name_that_no_system_has_is_refused(tmp_path):
+    (tmp_path / "items.jsonl").write_text(json.dumps(with_media(1, "a" * 400, "b")))
+
+    assert "cannot be read" in refused(tmp_path / "items.jsonl", media=tmp_path)
+
+
+def test_a_file_of_items_alone_says_how_to_send_the_pictures(tmp_path):
+    (tmp_path / "items.jsonl").write_text(json.dumps(with_media(1, "a.png", "b.png")))
+
+    assert "Pack the items and their files into one zip" in refused(tmp_path / "items.jsonl")
+
+
+def test_equal_pictures_are_equal_responses(tmp_path):
+    path = zipped(
+        tmp_path / "i.zip", [with_media(1, "x/a.png", "x/b.png")], {"x/a.png": RED, "x/b.png": RED}
+    )
+
+    assert "both responses have the same files" in refused(path)
+
+
+def test_sets_of_pictures_become_pairs(study, tmp_path):
+    colors = ("red", "blue", "green")
+    responses = [
+        {"key": f"r{n}", "text": "", "media": [{"file": f"p/{c}.png", "description": c}]}
+        for n, c in enumerate(colors, start=1)
+    ]
+    item = raw_item(responses=responses, first_person={"label": "r2"})
+    path = zipped(tmp_path / "i.zip", [item], {f"p/{c}.png": picture(color=c) for c in colors})
+
+    import_items("s", read_paths([path], task="preference", options={"pairs": "all"}))
+
+    pairs = list(Item.objects.order_by("key"))
+    assert len(pairs) == 3
+    assert len(kept(study)) == 3
+    for pair in pairs:
+        assert sorted(each["media"][0]["description"] for each in pair.options) == sorted(colors)
+
+
+class TestLater:
+    @pytest.fixture(autouse=True)
+    def imported(self, study, package):
+        import_zip("s", package)
+
+    def test_replacing_the_items_deletes_files_that_no_item_shows(
+        self, study, tmp_path, django_capture_on_commit_callbacks, var_dir
+    ):
+        path = zipped(
+            tmp_path / "n.zip",
+            [with_media(9, "x/a.png", "x/b.png")],
+            {"x/a.png": RED, "x/b.png": BLUE},
+        )
+        with django_capture_on_commit_callbacks(execute=True):
+            import_zip("s", path, replace=2)
+
+        assert kept(study) == ["image/png", "image/png"]
+        assert len(list((var_dir / "media").iterdir())) == 2
+        assert list(broken_media()) == []
+
+    def test_deleting_an_item_keeps_what_others_show(self, study):
+        delete_item(study_id=study.pk, key="x2")
+
+        assert kept(study) == ["image/png", "image/png"]
+
+    def test_an_edit_keeps_the_files_of_an_item(self, study):
+        item = Item.objects.get(key="x1")
+        before = item.r1["media"]
+
+        edit_item(
+            study_id=study.pk, key="x1", values={"question": "Other?"}, seen=item.content_hash
+        )
+
+        assert Item.objects.get(key="x1").r1["media"] == before
+
+    def test_a_copy_has_its_own_files_and_outlives_the_study(
+        self, study, var_dir, django_capture_on_commit_callbacks
+    ):
+        copy = copy_study(study_id=study.pk, slug="t", title="T", with_items=True)
+        Study.objects.filter(pk=study.pk).update(state=Study.State.DRAFT)
+
+        with django_capture_on_commit_callbacks(execute=True):
+            delete_study(study_id=study.pk, by=None)
+
+        assert list(broken_media()) == []
+        assert len(kept(copy)) == 4
+        assert len(list((var_dir / "media").iterdir())) == 4
+        assert list(orphan_files()) == []
+
+    def test_the_study_as_files_is_the_same_elsewhere_to_the_byte(self, study, tmp_path):
+        call_command(
+            "export",
+            "s",
+            what="study",
+            out=tmp_path / "one",
+            stdout=io.StringIO(),
+            stderr=io.StringIO(),
+        )
+        Item.everything.all().delete()
+        MediaFile.objects.all().delete()
+        toml = tmp_path / "one" / "study.toml"
+        toml.write_text(toml.read_text().replace('slug = "s"', 'slug = "u"'))
+
+        call_command("apply", toml, yes=True, stdout=io.StringIO(), stderr=io.StringIO())
+        call_command(
+            "export",
+            "u",
+            what="study",
+            out=tmp_path / "two",
+            stdout=io.StringIO(),
+            stderr=io.StringIO(),
+        )
+
+        files = {
+            path.relative_to(tmp_path / "one"): path.read_bytes()
+            for path in (tmp_path / "one").rglob("*")
+            if path.is_file()
+        }
+        again = {
+            path.relative_to(tmp_path / "two"): path.read_bytes()
+            for path in (tmp_path / "two").rglob("*")
+            if path.is_file()
+        }
+        assert files == again
+        assert sum(path.parts[0] == "media" for path in files) == 4
+
+    def test_a_study_whose_texts_stay_exports_no_picture(self, study, tmp_path):
+        study.source = {"redistribution": "forbidden"}
+        study.save()
+
+        call_command(
+            "export",
+            "s",
+            what="study",
+            out=tmp_path / "one",
+            stdout=io.StringIO(),
+            stderr=io.StringIO(),
+        )
+
+        assert not (tmp_path / "one" / "media").exists()
+
+    def test_a_changed_file_is_found(self, study):
+        path = local_path(MediaFile.objects.first())
+        path.write_bytes(b"other")
+
+        assert [fault.sentence for fault in broken_media()] == [
+            f"{path} has another content than when it was imported."
+        ]
+
+
+def test_a_zip_without_other_files_still_needs_its_description(tmp_path):
+    path = zipped(tmp_path / "i.zip", [raw_item()], {})
+
+    assert "the bundle has no dataset.json" in refused(path)
+
+
+def test_the_command_says_what_is_wrong(study, tmp_path):
+    (tmp_path / "items.jsonl").write_text(json.dumps(with_media(1, "a.png", "b.png")))
+
+    with pytest.raises(CommandError, match=r"a\.png is not among the files"):
+        call_command("import_items", "s", tmp_path / "items.jsonl", media=tmp_path)
