@@ -6,12 +6,14 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging.catalog.study_part import Judges, copy_judges
+        from judging.packs.removed_people import delete_packs
         from judging.pages import workbench
         from judging.runs.launch_checks import judges_of, texts_to_judges
+        from judging.runs.removed_items import remove_judgments
         from judging.runs.study_content import content_of
         from judging.wordings.study_part import Wordings
         from judging.wordings.versions import copy_wordings
-        from studies.services import copies, launch_checks, removal
+        from studies.services import copies, launch_checks, removal, shown_people
         from studies.study_files import parts
 
         copies.register(copy_wordings)
@@ -21,4 +23,6 @@ class JudgingConfig(AppConfig):
         parts.register(Judges())
         parts.register(Wordings())
         removal.register(content_of)
+        shown_people.register(remove_judgments)
+        shown_people.register(delete_packs)
         workbench.register()

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, Subquery, Sum
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from annotation.files.answers_out import annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, DemographicQuestion
-from studies.models import Item, Persona, Study
+from studies.models import Item, Persona, RemovedPerson, Study
 
 # Answers that fill a seat of their item, or were imported from a file.
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
@@ -89,12 +90,23 @@ def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[
     return shown
 
 
-def withdrawn_answers() -> Coalesce:
-    """The current number of withdrawn answers in the study of a row, for `annotate`."""
+def withdrawn_answers() -> Combinable:
+    """The current number of withdrawn answers in the study of a row, for `annotate`.
+
+    With the own answers of people who took their consent to be shown back.
+    """
     of_study = Annotation.objects.filter(
         assignment__annotator__study=OuterRef("study"),
         assignment__item__split=Item.Split.MAIN,
         standing=Annotation.Standing.WITHDRAWN,
     )
     counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
-    return Coalesce(Subquery(counted.values("n")), 0)
+    removed = RemovedPerson.objects.filter(study=OuterRef("study")).order_by().values("study")
+    own = removed.annotate(n=Sum("own_answers")).values("n")
+    return Coalesce(Subquery(counted.values("n")), 0) + Coalesce(Subquery(own), 0)
+
+
+def removed_own_answers(study: Study) -> int:
+    """How many labels left a study with the people whose answers they were."""
+    found = RemovedPerson.objects.filter(study=study).aggregate(n=Sum("own_answers", default=0))
+    return int(found["n"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
@@ -44,6 +45,7 @@ def build_queued(*, report_id: int) -> Report:
 
 def _build(report: Report, progress: Progress) -> dict[str, Any]:
     """Write the files of a report; returns the fields that its row stores."""
+    removed = removed_own_answers(report.study)
     with report_dir(report.public_id).replacing() as draft:
         result = write_report(
             slug=report.study.slug,
@@ -58,7 +60,7 @@ def _build(report: Report, progress: Progress) -> dict[str, Any]:
         # The rows of items are many times as large as all else, and the files have them.
         "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
-        "withdrawn_answers": result["human"]["not_counted"]["withdrawn"],
+        "withdrawn_answers": result["human"]["not_counted"]["withdrawn"] + removed,
         "software": result["software"],
         "content_security_policy": content_security_policy(),
     }

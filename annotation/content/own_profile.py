@@ -1,14 +1,17 @@
 """An annotator as others would see them: facts from “About you”, and what they wrote."""
 
 from dataclasses import dataclass
+from itertools import islice
 
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.importers.items.personas import feature
 from studies.models import Choice, Item, Study
 from studies.personas.profile import Fact, HistoryEntry, Profile
+from studies.personas.profile_text import asked_in
 from studies.texts.normalisation import digest
 
 LONGEST_TEXT = 500
+LONGEST_EXAMPLE = 8_000  # as in files of items
 _ANSWER = "{answer}"
 # Both are in the database for good; what is exported or withdrawn is never an own answer.
 COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
@@ -42,8 +45,9 @@ class ShownProfile:
 
 def shown_profile(annotator: Annotator, text: str) -> ShownProfile:
     """The profile of an annotator with `text` as their own words."""
-    examples = own_answers(annotator)[: annotator.study.show_history]
-    return ShownProfile(features_of(annotator), text, [each.as_example for each in examples])
+    answers = filter(can_be_example, own_answers(annotator))
+    examples = [each.as_example for each in islice(answers, annotator.study.show_history)]
+    return ShownProfile(features_of(annotator), text, examples)
 
 
 def features_of(annotator: Annotator) -> list[dict[str, str]]:
@@ -77,7 +81,7 @@ class OwnAnswer:
         """As an earlier choice of a persona; a tie is none."""
         other = Choice.R2 if self.choice == Choice.R1 else Choice.R1
         return {
-            "prompt": self.item.question or self.item.context,
+            "prompt": asked_in(question=self.item.question, context=self.item.context),
             "chosen": text_of(self.item, self.choice),
             "rejected": text_of(self.item, other),
         }
@@ -88,19 +92,25 @@ def text_of(item: Item, side: str) -> str:
 
 
 def own_answers(annotator: Annotator) -> list[OwnAnswer]:
-    """The annotator's answers to items with a question, in their order, without ties."""
+    """The annotator's answers that count, in their order."""
     rows = (
         Annotation.objects.filter(
             assignment__annotator=annotator,
             assignment__item__split=Item.Split.MAIN,
             standing__in=COUNTING,
         )
-        .exclude(choice=Choice.TIE)
-        .exclude(assignment__item__question="", assignment__item__context="")
         .select_related("assignment__item")
         .order_by("assignment__position")
     )
     return [OwnAnswer(row.assignment.item, row.choice, row.certainty) for row in rows]
+
+
+def can_be_example(answer: OwnAnswer) -> bool:
+    """Whether others can be shown the answer: to a question, no tie, and of a usual length."""
+    if answer.choice == Choice.TIE:
+        return False
+    texts = answer.as_example.values()
+    return all(0 < len(text) <= LONGEST_EXAMPLE for text in texts)
 
 
 def preview_profile(study: Study) -> ShownProfile:

@@ -19,6 +19,7 @@ from annotation.models.answers import (
     InitialAnswer,
 )
 from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
+from annotation.models.linked_studies import LinkedStudy
 from annotation.models.own_profiles import OwnProfile
 from annotation.models.platform import (
     Bonus,
@@ -49,6 +50,7 @@ __all__ = [
     "InitialAnswer",
     "Invitation",
     "LinkStart",
+    "LinkedStudy",
     "OwnProfile",
     "ProlificEvent",
     "ProlificIdentity",

@@ -5,6 +5,7 @@ from annotation.models import (
     Annotator,
     ComprehensionQuestion,
     DemographicQuestion,
+    LinkedStudy,
     ProlificStudy,
     QuotaGroup,
 )
@@ -32,5 +33,11 @@ def content_of(study: Study) -> Content:
         obstacles.append(
             "The study is not completed on Prolific, so people may still have to be paid. Approve "
             "and pay them first."
+        )
+    linked = LinkedStudy.objects.filter(first=study).values_list("study__slug", flat=True)
+    if slugs := ", ".join(f"“{slug}”" for slug in linked):
+        obstacles.append(
+            f"People of this study are shown in {slugs}, and could no longer take that back. "
+            "Delete these first."
         )
     return Content([("annotators", people), ("answers", answers)], obstacles)

@@ -6,6 +6,7 @@ from studies.models.imports import ImportJob, Upload
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
 from studies.models.media import MediaFile
+from studies.models.removed_people import RemovedPerson
 from studies.models.retention import Retention
 from studies.models.second_steps import SecondStep
 from studies.models.sign_ins import SignIn
@@ -24,6 +25,7 @@ __all__ = [
     "MediaFile",
     "Membership",
     "Persona",
+    "RemovedPerson",
     "Retention",
     "SecondStep",
     "Side",

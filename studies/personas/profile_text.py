@@ -1,17 +1,28 @@
 """The text of a persona, the same for the page and for the prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from studies.models import Item, Persona, Study
 from studies.personas.profile import Fact, HistoryEntry, HistoryWords, Profile
+from studies.texts.normalisation import fold
+
+
+def asked_in(*, question: str, context: str) -> str:
+    """What an item asks, as an earlier choice of a persona tells it."""
+    return "\n\n".join(filter(None, (context, question)))
 
 
 def build_profile(
-    persona: Persona, *, features: Sequence[str] | None = None, show_history: int = 0
+    persona: Persona,
+    *,
+    features: Sequence[str] | None = None,
+    show_history: int = 0,
+    without: Collection[str] = (),
 ) -> Profile:
     """Return the part of `persona` with the given `features` (keys; None means everything).
 
     Free text and history are shown only with everything, because a chosen set of features is exact.
+    Earlier choices about one of the folded texts `without` are left out.
     """
     facts = tuple(
         Fact(f["key"], f["label"], str(f["value"]), f["text"])
@@ -20,16 +31,31 @@ def build_profile(
     )
     if features is not None:
         return Profile(facts, "", ())
+    others = [h for h in persona.history if not without or fold(h["prompt"]) not in without]
     history = tuple(
         HistoryEntry(h["prompt"], h["chosen"], h.get("rejected") or "")
-        for h in persona.history[:show_history]
+        for h in others[:show_history]
     )
     return Profile(facts, persona.text, history)
 
 
 def profile_for(item: Item, *, features: Sequence[str] | None = None) -> Profile:
-    """The profile that an item shows in its study, or an ablation of it."""
-    return build_profile(item.persona, features=features, show_history=item.study.show_history)
+    """The profile that an item shows in its study, or an ablation of it.
+
+    A persona's answer to the item itself is never one of the earlier choices that it shows.
+    """
+    return build_profile(
+        item.persona,
+        features=features,
+        show_history=item.study.show_history,
+        without=what_it_asks(item) if item.persona.history else (),
+    )
+
+
+def what_it_asks(item: Item) -> frozenset[str]:
+    """What an earlier choice about the item would be about, folded: it is never shown there."""
+    asked = asked_in(question=item.question, context=item.context)
+    return frozenset(fold(text) for text in (item.question, item.context, asked) if text)
 
 
 _ENGLISH = HistoryWords()

@@ -80,20 +80,21 @@ def delete_study(*, study_id: int, by: User | None) -> None:
 def delete_rows(study: Study) -> None:
     """Delete a study, every row that refers to it, and its pictures and sounds."""
     storage.delete_after_commit(MediaFile.objects.filter(study=study))
-    _delete_rows(Study, {"pk": study.pk})
+    delete_with_all_that_refers(Study, pk=study.pk)
 
 
-def _delete_rows(model: type[Model], found: dict[str, object]) -> None:
-    """Delete rows after all rows that refer to them.
+def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
+    """Delete the rows of `model` that are `found`, after all rows that refer to them.
 
-    By one statement for each way from a table to the study, without loading a row.
+    By one statement for each way from a table to them, without loading a row. Rows of one table
+    that refer to each other must be freed of that before.
     """
     for relation in model._meta.get_fields(include_hidden=True):
         if not isinstance(relation, ManyToOneRel) or relation.related_model in (model, None):
             continue
         through = relation.field.name
-        _delete_rows(
-            relation.related_model, {f"{through}__{way}": value for way, value in found.items()}
+        delete_with_all_that_refers(
+            relation.related_model, **{f"{through}__{way}": value for way, value in found.items()}
         )
     rows = model._base_manager.filter(**found).order_by()
     rows._raw_delete(rows.db)

@@ -118,6 +118,7 @@ NOT_HERE = {
     "media/<sha256>/",
     "people/annotator/",
     "people/invitations/",
+    "people/linked/",
     "people/prolific/bonuses/act/",
     "reports/<public_id>/download/",
     "reports/<public_id>/items.json",

@@ -6,14 +6,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 from django.utils import timezone
 
 from api.models import Webhook
 from api.webhooks.signing import has_readable_secret
 from config.operations.doctor.faults import Fault, InvariantCheck, portions
 from judging.models import NANO, Attempt, Batch, Campaign, Judge, JudgeRun, Judgment
+from judging.runs.removed_items import ledger_use
 from judging.worker.shared_replies import SHARING
 from judging.worker.stored_keys import is_readable
 
@@ -21,25 +21,12 @@ _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute
 _ENDED = (Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED)
 
 
-def _use(run_id: int) -> tuple[int, int, int]:
-    """What the ended requests of a run cost, in nano-dollars and tokens, and how many failed."""
-    ended = Attempt.objects.filter(judgment__run=run_id).exclude(outcome=Attempt.Outcome.SENT)
-    found = ended.aggregate(
-        nano=Sum("cost_nano", default=0),
-        tokens=Sum(
-            Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0), default=0
-        ),
-        retries=Count("pk", filter=~Q(outcome=Attempt.Outcome.REPLIED)),
-    )
-    return found["nano"], found["tokens"], found["retries"]
-
-
 def wrong_run_totals() -> Iterator[Fault]:
     runs = JudgeRun.objects.order_by("pk").values_list(
         "pk", "public_id", "study__slug", "spent_nano", "tokens", "retries"
     )
     for pk, name, study, *counted in list(runs):
-        if tuple(counted) != (use := _use(pk)):
+        if tuple(counted) != (use := ledger_use(pk)):
             yield Fault(
                 f"Run {name}: it counts {_money(counted[0])}, {counted[1]:,} tokens and "
                 f"{counted[2]:,} failed requests; its ledger has {_money(use[0])}, {use[1]:,} and "
@@ -57,7 +44,7 @@ def _money(nano: int) -> str:
 def repair_run_totals(fault: Fault) -> str:
     # A worker that stores an answer locks the run first, so the ledger does not change meanwhile.
     run = JudgeRun.objects.select_for_update(no_key=True).get(pk=fault.key)
-    nano, tokens, retries = _use(run.pk)
+    nano, tokens, retries = ledger_use(run.pk)
     if (nano, tokens, retries) == (run.spent_nano, run.tokens, run.retries):
         return ""
     JudgeRun.objects.filter(pk=run.pk).update(spent_nano=nano, tokens=tokens, retries=retries)

@@ -86,7 +86,14 @@ def check_responses_differ(row: ImportRow, responses: list[dict[str, Any]]) -> N
         )
 
 
-def check_history(row: ImportRow, persona: PersonaRecord, question: str) -> None:
+# The key of the notes of items that are people's own answers: the others are their history, from
+# which every page and prompt leaves out the item itself.
+OWN_ANSWER = "own_answer"
+
+
+def check_history(row: ImportRow, persona: PersonaRecord, question: str, *, metadata: Any) -> None:
+    if isinstance(metadata, dict) and OWN_ANSWER in metadata:
+        return
     for number, entry in enumerate(persona.history, start=1):
         if question and fold(entry["prompt"]) == fold(question):
             row.fault(

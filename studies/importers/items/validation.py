@@ -136,7 +136,7 @@ class Validator:
         if len(responses) == 2 and "identical_responses" not in warnings:
             check_responses_differ(row, responses)
         if persona is not None:
-            check_history(row, persona, question)
+            check_history(row, persona, question, metadata=raw.get("metadata"))
         # Checks and practice items say what to answer on purpose.
         if split == Item.Split.MAIN:
             texts = [response["text"] for response in (*responses, *option_set.get("others", ()))]
