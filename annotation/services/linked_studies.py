@@ -17,6 +17,8 @@ from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.item_fields import OWN_ANSWER
 from studies.importers.items.records import CONTENT
 from studies.importers.items.validation import Validator
+from studies.media import storage
+from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Persona, Study
 from studies.personas.profile_text import what_it_asks
 from studies.services.content_hash import study_content_hash
@@ -85,10 +87,12 @@ def link_study(
         show_history=examples,
         **{name: getattr(first, name) for name in _KEPT},
     )
+    storage.copy(first, study)
     items = 0
     for person in chosen:
         own = _drawn(person.answers, rule.items_per_person, f"{rule.seed} {_name(person)}")
         items += _store(study, person, own, examples, rule.seed)
+    storage.forget_unused(study)
     seat_items(study)
     study.content_hash = study_content_hash(study)
     study.save(update_fields=["content_hash"])
@@ -157,7 +161,7 @@ def _store(
         "history": history,
     }
     faults = Faults()
-    validator = Validator(file="", task=study.task, faults=faults)
+    validator = Validator(file="", task=study.task, faults=faults, media=StoredMedia(study))
     checked = [validator.item(1, _raw(answer, about)) for answer in own]
     if faults:
         raise Refused(faults)
