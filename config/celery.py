@@ -47,7 +47,7 @@ app = Celery("thirdperson", task_cls=Task)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["judging.packs"])
+app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
 
 HEARTBEAT_SECONDS = 5.0
 _stop = threading.Event()

@@ -3,6 +3,7 @@
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters
 from judging.models.judges import Judge, SharedLimit, StudyJudge
 from judging.models.packs import PackJob
+from judging.models.profile_drafts import DraftingJob, ProfileDraft
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
 from judging.models.wordings import PromptTemplate
 
@@ -11,11 +12,13 @@ __all__ = [
     "Attempt",
     "Batch",
     "Campaign",
+    "DraftingJob",
     "Judge",
     "JudgeRun",
     "Judgment",
     "Jury",
     "PackJob",
+    "ProfileDraft",
     "PromptTemplate",
     "SentParameters",
     "SharedLimit",

@@ -98,6 +98,12 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
     return int(per_million * (NANO // 10**6))
 
 
+def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
+    """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes."""
+    sent = sum(_bytes(message.text) for message in question.asking)
+    return Usage(sent + _FRAME_TOKENS * len(question.asking), reply_tokens)
+
+
 class LedgerRows:
     """Makes the rows for the questions of one lease, with the judge's prices and the budget's room.
 
@@ -171,9 +177,7 @@ class LedgerRows:
         )
 
     def most(self, question: JudgeQuestion) -> Usage:
-        """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes."""
-        sent = sum(_bytes(message.text) for message in question.asking)
-        return Usage(sent + _FRAME_TOKENS * len(question.asking), self._room)
+        return most_of(question, reply_tokens=self._room)
 
     def _guess(self, question: JudgeQuestion, text: str) -> Usage:
         """The maximum that a reply without reported usage can have used."""

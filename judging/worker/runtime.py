@@ -7,7 +7,7 @@ from django.db import connection
 
 from judging.engine.asking import Asker
 from judging.engine.budget_queue import BudgetQueue
-from judging.engine.interface import Backend
+from judging.engine.interface import Backend, Ledger
 from judging.engine.loop import EngineLoop
 from judging.engine.routes import Route
 from judging.models import Judge
@@ -75,12 +75,12 @@ def shut_down() -> None:
     _stopping.clear()
 
 
-def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
+def asker(judge: Judge, its_ledger: Ledger) -> Asker:
     """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.
     """
-    return Asker(routes=[_route(judge, address) for address in judge.base_urls], ledger=run_ledger)
+    return Asker(routes=[_route(judge, address) for address in judge.base_urls], ledger=its_ledger)
 
 
 def _route(judge: Judge, address: str) -> Route:

@@ -14,7 +14,16 @@ from django.test import Client
 
 from analysis.models import Certificate, Export, Report, ShareLink
 from api.models import Webhook
-from judging.models import Campaign, Judge, JudgeRun, Jury, PackJob, PromptTemplate
+from judging.models import (
+    Campaign,
+    DraftingJob,
+    Judge,
+    JudgeRun,
+    Jury,
+    PackJob,
+    ProfileDraft,
+    PromptTemplate,
+)
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_study
@@ -178,6 +187,11 @@ def known(study) -> Callable[[str], dict[str, str]]:
         "webhooks/": webhook,
     }
 
+    drafting = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
+    draft = ProfileDraft.objects.create(
+        job=drafting, persona=study.personas.first(), state=ProfileDraft.State.WRITTEN
+    )
+
     def known(route: str) -> dict[str, str]:
         rest = route.removeprefix(STUDY)
         thing = next((of[start] for start in of if rest.startswith(start)), report)
@@ -190,6 +204,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "judge_id": str(judge.pk),
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
+            "draft_id": draft.public_id,
             "job_id": pack_job.public_id,
             "link_id": link.public_id,
             "number": "1",

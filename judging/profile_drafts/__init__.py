@@ -1,0 +1,1 @@
+"""Profile texts that a judge writes from a persona's earlier choices, reviewed before use."""
