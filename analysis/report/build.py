@@ -13,7 +13,7 @@ from analysis.report.encode import Json, steps
 from analysis.report.registration import registration
 from analysis.report.section import Section, merge
 from analysis.report.study import Study
-from analysis.report.two_processes import Compute, computed, is_worth_it
+from analysis.report.two_processes import Compute, computed, is_large
 from studies.prompts import BANDS
 from studies.version import version
 
@@ -85,7 +85,7 @@ def _results(
 ) -> Iterable[Json]:
     """Results of sections that need no other, in two processes if the study is large."""
     runs = study.data.runs
-    if not is_worth_it(len(study.data.answers) + sum(len(run.judgments) for run in runs)):
+    if not is_large(len(study.data.answers) + sum(len(run.judgments) for run in runs)):
         return map(here, sections)
     study.prepare()
     return computed(sections, here=here, there=there)

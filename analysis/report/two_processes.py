@@ -30,7 +30,7 @@ MOST_SECTIONS = 255  # a place in the pipe is one byte
 Compute = Callable[[Section], Json]
 
 
-def is_worth_it(n_answers: int) -> bool:
+def is_large(n_answers: int) -> bool:
     """Whether a report of so many answers and judgments is computed in two processes."""
     # Copying a process is not safe with the system libraries of other operating systems.
     return n_answers >= LARGE and sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1

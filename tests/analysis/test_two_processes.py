@@ -14,7 +14,7 @@ from analysis.report import two_processes
 from analysis.report.build import build_report
 from analysis.report.files.json_file import to_json
 from analysis.report.section import Section
-from analysis.report.two_processes import computed, is_worth_it
+from analysis.report.two_processes import computed, is_large
 from tests.analysis.builders import random_study
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it copies the process")
@@ -82,7 +82,7 @@ def test_a_report_of_two_processes_is_that_of_one_to_the_byte(monkeypatch, idle_
         return found
 
     monkeypatch.setattr(two_processes, "_delivered", read)
-    monkeypatch.setattr("analysis.report.build.is_worth_it", lambda n_answers: True)
+    monkeypatch.setattr("analysis.report.build.is_large", lambda n_answers: True)
     two = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
     assert len(names) > 40
@@ -192,7 +192,7 @@ def test_the_second_process_ends_soon_after_the_first_is_killed():
 
 def test_small_reports_and_single_cores_have_one_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1})
-    assert is_worth_it(two_processes.LARGE)
-    assert not is_worth_it(two_processes.LARGE - 1)
+    assert is_large(two_processes.LARGE)
+    assert not is_large(two_processes.LARGE - 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
-    assert not is_worth_it(two_processes.LARGE)
+    assert not is_large(two_processes.LARGE)
