@@ -54,6 +54,23 @@ def test_every_command_is_documented():
     assert [name for name in sorted(commands) if f"`{name}" not in documented] == []
 
 
+def test_every_documented_command_and_setting_exists():
+    commands = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `([a-z_]+)", commands, re.MULTILINE)) - {"thirdperson"}
+    settings = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[^|]+)\|", settings, re.MULTILINE)
+    variables = {name for row in rows for name in re.findall(r"`([A-Z][A-Z_]+)`", row)}
+    sources = [*APPS, "config", "demo", "thirdperson"]
+    lines = "".join(
+        path.read_text("utf-8") for app in sources for path in (ROOT / app).rglob("*.py")
+    )
+
+    assert len(named) > 30
+    assert sorted(named - get_commands().keys()) == []
+    assert len(variables) > 20
+    assert sorted(name for name in variables if name not in lines) == []
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_pages_hold_no_inline_script_or_style(path):
     """The content security policy would refuse them; the report is a file of its own."""

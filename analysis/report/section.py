@@ -86,6 +86,8 @@ class Page:
 class Section:
     """One subject of a report. `name` is its anchor in the page and the name of its template.
 
+    `keys` describes what `compute` adds to report.json, one line for each key as in
+    `analysis/report/keys.txt`, which has those of the product's own sections.
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
 
@@ -102,6 +104,7 @@ class Section:
     parts: Sequence["Section"] = ()
     analyses: Sequence[Analysis] = ()
     sources: Sequence[Source] = ()
+    keys = ""
     has_threshold = False
     may_move = True
     inside = "Tables and figures"

@@ -3,9 +3,12 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
+
+if TYPE_CHECKING:
+    from analysis.report.keys import Described
 
 NOTE = "This page is made from the code by `make docs`; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
@@ -13,7 +16,7 @@ _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
 
 def pages() -> dict[str, str]:
     """The text of every page by its name."""
-    return {"addresses": _addresses(), "statistics": _statistics()}
+    return {"addresses": _addresses(), "report": _report(), "statistics": _statistics()}
 
 
 # Addresses
@@ -42,6 +45,49 @@ def _addresses() -> str:
         lines.append(f"| `/{shown}` | {first_sentence(view)} |")
     lines += ["", "Addresses of the API are in [API](../api.md)."]
     return "\n".join(lines) + "\n"
+
+
+# Keys of report.json
+
+
+def _report() -> str:
+    from analysis.report.keys import ENDINGS
+
+    lines = ["# Keys of report.json", "", NOTE, "", *_ABOUT_KEYS, ""]
+    lines += ["| key | type | meaning |", "| --- | --- | --- |"]
+    lines += [_key(entry) for entry in ENDINGS]
+    chapter = ""
+    for entry in report_keys():
+        if entry.chapter != chapter:
+            chapter = entry.chapter
+            heading = f"{chapter[0].upper()}{chapter[1:]}"
+            lines += ["", f"## {heading}", "", "| key | type | meaning |", "| --- | --- | --- |"]
+        lines.append(_key(entry))
+    return "\n".join(lines) + "\n"
+
+
+_ABOUT_KEYS = (
+    "`report.json` holds every number of a [report](../reports.md) at full precision. A key has",
+    "the same meaning wherever it occurs, unless a line names keys above it: `judges.items` is",
+    "inside `judges`, at any depth. `*` is a name that depends on the study. Shares are from 0 to",
+    "1, and differences are differences of shares. Certainties are from 1 to 100. An interval is a",
+    "list of its lower and upper end. What is undefined is `null`, and a key that does not apply",
+    "to a study is left out. New keys may be added; a key changes its meaning only with `schema`.",
+)
+
+
+def report_keys() -> Iterator["Described"]:
+    """Every described key of a report: those of the product, then those that sections declare."""
+    from analysis.report.contents import sections
+    from analysis.report.keys import described, parse
+
+    yield from described()
+    for section in sections():
+        yield from parse(section.keys, chapter=section.title)
+
+
+def _key(entry: "Described") -> str:
+    return f"| `{entry.name}` | {entry.kind} | {entry.meaning} |"
 
 
 # Statistics

@@ -10,8 +10,30 @@ from django.test import override_settings
 from analysis import tasks
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
+from analysis.report import build
+from analysis.report.contents import sections
+from analysis.report.keys import Keys, described, parse, paths
 from studies.models import Study
 from tests.analysis.builders import random_study
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_key_is_described():
+    """Every report that a test of this folder builds has only keys with a description."""
+    known: set[tuple[str, ...]] = set()
+
+    def checked(report, more, path=""):
+        declared = [entry for section in sections() for entry in parse(section.keys)]
+        keys = Keys([*described(), *declared])
+        new = set(paths(more)) - known
+        unknown = sorted(".".join(path) for path in new if keys.find(path) is None)
+        assert not unknown, f"no line of analysis/report/keys.txt describes {', '.join(unknown)}"
+        known.update(new)
+        merge(report, more, path)
+
+    merge = build.merge
+    with patch.object(build, "merge", checked):
+        yield
 
 
 @pytest.fixture(scope="module")
