@@ -1,11 +1,24 @@
-"""To tables of before, and to those of now again: each way takes seconds, so a test goes once."""
+"""To tables of before, and to those of now again: each way takes seconds, so a test goes once.
+
+Of all tests with both marks, one runs by default, on one of the two databases.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+
+sampled_migration = pytest.mark.sampled(keep=1, group="migrations")
+on_either_database = pytest.mark.parametrize(
+    "database",
+    [
+        pytest.param("PostgreSQL", marks=pytest.mark.postgres),
+        pytest.param("SQLite", marks=pytest.mark.sqlite),
+    ],
+)
 
 
 @contextmanager

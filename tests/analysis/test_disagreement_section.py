@@ -178,6 +178,7 @@ def test_a_stated_retest_makes_accuracies_shares_of_the_possible(study):
     assert "possible_accuracy" in all_tables(report)
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("stated", [0.5, 1.2, "often", None])
 def test_a_retest_that_is_no_share_above_one_half_is_refused_or_left_out(study, stated):
     study.source = {"retest_agreement": stated}

@@ -105,7 +105,7 @@ STUDIES = {
 }
 
 
-@pytest.mark.sampled(keep=4)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_interval_holds_its_estimate_and_has_a_width(name):
     study = STUDIES[name]()

@@ -103,6 +103,7 @@ LISTS = {
 }
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("path", LISTS)
 def test_every_row_is_on_one_page(study, path):
     owner = program(study, "owner")
@@ -116,6 +117,7 @@ def test_every_row_is_on_one_page(study, path):
     assert walk(owner, f"studies/s/{path}", 1) == whole["data"]
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("path", LISTS)
 def test_a_page_costs_the_same_number_of_queries_at_10_and_100_rows(study, path):
     owner = program(study, "owner")

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_p
 
 from studies.models import Study
 from tests.browser.annotators import enter_items, make_everyday_study
-from tests.sampling import examples
+from tests.sampling import some
 from tests.servers import chromium
 
 FLAGS = [
@@ -28,8 +28,6 @@ PHONE = {"width": 390, "height": 844}
 SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-# What can differ between themes.
-COLOURS = ["color-contrast", "link-in-text-block"]
 # How long anything may take that has to come: a machine that is busy must not fail a test.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -56,21 +54,13 @@ def axe(page: Page) -> AxeResults:
     """What axe finds in the page, once it has loaded.
 
     A page that follows a job loads itself again when the job is over, and panels are replaced. If
-    that happens while axe looks at the page, axe fails, and looks at what is there then. Every page
-    is also looked at in light colours: without --all, in dark ones the rules on colours are enough.
+    that happens while axe looks at the page, axe fails, and looks at what is there then.
     """
     for _ in range(3):
         page.wait_for_load_state()
         with suppress(Error):
-            return _axe(page)
+            return Axe().run(page)
         page.wait_for_timeout(200)
-    return _axe(page)
-
-
-def _axe(page: Page) -> AxeResults:
-    is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
-    if is_dark and not examples(0, every=1):
-        return Axe().run(page, options={"resultTypes": ["violations"], "runOnly": COLOURS})
     return Axe().run(page)
 
 
@@ -88,26 +78,39 @@ def fits_and_reads_well(page: Page) -> None:
 
     Pages of participants are opened on a small phone, whose width counts as well.
     """
+    _reads_well(page)
+    _fits(page)
+
+
+def is_well_in_both_themes(page: Page) -> None:
+    """The same in light and in dark colours, the dark ones in the other of two widths.
+
+    Axe looks at a page in one of the two, which changes from commit to commit; with --all in both.
+    """
+    before = page.viewport_size
+    widths = {"light": before, "dark": PHONE if before == DESKTOP else DESKTOP}
+    page.emulate_media(color_scheme="light")
+    _fits(page)
+    themes = {f"{page.title()}, {theme}": theme for theme in widths}
+    for theme in map(themes.__getitem__, some(themes, keep=1)):
+        page.set_viewport_size(widths[theme])
+        page.emulate_media(color_scheme=theme)
+        _reads_well(page)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(before)
+
+
+def _reads_well(page: Page) -> None:
     found = axe(page)
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
+
+
+def _fits(page: Page) -> None:
     before = page.viewport_size
     for size in (before, PHONE, DESKTOP):
         page.set_viewport_size(size)
         page.wait_for_load_state()
         until(page, FITS)  # Figures are drawn again for the new width.
-    page.set_viewport_size(before)
-
-
-def is_well_in_both_themes(page: Page) -> None:
-    """The same, and axe once more in dark colours, in the other of two widths."""
-    before = page.viewport_size
-    page.emulate_media(color_scheme="light")
-    fits_and_reads_well(page)
-    page.set_viewport_size(PHONE if before == DESKTOP else DESKTOP)
-    page.emulate_media(color_scheme="dark")
-    found = axe(page)
-    assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
-    page.emulate_media(color_scheme="light")
     page.set_viewport_size(before)
 
 

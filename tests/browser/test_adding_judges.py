@@ -35,6 +35,7 @@ def queued(monkeypatch):
     return tokens
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("viewport", "javascript"),
     [(DESKTOP, True), (PHONE, False)],

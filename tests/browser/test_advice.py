@@ -31,6 +31,7 @@ def answer(page, choice, certainty):
     page.click("#submit")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 def test_the_advice_comes_after_the_first_answer(open_page, advised, javascript):
     page = open_page(viewport=PHONE, javascript=javascript)

@@ -82,6 +82,7 @@ def test_a_click_on_the_track_sets_the_certainty_also_in_the_middle(page):
     assert "unset" not in slider(page).get_attribute("class")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("certainty", ["", "30"])
 def test_a_finger_that_scrolls_from_the_slider_leaves_it_as_it_was(open_page, study, certainty):
     page = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
@@ -140,6 +141,7 @@ def test_a_tie_hides_the_certainty_and_can_be_taken_back(open_page, live_server)
     assert (Annotation.objects.get().choice, Annotation.objects.get().certainty) == ("tie", None)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("control", ["number", "levels"])
 def test_the_other_ways_to_give_a_certainty_keep_the_rules(open_page, live_server, control):
     study = make_everyday_study(items=1, certainty_control=control)

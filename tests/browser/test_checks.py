@@ -40,6 +40,7 @@ def study(live_server):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_way_through_every_check(open_page, study, javascript):
     page = open_page(viewport=SMALL_PHONE, javascript=javascript)

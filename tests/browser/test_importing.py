@@ -35,6 +35,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False])
 def test_from_a_csv_with_other_columns_to_stored_items(signed_in, file, javascript):
     page = signed_in(javascript=javascript)

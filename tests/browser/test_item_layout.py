@@ -45,7 +45,7 @@ def make_long_study(**overrides):
     return study
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("size", [DESKTOP, NARROW_DESKTOP], ids=["1280", "1100"])
 @pytest.mark.parametrize("control", ["slider", "number", "levels"])
 def test_a_desktop_shows_a_whole_item_of_ordinary_length_without_scrolling(
@@ -125,6 +125,7 @@ def test_a_phone_shows_question_and_short_profile_together(open_page, live_serve
         assert page.evaluate(VISIBLE, [part, False]), part
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("control", ["slider", "levels"])
 def test_a_desktop_page_with_every_part_keeps_the_rules(open_page, live_server, control):
     study = make_long_study(

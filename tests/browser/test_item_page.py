@@ -35,6 +35,7 @@ def test_shortcuts_never_fire_in_the_number_box(page):
     assert page.input_value("#certainty") == "abt12"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("how", ["key", "mouse", "slider"])
 def test_a_number_typed_after_the_choice_is_a_certainty_and_no_other_choice(page, how):
     if how == "key":
@@ -58,6 +59,7 @@ def test_a_number_before_the_choice_still_chooses(page):
     assert page.input_value("#certainty") == ""
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("size", [SMALL_PHONE, PHONE], ids=["320", "390"])
 def test_a_sheet_opens_at_its_beginning(open_page, study, size):
     page = open_page(viewport=size)
@@ -104,6 +106,7 @@ def test_the_item_can_be_answered_with_tab_space_and_enter_alone(open_page, stud
     assert Annotation.objects.get().certainty == 64
 
 
+@pytest.mark.sampled(keep=1)
 @SIZES
 def test_an_untouched_item_leads_to_what_is_missing(open_page, study, size):
     page = open_page(viewport=size)
@@ -285,6 +288,7 @@ def test_the_bar_covers_at_most_two_fifths_of_a_small_phone(open_page, study):
         assert covered <= 0.4 * 568, covered
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("size", [SMALL_PHONE, PHONE, DESKTOP], ids=["320", "390", "1280"])
 def test_focus_is_never_under_the_bar(open_page, study, size):
     page = open_page(viewport=size)
@@ -308,7 +312,7 @@ def test_focus_is_never_under_the_bar(open_page, study, size):
         assert not hidden, page.evaluate("document.activeElement.outerHTML")
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_scrolls_sideways_also_with_long_words(open_page, live_server, width):
     study = make_everyday_study(items=1, title="A" * 90)
@@ -340,6 +344,7 @@ def test_at_four_hundred_percent_everything_is_there_and_nothing_scrolls_sideway
     page.wait_for_url("**/task/2/")
 
 
+@pytest.mark.sampled(keep=1)
 @SIZES
 def test_targets_are_large_enough_for_a_thumb(open_page, live_server, size):
     study = make_everyday_study(items=1, allow_tie=True)
@@ -381,6 +386,7 @@ def test_the_person_can_be_seen_again_without_scrolling_up(open_page, study):
     assert not page.is_visible("#profile-dialog")
 
 
+@pytest.mark.sampled(keep=1)
 @SIZES
 def test_an_item_can_be_answered_without_javascript(open_page, study, size):
     page = open_page(viewport=size, javascript=False)

@@ -25,6 +25,7 @@ def answer_and_wait(page, position, **entries):
     expect(page.locator(".progress")).to_contain_text(f"{position + 1} of 3")
 
 
+@pytest.mark.sampled(keep=1)
 @SIZES
 def test_an_answer_and_the_next_item_are_one_request(open_page, study, size):
     page = open_page(viewport=size)
@@ -46,6 +47,7 @@ def test_an_answer_and_the_next_item_are_one_request(open_page, study, size):
     assert Annotation.objects.count() == AnnotationRevision.objects.count() == 3
 
 
+@pytest.mark.sampled(keep=1)
 @SIZES
 def test_the_next_item_is_read_from_its_beginning(open_page, study, size):
     page = open_page(viewport=size)

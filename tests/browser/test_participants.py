@@ -31,6 +31,7 @@ def fits_every_size(page):
         assert not scrolls_sideways(page), (page.url, size)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_a_person_walks_through_the_whole_study(open_page, live_server, javascript):
     study = make_everyday_study(items=3, allow_tie=True)
@@ -75,7 +76,7 @@ def test_a_person_walks_through_the_whole_study(open_page, live_server, javascri
     assert annotator.demographics == {"gender": "woman", "politics": "prefer_not_to_say"}
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("entry", ["link", "list"])
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_whole_way_without_a_platform_ends_on_a_page(open_page, live_server, entry, javascript):
@@ -238,7 +239,7 @@ def test_no_page_breaks_a_rule_of_accessibility_or_scrolls_sideways(open_page, l
     check()
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "ending",
     [

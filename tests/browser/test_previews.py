@@ -51,7 +51,7 @@ def test_every_page_of_the_preview_keeps_the_rules(signed_in, study):
     fits_and_reads_well(page)
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("state", ["quota_full", "disqualified", "failed_attention", "closed"])
 def test_the_rare_endings_keep_the_rules_too(open_page, live_server, state):
     study = make_everyday_study(items=1)
@@ -78,6 +78,7 @@ def test_a_draft_says_that_it_is_not_open_yet(open_page, live_server):
     fits_and_reads_well(page)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_check_and_the_practice_keep_the_rules(open_page, live_server, javascript):
     study = make_everyday_study(items=1)

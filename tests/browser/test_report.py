@@ -172,6 +172,7 @@ def test_it_prints_on_a4_without_cut_figures(on_paper):
 FOLDED = "[...document.querySelectorAll('.chapter:not([open])')].map(e => e.parentElement.id)"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_it(
     open_file, width, height

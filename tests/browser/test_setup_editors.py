@@ -21,6 +21,7 @@ def draft(live_server):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @SCRIPTS
 def test_a_quota_is_set_up_by_clicks_alone(signed_in, draft, javascript):
     page = signed_in(javascript=javascript)
@@ -85,6 +86,7 @@ def test_enter_in_the_grid_adds_up_and_saves_nothing(signed_in, draft):
     assert not QuotaGroup.objects.exists()
 
 
+@pytest.mark.sampled(keep=1)
 @SCRIPTS
 def test_a_comprehension_check_is_written_by_clicks_alone(signed_in, draft, javascript):
     page = signed_in(javascript=javascript)
@@ -118,6 +120,7 @@ def test_the_editor_of_checks_keeps_the_rules(signed_in, draft):
     is_well_in_both_themes(page)
 
 
+@pytest.mark.sampled(keep=1)
 @SCRIPTS
 def test_a_consent_is_written_from_the_ready_made_text(signed_in, draft, javascript):
     page = signed_in(javascript=javascript)

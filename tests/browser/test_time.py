@@ -44,6 +44,7 @@ def test_the_notice_appears_on_a_page_that_stays_open_and_more_time_takes_it_awa
     assert Annotator.objects.get().expires_at - timezone.now() > timedelta(minutes=30)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_notice_keeps_the_rules_and_works_without_javascript(open_page, study, javascript):
     page = open_page(viewport=PHONE, javascript=javascript)

@@ -24,6 +24,7 @@ def press_until(page, wanted, *keys, limit=40):
     raise AssertionError(f"{wanted} was not reached on {page.url}")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_whole_way_can_be_gone_by_keyboard_alone(open_page, live_server, javascript):
     study = make_everyday_study(items=2)
@@ -66,6 +67,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_bad_input_meets_the_same_words_with_and_without_javascript(
     open_page, live_server, javascript
@@ -92,6 +94,7 @@ def test_bad_input_meets_the_same_words_with_and_without_javascript(
     assert not Annotation.objects.exists()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_a_certainty_with_a_percent_sign_or_spaces_counts(open_page, live_server, javascript):
     page = open_page(viewport=PHONE, javascript=javascript)
@@ -158,6 +161,7 @@ ARABIC = {
 }
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
 def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, size):
     study = make_everyday_study(items=2, allow_tie=True, **ARABIC)

@@ -316,6 +316,7 @@ def test_editors_do_everything_but_what_is_for_owners(study, known):
     assert {r for r, both in found.items() if 403 in both} == MAY_CREATE
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["owner", "superuser"])
 def test_owners_and_superusers_find_everything(study, known, role):

@@ -80,6 +80,7 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
 )
@@ -90,6 +91,7 @@ def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arg
     assert failed.stderr == "DEBUG must be 1 or 0, not “maybe”.\n"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -134,6 +134,7 @@ def test_a_run_asks_all_addresses_and_says_so(llm, second, engine):
     assert run.parameters["more_base_urls"] == [second.url]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "answer", [error(401, "no such key"), error(404, "no such model"), error(503)]
 )

@@ -383,6 +383,7 @@ REJECTIONS = [
 ]
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(("answer", "requests", "words"), REJECTIONS)
 def test_a_file_is_not_handed_in_where_the_first_questions_were_rejected(
     study, llm, monkeypatch, answer, requests, words

@@ -30,6 +30,7 @@ PACKED = [
 ]
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(("encoding", "content"), PACKED, ids=range(len(PACKED)))
 def test_a_server_that_compresses_is_read(judge, llm, encoding, content):
     study = make_study()

@@ -208,6 +208,7 @@ def test_viewers_extend_nothing(run, study):
     assert "Extend run" not in page
 
 
+@pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("own", [[], ["gpt"]])
 @pytest.mark.parametrize("limit", [None, 3])
 @pytest.mark.parametrize(

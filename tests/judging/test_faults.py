@@ -13,7 +13,7 @@ FAULTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_judgment_ends_and_every_request_is_in_the_ledger(name, engine, tmp_path):
     study = demo_study(tmp_path)

@@ -87,6 +87,7 @@ def test_a_server_that_comes_back_is_waited_for(judge, llm):
     assert (run.state, states(run)) == ("done", {"done": 5})
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     "answer",
     [error(500, "broken"), Answer(body=b"not json"), Answer(drops=True), error(429, "busy")],

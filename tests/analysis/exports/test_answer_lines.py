@@ -59,6 +59,7 @@ def hostile(db):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("options", [{}, {"free_text": True}, {"fresh_pseudonyms": True}], ids=str)
 def test_both_write_the_same_bytes(hostile, tmp_path, monkeypatch, options):
     by_postgres = export(hostile, "annotations", tmp_path / "a.csv", format="csv", **options)

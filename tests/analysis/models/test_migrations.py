@@ -4,13 +4,14 @@ import pytest
 
 from analysis.models import Report
 from tests.factories import make_study
-from tests.migrating import tables_of
+from tests.migrating import on_either_database, sampled_migration, tables_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-@pytest.mark.sampled(keep=1, group="migrations")
-def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age():
+@sampled_migration
+@on_either_database
+def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age(database):
     studies = [make_study(), make_study()]
 
     with tables_of(("analysis", "0003_exports")) as old:

@@ -23,7 +23,7 @@ from tests.analysis.stats.reference import vector
 EVERY = [(family, check) for family, checks in FAMILIES.items() for check in checks]
 
 
-@pytest.mark.sampled(keep=8, group="promises")
+@pytest.mark.sampled(keep=4, group="promises")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "check"), EVERY, ids=[f"{family}: {check.name}" for family, check in EVERY]

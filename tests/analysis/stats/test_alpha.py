@@ -133,6 +133,7 @@ def test_item_and_pair_resampling_differ_as_measured_on_the_papers_size():
     assert "too narrow" in pair.interval.note
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_item_bootstrap_equals_resampling_items_one_by_one(metric):
     rng = np.random.default_rng(9)

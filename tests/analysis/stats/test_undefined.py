@@ -245,7 +245,7 @@ STATISTICS = {
 }
 
 
-@pytest.mark.sampled(keep=20)
+@pytest.mark.sampled(keep=10)
 @pytest.mark.parametrize("name", STATISTICS)
 @given(study=studies())
 @settings(max_examples=examples(15, every=60))

@@ -69,7 +69,7 @@ def compared(monkeypatch):
     return pairs
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_filled_frame_is_the_page(look, compared):
     study = make_study(items_per_annotator=8, **LOOKS[look] | {"entry": "prolific", "slug": "s"})

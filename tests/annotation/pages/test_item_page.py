@@ -93,6 +93,7 @@ def test_a_certainty_may_be_typed_as_people_type_it(client, study, typed):
     assert Annotation.objects.get().certainty == 72
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize(
     "typed", ["0", "101", "7.5", "abc", "", "-5", "+7", "1e2", "72 of 100", "9999", "٧٢x", None]
 )

@@ -96,6 +96,7 @@ def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific):
     assert Annotator.objects.filter(state="returned").count() == 1
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", ["404", "500", "429", "dropped_before", "502_html"])
 def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific):
     person = prolific.world.arrive(left.prolific_id)

@@ -249,7 +249,7 @@ def check_done(person: Person, action: str) -> None:
     assert wanted[action]()
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("action", "method", "path"),
     [(action, *call) for action, calls in CALLS.items() for call in calls],
@@ -329,6 +329,7 @@ def only_confirming(name: str):
     return take
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize("action", CALLS)
 def test_the_table_holds_every_call_that_an_action_makes(action, prolific, settings):
     settings.PUBLIC_BASE_URL = "https://study.example.org"

@@ -139,6 +139,7 @@ def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, s
     assert person["submission"] not in html
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("page", ["", "-settle", "-bonuses"])
 def test_queries_do_not_grow_with_people(
     page, study, signed_in, prolific, django_assert_max_num_queries
@@ -399,6 +400,7 @@ def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("extra", ["", "0", "-1", "x", "1e3", "999999"])
 def test_a_number_of_places_that_is_none_adds_nothing(extra, study, signed_in, prolific):
     row = published(study)
@@ -417,6 +419,7 @@ def test_an_unknown_action_does_nothing(page, study, signed_in, prolific):
     assert prolific.requests == []
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("fault", ["429", "500", "502_html", "401", "404", "dropped_before"])
 def test_a_fault_is_told_in_words_and_changes_nothing_here(fault, study, signed_in, prolific):
     row = published(study)

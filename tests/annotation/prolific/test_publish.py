@@ -90,6 +90,7 @@ def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific,
         )
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()
@@ -226,6 +227,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("moment", ["before it is sent", "after it is sent", "before it is noted"])
 @pytest.mark.parametrize("by", ["command", "page"])
 def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, monkeypatch):

@@ -188,6 +188,7 @@ def test_work_that_was_handed_in_unfinished_keeps_its_seats_until_its_time_is_ov
     assert (state_of(annotator), seats_taken(study)) == (State.TIMED_OUT, 0)
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("status", ["UNKNOWN", "PROCESSING", "SCREENED OUT", "", "NEW THING"])
 def test_a_status_that_nobody_knows_changes_nothing(status, study, row, prolific):
     person, annotator = arrive(prolific, row)
@@ -243,6 +244,7 @@ def test_an_earlier_submission_says_nothing_of_who_came_again(study, row, prolif
     assert state_of(annotator) == State.ANNOTATING
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", ["429", "500", "502_html", "dropped_before", "malformed"])
 def test_a_fault_keeps_what_was_known_and_the_next_look_makes_up(fault, study, row, prolific):
     person, annotator = arrive(prolific, row)

@@ -230,7 +230,7 @@ def test_webhooks_need_an_address_that_prolific_can_call(prolific, settings):
         subscribe(study_id=study.pk)
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooked):

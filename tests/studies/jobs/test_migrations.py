@@ -7,13 +7,14 @@ from django.utils import timezone
 from analysis.models import Export, Recheck, Report
 from studies.models import ImportJob
 from tests.factories import make_study
-from tests.migrating import tables_of
+from tests.migrating import on_either_database, sampled_migration, tables_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-@pytest.mark.sampled(keep=1, group="migrations")
-def test_jobs_of_before_keep_who_asked_for_them_when_they_moved_and_how_they_ended():
+@sampled_migration
+@on_either_database
+def test_jobs_of_before_keep_who_asked_for_them_when_they_moved_and_how_they_ended(database):
     study = make_study()
     ImportJob.objects.create(study=study, public_id="back", state="failed", message="No.")
 
