@@ -9,7 +9,7 @@ from studies.models.studies import Study
 
 
 class Export(Job):
-    """One exported file, kept in VAR_DIR/exports/<public_id>/ until it expires.
+    """One exported file, kept in the storage until it expires.
 
     The row is kept after the file is deleted: it records what was exported, when and by whom.
     """

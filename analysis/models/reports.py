@@ -11,7 +11,7 @@ from studies.models.studies import Study
 
 
 class Report(Job):
-    """A report of one study; its files are in VAR_DIR/reports/<public_id>/."""
+    """A report of one study; its files are in the storage."""
 
     failure = "The report could not be built"
     unharmed = "Your answers are unchanged."
