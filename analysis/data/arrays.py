@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from analysis.data.draws import Draw
     from analysis.data.option_sets import OptionSets
     from analysis.data.probes import ProbedRun
+    from analysis.data.retests import Retests
     from analysis.data.systems import Systems
 
 CHOICES = ("r1", "r2", "tie")
@@ -319,6 +320,7 @@ class Dataset:
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
     advice: Advice | None = None  # only where items have some
+    retests: Retests | None = None  # only where people answered for themselves twice
     systems: Systems | None = None  # only where items compare named systems
     option_sets: OptionSets | None = None  # only where three responses or more are compared
     criterion_verdicts: CriterionVerdicts | None = None  # only where runs judged by criteria
@@ -356,6 +358,8 @@ class Dataset:
         if self.set_aside is not None:
             feed(digest, "set aside", self.set_aside_raters)
             _feed_arrays(digest, self.set_aside)
+        if self.retests is not None:
+            feed(digest, "retests", self.retests.digest)
         if self.advice is not None:
             feed(digest, "advice", self.advice.digest)
         if self.option_sets is not None:

@@ -30,6 +30,7 @@ from analysis.data.draws import draw_of
 from analysis.data.option_sets import option_sets_of
 from analysis.data.plans import late_changes, read_plan
 from analysis.data.ranked_sets import ranked_sets_of
+from analysis.data.retests import retests_of
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.systems import systems_of
 from analysis.errors import AnalysisError
@@ -90,6 +91,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),
+        retests=retests_of(study),
         criterion_verdicts=criterion_verdicts_of(study, position, runs),
         ranked_sets=ranked_sets_of(study, position, [(row[2], row[-2]) for row in rows], runs),
         systems=systems_of([row[-5:-3] for row in rows]),

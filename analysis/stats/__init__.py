@@ -50,6 +50,7 @@ from .agreement.response_sets import (
     set_distance,
     set_vectors,
 )
+from .agreement.retest import Retest, retest_of, share_of_retest
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
 from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
@@ -333,6 +334,7 @@ __all__ = [
     "RankingAgreement",
     "Reason",
     "Recalibration",
+    "Retest",
     "RiskCoverage",
     "RoganGladen",
     "RunNoise",
@@ -484,6 +486,7 @@ __all__ = [
     "recalibrate",
     "recruiting_cost",
     "retest_ceiling",
+    "retest_of",
     "risk_coverage",
     "rogan_gladen",
     "run_noise",
@@ -495,6 +498,7 @@ __all__ = [
     "set_vectors",
     "share_of_ceiling",
     "share_of_possible",
+    "share_of_retest",
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",

@@ -32,6 +32,7 @@ from annotation.models.platform import (
     ProlificSubmission,
     Recruitment,
 )
+from annotation.models.retests import RetestAnswer, RetestVisit
 
 __all__ = [
     "Annotation",
@@ -60,5 +61,7 @@ __all__ = [
     "QuotaGroup",
     "Recruitment",
     "RelatedStudy",
+    "RetestAnswer",
+    "RetestVisit",
     "random_code",
 ]

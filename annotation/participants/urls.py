@@ -7,6 +7,7 @@ from annotation.participants import (
     media_views,
     preview,
     profile_views,
+    retest_views,
     task_views,
     views,
 )
@@ -30,6 +31,8 @@ urlpatterns = [
     path("profile/", profile_views.profile, name="profile"),
     path("media/<str:sha256>/", media_views.media, name="media"),
     path("feedback/", views.feedback, name="feedback"),
+    path("retest/", retest_views.retest, name="retest"),
+    path("retest/<int:position>/", retest_views.retest_item, name="retest-item"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),
     path("pause/", views.pause, name="pause"),

@@ -1,5 +1,9 @@
 """The participants' pages before and after the items, in the order in which they are shown."""
 
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -8,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import services
 from annotation.content.texts import consent_text
 from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore, TooManyStarts
-from annotation.models import Annotator
+from annotation.models import Annotator, RetestVisit
 from annotation.participants.access import (
     bind,
     closed,
@@ -241,11 +245,23 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "waits": not confirmed,
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
+        **_second_visit(annotator),
         "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),
         **code_context(study, completion_code(annotator) if confirmed else ""),
     }
     return render(request, f"annotation/endings/{ending}.html", context)
+
+
+def _second_visit(annotator: Annotator) -> dict[str, Any]:
+    """When to come back, and the annotator's own link."""
+    study = annotator.study
+    visit = RetestVisit.objects.filter(annotator=annotator).first() if study.retest_share else None
+    if visit is None:
+        return {}
+    path = reverse("annotation:retest", args=[study.slug])
+    link = f"{path}?{urlencode({'code': visit.code})}"
+    return {"retest": visit, "retest_path": link, "retest_base": settings.PUBLIC_BASE_URL}
 
 
 @require_http_methods(["GET", "POST"])

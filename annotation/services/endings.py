@@ -8,6 +8,7 @@ from annotation.models import Annotator, Draft
 from annotation.seats import flow
 from annotation.services.identities import forget_person
 from annotation.services.own_profiles import forget_profile
+from annotation.services.retests import forget_retest, plan_retest
 
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
@@ -44,7 +45,9 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
     if missing := flow.unanswered(annotator):
         raise Unfinished(missing)
     flow.take_back(annotator, answered=True)
-    return flow.end(annotator, State.COMPLETED, user=user)
+    flow.end(annotator, State.COMPLETED, user=user)
+    plan_retest(annotator)
+    return annotator
 
 
 @transaction.atomic
@@ -58,6 +61,7 @@ def withdraw(*, annotator_id: int) -> Annotator:
     Draft.objects.filter(assignment__annotator=annotator).delete()
     forget_person(annotator)
     forget_profile(annotator)
+    forget_retest(annotator)
     return annotator
 
 

@@ -21,6 +21,7 @@ from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
+from analysis.report.sections.retest import RetestSection
 from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
@@ -31,6 +32,7 @@ SECTIONS: list[Section] = [
     Insight(),
     Agreement(),
     Disagreement(),
+    RetestSection(),
     Groups(),
     Ablations(),
     Wording(),

@@ -1,0 +1,94 @@
+"""Own answers that people gave twice: of a first-person study, or of the people in a linked one."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import CODE, Codes, Floats, Index
+from annotation.models import Annotation, Annotator, LinkedStudy, RetestAnswer
+from studies.models import Study
+
+_COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
+
+
+@dataclass(frozen=True, eq=False)
+class Retests:
+    """Answers that were given twice, one row each, sorted by person and question.
+
+    Attributes
+    ----------
+    people : tuple of str
+        Pseudonyms, or in a linked study the keys of their personas.
+    person, question : ndarray of int, shape (n,)
+        Positions in `people`, and codes of the items of the first study.
+    first, again : ndarray of int8, shape (n,)
+        0, 1 or 2 for response 1, response 2 or a tie.
+    certainty : ndarray of float, shape (n,)
+        Of the first answer; NaN where none was given.
+    is_linked : bool
+        Whether others predict these answers in the study.
+    """
+
+    people: tuple[str, ...]
+    person: Index
+    question: Index
+    first: Codes
+    again: Codes
+    certainty: Floats
+    is_linked: bool
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        found = hashlib.sha256("|".join(self.people).encode())
+        for part in (self.person, self.question, self.first, self.again):
+            found.update(part.astype("<i8").tobytes())
+        found.update(self.certainty.astype("<f8").tobytes())
+        return found.hexdigest()
+
+
+def retests_of(study: Study) -> Retests | None:
+    """The answers that were given twice; None if there are none."""
+    link = LinkedStudy.objects.filter(study=study).first()
+    if link is None and not study.asks_own_answers:
+        return None
+    again = _again(study.pk if link is None else link.first_id)
+    if link is not None:
+        keys = study.personas.values("key")
+        again = again.filter(visit__annotator__own_profile__persona_key__in=keys)
+    name = "visit__annotator__" + ("pseudonym" if link is None else "own_profile__persona_key")
+    rows = list(again.values_list(name, "item__key", "visit__annotator", "item", "choice"))
+    first = _first({row[2] for row in rows})
+    known = sorted(row for row in rows if row[2:4] in first)
+    if not known:
+        return None
+    people = sorted({row[0] for row in known})
+    questions = sorted({row[1] for row in known})
+    given = [first[row[2:4]] for row in known]
+    return Retests(
+        people=tuple(people),
+        person=np.searchsorted(people, [row[0] for row in known]).astype(np.int64),
+        question=np.searchsorted(questions, [row[1] for row in known]).astype(np.int64),
+        first=np.array([CODE[choice] for choice, _ in given], dtype=np.int8),
+        again=np.array([CODE[row[4]] for row in known], dtype=np.int8),
+        certainty=np.array([np.nan if c is None else float(c) for _, c in given]),
+        is_linked=link is not None,
+    )
+
+
+def _again(first_id: int) -> Any:
+    return RetestAnswer.objects.exclude(choice="").filter(
+        visit__annotator__study=first_id,
+        visit__annotator__state=Annotator.State.COMPLETED,
+        visit__annotator__excluded_at=None,
+    )
+
+
+def _first(annotators: set[int]) -> dict[tuple[int, int], tuple[str, int | None]]:
+    """The first answers that count, by annotator and item."""
+    rows = Annotation.objects.filter(
+        assignment__annotator__in=annotators, standing__in=_COUNTING
+    ).values_list("assignment__annotator", "assignment__item", "choice", "certainty")
+    return {(annotator, item): (choice, sure) for annotator, item, choice, sure in rows}

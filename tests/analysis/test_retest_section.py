@@ -1,0 +1,160 @@
+"""Forty simulated people answer for themselves, twice, with planted slips; others predict them."""
+
+import random
+from datetime import date, timedelta
+
+import pytest
+from django.utils import timezone
+
+from analysis.data.dataset import load_dataset
+from analysis.data.retests import retests_of
+from analysis.report.build import build_report
+from analysis.report.render import render_html
+from annotation.models import RetestAnswer, RetestVisit
+from annotation.services import withdraw
+from annotation.services.linked_studies import LinkRule, link_study
+from studies.models import Item
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.annotation.own_answers import make_own_study, make_person
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE, ITEMS, SLIP, KNOWS = 40, 12, 0.12, 0.8
+OTHER = {"r1": "r2", "r2": "r1"}
+
+
+def slipped(rng, meant):
+    return OTHER[meant] if rng.random() < SLIP else meant
+
+
+def ask_again(annotator, choices):
+    """A finished second visit with these answers to the items by key."""
+    now = timezone.now()
+    visit = RetestVisit.objects.create(
+        annotator=annotator, due_at=now - timedelta(days=1), finished_at=now
+    )
+    items = list(Item.objects.filter(study=annotator.study).order_by("key"))
+    RetestAnswer.objects.bulk_create(
+        RetestAnswer(
+            visit=visit, item=item, position=n, shown_first="r1", choice=choice, answered_at=now
+        )
+        for n, (item, choice) in enumerate(zip(items, choices, strict=True), start=1)
+    )
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """What each person means, and what they answer the first time and the second."""
+    rng = random.Random(20)
+    people = []
+    for _ in range(PEOPLE):
+        meant = [rng.choice(["r1", "r2"]) for _ in range(ITEMS)]
+        people.append((meant, *([slipped(rng, each) for each in meant] for _ in range(2))))
+    return people
+
+
+@pytest.fixture
+def first(planted):
+    first = make_own_study(items=ITEMS, show_history=0)
+    for _, once, twice in planted:
+        ask_again(make_person(first, once), twice)
+    return first
+
+
+@pytest.fixture
+def linked(first, planted):
+    """Three people and a judge predict: the judge knows what is meant four times out of five."""
+    study = link_study(first_id=first.pk, slug="linked", rule=LinkRule())
+    rng = random.Random(4)
+    meant = {
+        person.own_profile.persona_key: dict(
+            zip([f"q{n:02}" for n in range(ITEMS)], means, strict=True)
+        )
+        for person, (means, _, _) in zip(first.annotators.order_by("pk"), planted, strict=True)
+    }
+    run = make_run(study=study)
+    raters = [make_rater(study=study) for _ in range(3)]
+    for item in Item.objects.filter(study=study).select_related("persona"):
+        key, _, persona = item.key.partition(":")
+        means = meant[persona][key]
+        judge_item(run, item, means if rng.random() < KNOWS else OTHER[means], 70)
+        for rater in raters:
+            answer(rater, item, means if rng.random() < 0.7 else OTHER[means], 60)
+    return study
+
+
+def built(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+
+def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, planted):
+    found = built(first)["retest"]
+
+    same = sum(a == b for _, once, twice in planted for a, b in zip(once, twice, strict=True))
+    assert found["people"] == PEOPLE
+    assert (found["all"]["agreement"]["n"], found["all"]["agreement"]["count"]) == (480, same)
+    low, high = found["all"]["ceiling"]["ci"]
+    assert low <= 1 - SLIP <= high
+    assert high - low < 0.12
+    assert found["high"]["agreement"]["n"] + found["low"]["agreement"]["n"] == 480
+    assert "share_of_people" not in found
+
+
+def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
+    report = built(linked)
+
+    found = report["retest"]
+    (judge,) = found["share_of_judges"]
+    low, high = judge["share"]["ci"]
+    # Of what is meant the judge knows 80 %, which is 60 % of the way from chance to the ceiling.
+    assert low <= 2 * KNOWS - 1 <= high
+    assert judge["accuracy"]["value"] < KNOWS < 2 * judge["share"]["value"]
+    assert found["share_of_people"]["share"]["value"] > 0
+    page = render_html(report, date=date(2026, 11, 23))
+    assert "Own answers, asked again" in page
+    assert "Share of what is possible" in page
+
+
+def test_only_the_people_of_the_linked_study_count_there(first):
+    some = link_study(first_id=first.pk, slug="some", rule=LinkRule(persons=10))
+
+    data = retests_of(some)
+
+    assert len(data.people) == 10
+    assert data.first.size == 10 * ITEMS
+    assert data.is_linked
+
+
+def test_who_withdraws_leaves_the_ceiling_too(first, linked):
+    withdraw(annotator_id=first.annotators.first().pk)
+
+    for study in (first, linked):
+        assert built(study)["retest"]["people"] == PEOPLE - 1
+
+
+def test_excluded_people_and_other_studies_have_none(first):
+    first.annotators.update(excluded_at=timezone.now(), exclusion_reason="bots")
+
+    assert retests_of(first) is None
+    assert retests_of(make_study()) is None
+
+
+def test_with_ties_there_is_an_agreement_but_no_ceiling(first):
+    type(first).objects.filter(pk=first.pk).update(allow_tie=True)
+
+    found = built(first)["retest"]["all"]
+
+    assert found["agreement"]["value"] is not None
+    assert (found["ceiling"]["value"], found["ceiling"]["value_reason"]) == (None, "not_identified")
+
+
+def test_other_reports_have_no_such_chapter():
+    study = make_study()
+    from tests.factories import make_item
+
+    answer(make_rater(study=study), make_item(study=study), "r1", 60)
+    report = built(study)
+
+    assert "retest" not in report
+    assert "Own answers, asked again" not in render_html(report, date=date(2026, 11, 23))

@@ -1,0 +1,145 @@
+"""A second visit: by a link of one's own, not before it is due, each answer once."""
+
+import datetime as dt
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import Annotation, Annotator, RetestAnswer, RetestVisit
+from studies.models import Study
+from tests.annotation.pages.walking import answer_all, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(
+        perspective="own", items_per_annotator=5, retest_share=40, retest_days=7, entry="prolific"
+    )
+    make_items(study, 5)
+    return study
+
+
+@pytest.fixture
+def client(study) -> Client:
+    """Somebody who has just completed."""
+    client = start(study)
+    answer_all(client, study)
+    client.post(f"/s/{study.slug}/profile/", {"do": "decide"})
+    client.post(f"/s/{study.slug}/feedback/", {"comments": ""})
+    return client
+
+
+def link_in(page) -> str:
+    found = re.search(r'href="([^"]*retest/\?code=[^"]+)"', page.content.decode())
+    assert found
+    return found[1]
+
+
+def pass_days(days):
+    """Move the visit instead of the clock."""
+    for visit in RetestVisit.objects.all():
+        visit.due_at -= dt.timedelta(days=days)
+        visit.save()
+
+
+def test_completing_plans_a_visit_and_the_end_page_has_the_link(study, client):
+    visit = RetestVisit.objects.get()
+
+    assert visit.answers.count() == 2
+    assert dt.timedelta(days=6.9) < visit.due_at - timezone.now() <= dt.timedelta(days=7)
+    page = client.get(f"/s/{study.slug}/done/")
+    assert "Please come back" in page.content.decode()
+    assert visit.code in link_in(page)
+
+
+def test_before_it_is_due_nothing_is_asked(study, client):
+    pass_days(6)
+    link = link_in(client.get(f"/s/{study.slug}/done/"))
+
+    page = client.get(link)
+
+    assert page.status_code == 200
+    assert "you can answer 2 items again" in page.content.decode()
+    assert client.get(f"/s/{study.slug}/retest/1/").status_code == 303
+    sent = client.post(f"/s/{study.slug}/retest/1/", {"choice": "a", "certainty": "50"})
+    assert sent.status_code == 303
+    assert not RetestAnswer.objects.exclude(choice="").exists()
+
+
+def test_the_link_works_on_another_device_and_also_when_the_study_is_closed(study, client):
+    link = link_in(client.get(f"/s/{study.slug}/done/"))
+    pass_days(7)
+    Study.objects.update(state="closed")
+    elsewhere = Client()
+
+    page = elsewhere.get(link, follow=True)
+
+    body = page.content.decode()
+    assert page.request["PATH_INFO"] == f"/s/{study.slug}/retest/1/"
+    assert "Which response do you prefer?" in body
+    assert "checked" not in body  # nothing says what the first answer was
+    for position in (1, 2):
+        elsewhere.post(f"/s/{study.slug}/retest/{position}/", {"choice": "b", "certainty": "55"})
+    assert "You have answered every item again." in elsewhere.get(link).content.decode()
+    assert RetestVisit.objects.get().finished_at is not None
+
+
+def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client):
+    pass_days(7)
+    before = list(Annotation.objects.values_list("pk", "choice", "certainty"))
+    url = f"/s/{study.slug}/retest/1/"
+    client.get(f"/s/{study.slug}/retest/")
+
+    refused = client.post(url, {"choice": "a"})
+    client.post(url, {"choice": "b", "certainty": "55"})
+    client.post(url, {"choice": "a", "certainty": "99"})
+
+    answer = RetestAnswer.objects.get(position=1)
+    assert refused.status_code == 422
+    assert (answer.choice, answer.certainty) == (answer.as_content("b"), 55)
+    assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
+
+
+def test_a_follow_up_study_on_prolific_leads_here_by_the_id(study, client):
+    pass_days(7)
+
+    known = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
+    unknown = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=6f1d3b2c4a6e7d8091a2b3c4")
+
+    assert known["Location"] == f"/s/{study.slug}/retest/1/"
+    assert unknown.status_code == 400
+
+
+@pytest.mark.parametrize("query", ["", "?code=wrong", "?code="])
+def test_nobody_else_gets_in(study, client, query):
+    pass_days(7)
+
+    assert Client().get(f"/s/{study.slug}/retest/{query}").status_code == 400
+    assert Client().get(f"/s/{study.slug}/retest/1/").status_code == 400
+
+
+def test_withdrawing_deletes_the_visit(study, client):
+    pass_days(7)
+    client.post(f"/s/{study.slug}/retest/1/", {"choice": "b", "certainty": "55"})
+
+    client.post(f"/s/{study.slug}/withdraw/")
+
+    assert Annotator.objects.get().state == "withdrew"
+    assert RetestVisit.objects.count() == RetestAnswer.objects.count() == 0
+
+
+def test_other_studies_plan_none():
+    study = make_study(perspective="own", items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    answer_all(client, study)
+    client.post(f"/s/{study.slug}/profile/", {"do": "decide"})
+    client.post(f"/s/{study.slug}/feedback/", {"comments": ""})
+
+    assert Annotator.objects.get().state == "completed"
+    assert not RetestVisit.objects.exists()
