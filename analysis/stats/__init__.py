@@ -68,6 +68,7 @@ from .certainty.calibration import (
     calibration_error,
     discrimination,
 )
+from .certainty.general_correlation import general_spearman
 from .certainty.held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
 from .certainty.high_sets import HighSets, compare_high_sets
 from .certainty.human_llm import (
@@ -432,6 +433,7 @@ __all__ = [
     "general_differences",
     "general_proportion",
     "general_proportions",
+    "general_spearman",
     "glad",
     "gwet_ac",
     "held_out_threshold",

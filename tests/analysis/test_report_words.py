@@ -12,7 +12,7 @@ from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.sections.position.sides import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -237,10 +237,10 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
 def test_certainties_go_together_only_where_an_interval_says_so():
     together, apart, unclear = (make_study() for _ in range(3))
     for study, sign in ((together, 1), (apart, -1), (unclear, 0)):
-        run, rater = make_run(study=study), make_rater(study=study)
+        run, raters = make_run(study=study), [make_rater(study=study) for _ in range(10)]
         for number in range(40):
             item = make_item(study=study, first_person="r1")
-            answer(rater, item, "r1", 40 + number)
+            answer(raters[number * 3 % 10], item, "r1", 40 + number)
             wobble = (number * 7) % 10
             judge_item(run, item, "r1", 60 + wobble + (sign * number) // 2)
 
@@ -253,6 +253,41 @@ def test_certainties_go_together_only_where_an_interval_says_so():
     assert first[1].startswith("The certainty of steady falls with that of people: Spearman's")
     assert first[2].startswith("We cannot tell whether the certainty of steady rises with that of")
     assert all("(95 % CI" in sentence for sentence in first)
+
+
+def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
+    study = make_study()
+    run, raters = make_run(study=study), [make_rater(study=study) for _ in range(12)]
+    personas = [make_persona(study=study) for _ in range(6)]
+    for number in range(120):
+        item = make_item(study=study, first_person="r1", persona=personas[number % 6])
+        # Three personas are clear to each side, two of them to both; nothing else is in common.
+        people, judge = (25 * (number % 6 in clear) for clear in ((0, 1, 4), (0, 3, 4)))
+        answer(raters[number % 11], item, "r1", 60 + people + (number * 7) % 10)
+        judge_item(run, item, "r1", 60 + judge + (number // 6 * 3) % 10)
+
+    report = report_of(study)
+
+    certainty = report["comparison"][0]["certainty"]
+    (low, high), alone = certainty["spearman_general_ci"], certainty["spearman_ci"]
+    assert low < 0 < alone[0]
+    first = report["certainty_headline"]["sentences"][0]
+    assert first.startswith("We cannot tell whether the certainty of steady rises with that of")
+    assert f"(95 % CI {low:.2f} to {high:.2f})".replace("-", "−") in first
+
+
+def test_certainties_of_too_few_people_are_not_said_to_go_together():
+    study = make_study()
+    run, rater = make_run(study=study), make_rater(study=study)
+    for number in range(40):
+        item = make_item(study=study, first_person="r1")
+        answer(rater, item, "r1", 40 + number)
+        judge_item(run, item, "r1", 40 + number // 2)
+
+    first = report_of(study)["certainty_headline"]["sentences"][0]
+
+    assert first.startswith("We cannot tell whether the certainty of steady rises with that of")
+    assert "(no interval: too few people)" in first
 
 
 def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():

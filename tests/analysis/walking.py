@@ -45,6 +45,7 @@ NAMED = {
     "agreement_ci": "agreement_with_majority",
     "agreement_as_best_ci": "agreement_with_majority",
     "percent_general_ci": "percent",
+    "spearman_general_ci": "spearman",
     "band": "accuracy",
     "ci_as_best": "value",
     "equivalence_ci": "value",

@@ -4,10 +4,16 @@ from functools import cache, partial
 
 import numpy as np
 
-from analysis.stats import certainty_quality, like_for_like
+from analysis.stats import (
+    Sharing,
+    certainty_quality,
+    compare_certainty,
+    general_spearman,
+    like_for_like,
+)
 from analysis.stats.certainty.squared_gap import squared_gap
 
-from ..checks import Counts, MethodCheck, covers, is_on_average
+from ..checks import Counts, MethodCheck, compared, covers, errs, is_on_average
 from ..worlds.certainties import (
     BOASTFUL,
     INSIGHT,
@@ -63,6 +69,23 @@ def ideal(rng: np.random.Generator, counts: Counts, *, d: float) -> None:
     found = insight_of(observer(rng, 2000, d))
     counts.measured("M-ratio of an ideal observer", found.m_ratio)
     counts.covered("interval of the M-ratio", found.interval, 1.0)
+
+
+def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
+    """Certainties of two sides whose items, personas and questions correlate with `rho`."""
+    place = rng.permutation(300)
+    clusters = {"persona": place % 20, "question": place // 20 % 15}
+    tied = np.linalg.cholesky([[1.0, rho], [rho, 1.0]])
+    both = tied @ rng.normal(0, 1, (2, 300))
+    for codes in clusters.values():
+        both += (tied @ rng.normal(0, 0.5, (2, codes.max() + 1)))[:, codes]
+    truth = 6 / np.pi * np.arcsin(rho / 2)
+    found = general_spearman(both[0], both[1], Sharing.of_items(300, clusters)).interval
+    counts.covered("Spearman’s correlation in general", found, truth)
+    if rho == 0 and found is not None:
+        counts.happened("certainties are said to go together", not found.low <= 0 <= found.high)
+    alone = compare_certainty(50 + both[0], 50 + both[1]).spearman_interval
+    counts.covered("Bonett and Wright", alone, truth)
 
 
 SIDES_OF_INSIGHT = ("M-ratio of people", "M-ratio of a judge", "difference")
@@ -125,6 +148,25 @@ CHECKS = (
             full=1000,
         )
         for d in (0.8, 1.6)
+    ),
+    *(
+        MethodCheck(
+            f"rank correlation of certainties, {rho:g}",
+            "300 items, 20 personas × 15 questions, which matter to both sides with SD .5.",
+            partial(ranks, rho=rho),
+            {
+                "Spearman’s correlation in general": covers(),
+                **(
+                    {"certainties are said to go together": errs(0.05, most=0.07)}
+                    if rho == 0
+                    else {}
+                ),
+                "Bonett and Wright": compared(),
+            },
+            quick=150,
+            full=3000,
+        )
+        for rho in (0.0, 0.6)
     ),
     MethodCheck(
         "insight of people and of a judge",

@@ -15,6 +15,7 @@ from analysis.stats import (
     general_contrast,
     general_difference,
     general_proportion,
+    general_spearman,
     multiway_variance,
 )
 
@@ -177,6 +178,46 @@ def test_the_same_clusters_under_two_names_count_once():
 
     assert found.used == ("annotator",)
     assert general_difference([1.0, 0.0] * 20, found).interval is not None
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([4, 10_000]))
+@settings(max_examples=25, deadline=None)
+def test_the_interval_of_a_rank_correlation_is_that_of_the_jackknife_in_large(seed, levels):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, levels, 400)
+    y = np.where(rng.random(400) < 0.5, x, rng.integers(0, levels, 400))
+    alone = Sharing.of_items(400, {})
+
+    found = general_spearman(x, y, alone)
+
+    left_out = [stats.spearmanr(np.delete(x, i), np.delete(y, i)).statistic for i in range(400)]
+    se = float(np.sqrt(399 / 400 * ((left_out - np.mean(left_out)) ** 2).sum()))
+    z = np.arctanh([found.interval.low, found.interval.high])
+    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    half = stats.t.ppf(0.975, 399) * se / (1 - found.value**2)
+    assert (z[1] - z[0]) / 2 == pytest.approx(half, rel=0.03)
+    same = general_spearman(2 * x + 1, y, alone)
+    assert same.interval.low == pytest.approx(found.interval.low)
+
+
+def test_a_rank_correlation_allows_for_what_items_share_and_says_why_there_is_no_interval():
+    rng = np.random.default_rng(10)
+    *_, people = random_design(rng, n_people=11)
+    persona = np.repeat(np.arange(8), 5)
+    x, y = persona + rng.random(40) / 9, (persona * 3) % 8 + rng.random(40) / 9
+    shared = Sharing.of_items(40, {"persona": persona})
+
+    wide, narrow = (general_spearman(x, y, one) for one in (shared, Sharing.of_items(40, {})))
+
+    assert wide.interval.high - wide.interval.low > 1.5 * (
+        narrow.interval.high - narrow.interval.low
+    )
+    assert general_spearman(x, y, people).interval_reason == "too_few_annotators"
+    assert general_spearman(x, [1.0] * 40, shared).reason == "no_variation"
+    assert general_spearman(x, x, shared).interval_reason == "no_variation"
+    assert general_spearman(x, [np.nan] * 39 + [1.0], shared).reason == "too_few_items"
+    few = np.where(np.arange(40) < 9, y, np.nan)
+    assert general_spearman(x, few, shared).interval_reason == "too_few_items"
 
 
 def test_holm_decides_over_all_runs_that_compete():

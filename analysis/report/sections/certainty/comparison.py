@@ -12,6 +12,7 @@ from analysis.report.section import RUN, Analysis, Report, Section, Source
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
 from analysis.report.text.names import run_names
+from analysis.stats.certainty.general_correlation import general_spearman
 from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
 from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from analysis.stats.core.results import Estimate
@@ -31,6 +32,9 @@ def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
         put(out, key, number(getattr(pairs, key)), pairs.correlation_reason)
     reason = pairs.correlation_reason or ("too_few_items" if pairs.n < 10 else "no_variation")
     put_interval(out, "spearman_ci", pairs.spearman_interval, reason)
+    general = general_spearman(people.certainty, judge.certainty, study.shared.items)
+    without = general.interval_reason or general.reason
+    put_interval(out, "spearman_general_ci", general.interval, without)
     put(out, "mean_difference", number(pairs.mean_difference), pairs.reason)
     put(out, "wilcoxon_p", number(pairs.wilcoxon_p), pairs.wilcoxon_reason)
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):

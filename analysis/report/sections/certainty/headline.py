@@ -25,8 +25,8 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     """The findings on certainty, for the same run as the headline.
 
     Three findings by rule: whether its certainty rises and falls with the annotators' (interval of
-    Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
-    is certain, is right more often than annotators where they are (interval of the
+    Spearman's correlation in general), the mean certainty of single answers, and whether the
+    judge, where it is certain, is right more often than annotators where they are (interval of the
     difference, both sets resampled).
     """
     who = report["headline"]
@@ -58,7 +58,7 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
-    ends = found["spearman_ci"]
+    ends = found["spearman_general_ci"]
     rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
     words: dict[str, object] = {
         "name": name,
@@ -66,8 +66,11 @@ def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
         "found": rho,
     }
     if ends is not None:
-        interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
+        interval = shown(decimal_range(ends, 2), f"{path}.spearman_general_ci")
         words["found"] = fill("{rho} (95 % CI {ends})", rho=rho, ends=interval)
+    else:
+        why = reason(found["spearman_general_ci_reason"])
+        words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
     tail = "Spearman's correlation over {items} items is {found}."
     if ends is None or ends[0] <= 0 <= ends[1]:
         return fill(

@@ -71,7 +71,8 @@ def frontier_table(report: Report) -> Table:
         columns,
         rows,
         "Mixtures that no cheaper one reaches, a tie counting one half. The price is people's "
-        "answers per item; the judge's own cost is in its table. Intervals resample items. "
+        "answers per item; the judge's own cost is in its table. Intervals resample items: they "
+        "are about these people, personas and questions. "
         "The best of many is partly luck: “best in” is the share of resamples in which the mixture "
         "is still one that no cheaper one reaches.",
     )

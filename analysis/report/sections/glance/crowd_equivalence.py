@@ -66,7 +66,7 @@ def equivalence_table(report: Report) -> Table:
         rows,
         "The number of people whose majority is as accurate on the same items: counted as far as "
         "items have answers, beyond that from a beta distribution of the items' difficulty. "
-        "Intervals resample items and treat people as a random sample.",
+        "Intervals resample items: they are about these people, personas and questions.",
     )
 
 
