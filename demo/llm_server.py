@@ -9,7 +9,9 @@ the next batch. `GET /simulate/requests` shows the requests so far.
 
 import argparse
 import asyncio
+import base64
 import contextlib
+import hashlib
 import json
 import re
 import signal
@@ -25,6 +27,8 @@ from demo.judges import MODELS, Judges
 from demo.llm_batches import Batches, NoSuchThing
 from demo.truth import SEED, World, uniform
 
+# Of PNG, JPEG, WebP and WAV, and MP3.
+_BEGINNINGS = (b"\x89PNG", b"\xff\xd8\xff", b"RIFF", b"ID3", b"\xff\xfb", b"\xff\xf3")
 MAX_BODY = 200_000_000  # a file of a batch; a completion is a few thousand
 FAULTS = (
     "rate_limit",
@@ -215,7 +219,27 @@ class SimulatedServer:
 
 
 def _prompt_of(request: dict[str, Any]) -> str:
-    return "\n".join(str(message["content"]) for message in request["messages"])
+    return "\n".join(_text_of(message["content"]) for message in request["messages"])
+
+
+def _text_of(content: str | list[dict[str, Any]]) -> str:
+    """The text of a message; a picture or sound counts by its bytes. Raises `ValueError`."""
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] if part["type"] == "text" else _seen(part) for part in content)
+
+
+def _seen(part: dict[str, Any]) -> str:
+    if part["type"] == "image_url":
+        head, _, data = part["image_url"]["url"].partition(";base64,")
+        if not head.startswith("data:image/"):
+            raise ValueError("a picture must be a data URL")
+    else:
+        data = part["input_audio"]["data"]
+    content = base64.b64decode(data, validate=True)
+    if not content.startswith(_BEGINNINGS):
+        raise ValueError("a picture or sound has other bytes than its type says")
+    return f"<{hashlib.sha256(content).hexdigest()}>"
 
 
 def _in_form(text: str) -> str:

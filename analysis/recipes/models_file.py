@@ -36,6 +36,8 @@ FIELDS = (
     "model_options",
     "own_sources",
     "is_own_server",
+    "takes_images",
+    "takes_audio",
 )
 _MONEY = ("price_input", "price_output", "price_cached_input", "batch_price")
 _SIMULATED = "demo-"  # the names of the demo's models

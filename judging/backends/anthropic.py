@@ -1,12 +1,14 @@
 """Claude models through Anthropic's own library."""
 
+import base64
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
 from judging.backends.completions import short, storable
 from judging.backends.endpoints import ANTHROPIC_URL, api_key
-from judging.backends.parameters import FORM, Adjustments, schema_of
+from judging.backends.parameters import FORM, Adjustments, prepared, schema_of
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -24,6 +26,7 @@ from judging.engine.interface import (
     Reply,
     Usage,
 )
+from judging.engine.messages import Attachment, Message
 from judging.errors import InvalidValue, Reason
 
 if TYPE_CHECKING:
@@ -51,7 +54,8 @@ class AnthropicBackend:
         from anthropic import APIStatusError
 
         try:
-            message = await self._client.messages.create(**_arguments(question, parameters))
+            arguments = await prepared(question, partial(_arguments, question, parameters))
+            message = await self._client.messages.create(**arguments)
         except APIStatusError as error:
             if _NO_CREDIT in error.message:
                 raise Misconfigured(
@@ -77,7 +81,7 @@ def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any
     values = dict(parameters.values)
     system, turns = system_and_turns(question)
     arguments: dict[str, Any] = {
-        "messages": [{"role": turn.role, "content": turn.text} for turn in turns],
+        "messages": [{"role": turn.role, "content": _content(turn)} for turn in turns],
         "extra_body": {name: values.pop(name) for name in _BY_ITSELF if name in values},
         **values,
     }
@@ -87,6 +91,18 @@ def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any
         schema = schema_of(question)["json_schema"]["schema"]
         arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return arguments
+
+
+def _content(turn: Message) -> str | list[dict[str, Any]]:
+    return [_part(each) for each in turn.parts()] if turn.media else turn.text
+
+
+def _part(part: str | Attachment) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(part.load()).decode()
+    source = {"type": "base64", "media_type": part.type, "data": data}
+    return {"type": "image", "source": source}
 
 
 def _read(message: Any, *, is_structured: bool) -> Reply:
@@ -117,7 +133,11 @@ def _read(message: Any, *, is_structured: bool) -> Reply:
 class AnthropicKind(BackendKind):
     name = "anthropic"
     label = "Anthropic"
-    capabilities = Capabilities(needs_endpoint=True, structured=True)
+    capabilities = Capabilities(
+        needs_endpoint=True,
+        structured=True,
+        media=frozenset({"image/png", "image/jpeg", "image/webp"}),
+    )
     default_base_url = ANTHROPIC_URL
     packages = ("anthropic", "httpcore2")
 

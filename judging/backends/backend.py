@@ -27,6 +27,8 @@ class Capabilities:
     `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
     the probabilities instead of a reply.
     `batch`: questions can be submitted as a file, at a lower price.
+    `media`: the types of pictures and sounds that its requests can hold. Whether a model takes them
+    is known of each judge.
     `costs_money`: a question can cost something. If it cannot, a new judge has the price 0
     instead of an unknown one.
     """
@@ -36,6 +38,7 @@ class Capabilities:
     structured: bool = False
     probabilities: frozenset[str] = frozenset()
     batch: bool = False
+    media: frozenset[str] = frozenset()
     costs_money: bool = True
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import (
@@ -14,7 +15,7 @@ from judging.backends.backend import (
 from judging.backends.completions import option_probabilities, storable
 from judging.backends.endpoints import GEMINI_URL, api_key
 from judging.backends.error_messages import error_body
-from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, schema_of
+from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, prepared, schema_of
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -24,11 +25,14 @@ from judging.backends.provider_clients import (
     system_and_turns,
 )
 from judging.engine.interface import Backend, Garbage, JudgeQuestion, Parameters, Reply, Usage
+from judging.engine.messages import Attachment
 
 if TYPE_CHECKING:
     from google.genai import Client
-    from google.genai.types import GenerateContentResponse
+    from google.genai.types import GenerateContentResponse, Part
 
+# Gemini has a name of its own for one type.
+_NAMES = {"audio/mpeg": "audio/mp3"}
 _ROLES = {"user": "user", "assistant": "model"}
 _BLOCKED = frozenset({"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "RECITATION"})
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
@@ -46,9 +50,8 @@ class GeminiBackend:
         from google.genai.errors import APIError
 
         try:
-            response = await self._client.aio.models.generate_content(
-                **_arguments(question, seed, parameters)
-            )
+            arguments = await prepared(question, partial(_arguments, question, seed, parameters))
+            response = await self._client.aio.models.generate_content(**arguments)
         except APIError as error:
             return refusal_or_fault(
                 error.response,  # type: ignore[arg-type]
@@ -81,7 +84,7 @@ def _arguments(question: JudgeQuestion, seed: int, parameters: Parameters) -> di
     return {
         "model": model,
         "contents": [
-            types.Content(role=_ROLES[turn.role], parts=[types.Part(text=turn.text)])
+            types.Content(role=_ROLES[turn.role], parts=[_part(part) for part in turn.parts()])
             for turn in turns
         ],
         "config": types.GenerateContentConfig(
@@ -90,6 +93,14 @@ def _arguments(question: JudgeQuestion, seed: int, parameters: Parameters) -> di
             **values,
         ),
     }
+
+
+def _part(part: str | Attachment) -> "Part":
+    from google.genai import types
+
+    if isinstance(part, str):
+        return types.Part(text=part)
+    return types.Part.from_bytes(data=part.load(), mime_type=_NAMES.get(part.type, part.type))
 
 
 def _read(
@@ -167,7 +178,12 @@ class GeminiKind(BackendKind):
     name = "gemini"
     label = "Gemini"
     capabilities = Capabilities(
-        needs_endpoint=True, structured=True, probabilities=frozenset({WITH_REPLY})
+        needs_endpoint=True,
+        structured=True,
+        probabilities=frozenset({WITH_REPLY}),
+        media=frozenset(
+            {"image/png", "image/jpeg", "image/webp", "audio/wav", "audio/mpeg", "audio/ogg"}
+        ),
     )
     default_base_url = GEMINI_URL
     packages = ("google-genai", "httpcore2")

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import (
@@ -23,7 +24,15 @@ from judging.backends.completions import read_response, status_fault, storable, 
 from judging.backends.compression import unpacked
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import error_body
-from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, request_body
+from judging.backends.parameters import (
+    FORM,
+    MOST_LOGPROBS,
+    SEED,
+    Adjustments,
+    prepared,
+    request_body,
+)
+from judging.engine.chat import MEDIA
 from judging.engine.interface import (
     Adjusted,
     Backend,
@@ -117,7 +126,8 @@ class OpenAIBackend:
         return self.adjustments.current
 
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
-        body = request_body(parameters.values, question, seed=seed)
+        write = partial(request_body, parameters.values, question, seed=seed)
+        body = await prepared(question, write)
         response = await self._connections.post(json.dumps(body).encode())
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
         content = unpacked(
@@ -153,6 +163,7 @@ class OpenAIKind(BackendKind):
         structured=True,
         probabilities=frozenset({WITH_REPLY}),
         batch=True,
+        media=frozenset(MEDIA),
     )
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)

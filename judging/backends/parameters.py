@@ -1,12 +1,14 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
-from collections.abc import Mapping
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from judging.backends.error_messages import ErrorBody, refused_parameters
+from judging.engine.chat import chat
 from judging.engine.interface import JudgeQuestion, Parameters
-from judging.engine.messages import chat
 
+T = TypeVar("T")
 SEED = "one for each question"  # stands for the number in the record
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
 MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
@@ -42,6 +44,12 @@ def request_body(
     if "response_format" in body:
         body["response_format"] = schema_of(question)
     return body
+
+
+async def prepared(question: JudgeQuestion, write: Callable[[], T]) -> T:
+    """What `write` makes of a question; pictures and sounds are read in another thread."""
+    has_media = any(message.media for message in question.messages)
+    return await asyncio.to_thread(write) if has_media else write()
 
 
 class Adjustments:

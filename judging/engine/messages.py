@@ -2,19 +2,47 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
+LETTERS_PER_TOKEN = 4  # about as many, in most languages
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A picture or sound at a place of a message's text.
+
+    `tokens` is a rough number, because providers count differently. `load` reads its bytes, which
+    nothing but a request holds.
+    """
+
+    place: int
+    sha256: str
+    type: str
+    tokens: int
+    load: Callable[[], bytes] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation."""
+    """One message of a conversation; `media` are in the order of their places."""
 
     role: Role
     text: str
+    media: tuple[Attachment, ...] = ()
+
+    def parts(self) -> Iterator[str | Attachment]:
+        """Its text in pieces, with the pictures and sounds between them."""
+        done = 0
+        for each in self.media:
+            if piece := self.text[done : each.place]:
+                yield piece
+            yield each
+            done = each.place
+        if piece := self.text[done:]:
+            yield piece
 
 
 Messages = tuple[Message, ...]
@@ -45,7 +73,17 @@ def only_step(messages: Messages, step: int) -> Messages:
 
 
 def prompt_sha256(messages: Sequence[Message]) -> str:
-    """Identifies a prompt. That of one user message is the hash of its text."""
+    """Identifies a prompt. That of one user message is the hash of its text.
+
+    A picture or sound counts by its checksum and its place.
+    """
+    if any(message.media for message in messages):
+        parts = [
+            [message.role, message.text, [[each.place, each.sha256] for each in message.media]]
+            for message in messages
+        ]
+        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
     if len(messages) == 1 and messages[0].role == "user":
         return hashlib.sha256(messages[0].text.encode()).hexdigest()
     pairs = [[message.role, message.text] for message in messages]
@@ -54,17 +92,24 @@ def prompt_sha256(messages: Sequence[Message]) -> str:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """A prompt for readers: one user message as it is, several with their roles."""
+    """A prompt for readers: one user message as it is, several with their roles.
+
+    A picture or sound is its checksum.
+    """
     if len(messages) == 1 and messages[0].role == "user":
-        return messages[0].text
-    return "\n\n".join(f"[{message.role}]\n{message.text}" for message in messages)
+        return _readable(messages[0])
+    return "\n\n".join(f"[{message.role}]\n{_readable(message)}" for message in messages)
 
 
-def chat(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """A prompt as chat completions and chat templates take it."""
-    return [{"role": message.role, "content": message.text} for message in messages]
+def _readable(message: Message) -> str:
+    return "".join(
+        part if isinstance(part, str) else f" (SHA-256 {part.sha256})" for part in message.parts()
+    )
 
 
 def length(messages: Sequence[Message]) -> int:
-    """The letters of a prompt."""
-    return sum(len(message.text) for message in messages)
+    """The letters of a prompt; a picture or sound counts as the letters of its tokens."""
+    return sum(
+        len(message.text) + sum(each.tokens * LETTERS_PER_TOKEN for each in message.media)
+        for message in messages
+    )

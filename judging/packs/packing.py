@@ -30,6 +30,7 @@ from judging.worker import batch_requests, chunks
 from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
+from studies.models import MediaFile
 from studies.services.provider_permission import forbids_providers
 from studies.services.studies import freeze, lock_study, record
 from studies.version import version
@@ -52,6 +53,11 @@ _ANCHORS = Reason(
     "anchors_in_pack",
     "{field} has no start and no end at which {names[anchors]} could be asked. Leave one of them "
     "out.",
+)
+_MEDIA = Reason(
+    "media_in_pack",
+    "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
+    "a worker.",
 )
 _BUSY = (
     "Workers are asking this run. Pause it before you write a pack of it, and wait until the "
@@ -132,6 +138,8 @@ def _check(spec: RunSpec, judge: Judge) -> None:
         raise ConflictingValue("pack", _STEPS, setting=spec.setting)
     if spec.anchors:
         raise ConflictingValue("pack", _ANCHORS)
+    if MediaFile.objects.filter(study=spec.study_id).exists():
+        raise ConflictingValue("pack", _MEDIA)
 
 
 def _pack(run: JudgeRun, draft: Path) -> Batch:

@@ -50,6 +50,8 @@ MORE_GROUPS = (
             "thinking_tokens",
             "structured",
             "probabilities",
+            "takes_images",
+            "takes_audio",
             "own_sources",
         ),
     ),
@@ -75,6 +77,8 @@ _LABELS = {
     "thinking_tokens": "Thinking tokens",
     "structured": "Ask for structured output, which the server enforces",
     "probabilities": "Option probabilities",
+    "takes_images": "The model takes pictures",
+    "takes_audio": "The model takes sounds",
 }
 _HINTS = {
     "name": "Shown on pages and in reports. Leave empty to use the name of the model.",
@@ -98,6 +102,8 @@ _HINTS = {
     "thinking_tokens": "Additional tokens for a model that thinks before it replies.",
     "structured": "",
     "probabilities": "",
+    "takes_images": "For studies whose items show pictures. Ask the provider, or try one item.",
+    "takes_audio": "",
 }
 
 

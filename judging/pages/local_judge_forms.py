@@ -30,6 +30,8 @@ _LEFT_OUT = (
     "rpm",
     "tpm",
     "structured",
+    "takes_images",
+    "takes_audio",
 )
 
 

@@ -11,6 +11,7 @@ from judging.bias.mitigations import Reflecting, warned
 from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
+from judging.prompts.attachments import user_message
 from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.first_round import FirstRound
 from judging.prompts.option_order import shown_order, shown_pair
@@ -97,7 +98,7 @@ class Asking:
         slots = replace(slots, ask=words.question)
         if self.first_round is not None:
             slots = replace(slots, others=self.first_round.words_of_others(item, shown_first))
-        prompt = tuple(Message("user", fill(each, slots)) for each in steps_of(words.template))
+        prompt = tuple(user_message(fill(each, slots), item) for each in steps_of(words.template))
         if system := self._system:
             prompt = (Message("system", system), *prompt)
         if self.probing and self.probing.choice.warns:

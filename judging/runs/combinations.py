@@ -57,11 +57,20 @@ _OPTION_ANCHORS = Reason(
     "option_anchors",
     "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
 )
-_MEDIA = Reason(
-    "media",
-    "{field}: the items of this study have pictures or sounds, which judges are not sent. Ask "
-    "people, or judges about a study of texts.",
+_MEDIA_NOT_TAKEN = Reason(
+    "media_not_taken",
+    "{field}: items of this study have {noun}, and judge “{judge}” does not say that its model "
+    "takes {noun}. If it does, say so in the judge's settings. Otherwise choose another judge.",
 )
+_MEDIA_NOT_SENT = Reason(
+    "media_not_sent",
+    "{field}: items of this study have files of the type {type}, which the backend {backend} "
+    "cannot send. It sends {sent}. Choose another judge, or import the files in another format.",
+)
+_MEDIA_PROBE = Reason(
+    "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
+)
+_MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
 _NO_FORM = Reason(
     "no_form",
     "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
@@ -115,8 +124,7 @@ def check_combination(run: JudgeRun) -> None:
     if protocol.needs_options:
         _check_options(run)
     _check_judge(run, protocol)
-    if run.study.media.exists():
-        raise ConflictingValue("judge", _MEDIA)
+    _check_media(run)
     choice = probe_choice(run.bias_probe)
     if choice.asks_own and not run.judge.own_sources:
         raise ConflictingValue("bias_probe", _NO_OWN_SOURCES, judge=run.judge.name)
@@ -145,6 +153,27 @@ def _check_options(run: JudgeRun) -> None:
         raise ConflictingValue("bias_probe", _OPTION_PROBE, setting=run.setting)
     if run.anchors:
         raise ConflictingValue("anchors", _OPTION_ANCHORS, setting=run.setting)
+
+
+def _check_media(run: JudgeRun) -> None:
+    """Whether the judge can be sent the pictures and sounds of the study."""
+    judge = run.judge
+    types = sorted(set(run.study.media.order_by().values_list("type", flat=True)))
+    if types and run.bias_probe:
+        raise ConflictingValue("bias_probe", _MEDIA_PROBE)
+    for kind in types:
+        takes, noun = _MEDIA_NOUNS[kind.partition("/")[0]]
+        sent = judge.capabilities.media
+        if kind not in sent:
+            raise ConflictingValue(
+                "judge",
+                _MEDIA_NOT_SENT,
+                type=kind,
+                backend=judge.backend,
+                sent=", ".join(sorted(sent)) or "texts only",
+            )
+        if not getattr(judge, takes):
+            raise ConflictingValue("judge", _MEDIA_NOT_TAKEN, noun=noun, judge=judge.name)
 
 
 def _check_judge(run: JudgeRun, protocol: JudgingProtocol) -> None:

@@ -99,8 +99,14 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
 
 
 def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
-    """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes."""
-    sent = sum(_bytes(message.text) for message in question.asking)
+    """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes.
+
+    Pictures and sounds count by their rough number of tokens.
+    """
+    sent = sum(
+        _bytes(message.text) + sum(each.tokens for each in message.media)
+        for message in question.asking
+    )
     return Usage(sent + _FRAME_TOKENS * len(question.asking), reply_tokens)
 
 

@@ -16,7 +16,8 @@ from studies.models import Item, Side
 from studies.personas.profile import HistoryWords, Profile
 from studies.personas.profile_text import profile_for, profile_text
 from studies.prompts.language import PROMPT_LANGUAGE, folder_of, language_or_english
-from studies.texts.slots import Slots, fill
+from studies.prompts.media import MediaMarks
+from studies.texts.slots import Slots, fill, without_marks
 
 SETTINGS = ("standard", "certainty", "tie")
 
@@ -90,7 +91,7 @@ def build_prompt(
     language = language_or_english(item.study.language)
     slots = slots_of(item, shown_first=shown_first, features=features, language=language)
     chosen = wording(item.task, setting, persona=bool(slots.persona), language=language)
-    return fill(chosen.template, replace(slots, ask=chosen.question))
+    return without_marks(fill(chosen.template, replace(slots, ask=chosen.question)))[0]
 
 
 def slots_of(
@@ -103,18 +104,20 @@ def slots_of(
     """The texts of `item` for a prompt; `ask`, the question of its task, is left empty."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     words = words_in(language)
+    media = MediaMarks(language)
+    shown = media.marks(item.media)
     return Slots(
         persona=""
         if features is not None and not features
         else persona_text(item, profile_for(item, features=features), language),
         context=_block(item.context_title or words["context"], item.context),
-        question=_block(words["question"], item.question),
-        response_a=_response(item.response(shown_first), words),
-        response_b=_response(item.response(second), words),
+        question=_block(words["question"], _lines(item.question, shown)),
+        response_a=_response(item.response(shown_first), words, media),
+        response_b=_response(item.response(second), words, media),
         bands=bands_text(language),
         criteria=criteria_text(item.study.criteria),
         context_text=item.context,
-        question_text=item.question,
+        question_text=_lines(item.question, shown),
         advice=_advice(item.advice),
     )
 
@@ -124,8 +127,9 @@ def options_text(
 ) -> str:
     """The responses of the set that `item` was paired from, in an order of their numbers."""
     words, options = words_in(language), item.options
+    media = MediaMarks(language, shown=len(item.media))
     return "".join(
-        f"[{heading} {letter}]\n{_response(options[number - 1], words)}\n\n"
+        f"[{heading} {letter}]\n{_response(options[number - 1], words, media)}\n\n"
         for letter, number in zip(letters, order, strict=False)
     )
 
@@ -166,7 +170,12 @@ def _block(title: str, text: str) -> str:
     return f"[{title}]\n{text}\n\n" if text else ""
 
 
-def _response(response: Mapping[str, Any], words: Mapping[str, str]) -> str:
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
+
+
+def _response(response: Mapping[str, Any], words: Mapping[str, str], media: MediaMarks) -> str:
+    text = _lines(str(response["text"]), media.marks(response.get("media", ())))
     if prompt := response.get("prompt"):
-        return f"{words['question']}: {prompt}\n{words['answer']}: {response['text']}"
-    return str(response["text"])
+        return f"{words['question']}: {prompt}\n{words['answer']}: {text}"
+    return text

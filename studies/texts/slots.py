@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 # Between the messages of a prompt that is asked in several steps.
 _STEP = "\n\n{{ then }}\n\n"
 _SLOT = re.compile(r"\{\{ (\w+) \}\}")
+# Where a picture or sound is shown, by its checksum. No imported text has control characters.
+_MEDIA = re.compile("\x02([0-9a-f]{64})\x03")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +59,19 @@ def fill(template: str, slots: Slots) -> str:
     """
     texts = asdict(slots)
     return _SLOT.sub(lambda match: texts[match[1]], template)
+
+
+def media_mark(sha256: str) -> str:
+    """The place of a picture or sound in a text that a prompt is filled with."""
+    return f"\x02{sha256}\x03"
+
+
+def without_marks(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """A filled prompt for a model, and the place and checksum of each picture or sound in it."""
+    pieces, places, done, length = [], [], 0, 0
+    for mark in _MEDIA.finditer(text):
+        pieces.append(text[done : mark.start()])
+        length += mark.start() - done
+        places.append((length, mark[1]))
+        done = mark.end()
+    return "".join([*pieces, text[done:]]), places

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from judging.engine.chat import chat
 from judging.engine.interface import JudgeQuestion, Reply
-from judging.engine.messages import Message, chat, from_user, prompt_sha256
+from judging.engine.messages import Message, from_user, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking

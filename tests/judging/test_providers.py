@@ -1,9 +1,11 @@
 """Anthropic and Gemini through their own libraries, against a server in their wire formats."""
 
 import asyncio
+import base64
 import gzip
 import logging
 import threading
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -22,7 +24,7 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
-from judging.engine.messages import Message
+from judging.engine.messages import Attachment, Message
 from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
@@ -72,7 +74,7 @@ def settings(backend, url, **changes):
     return JudgeSettings(**fields | changes)
 
 
-def ask(backend, url, times=1, **changes):
+def ask(backend, url, times=1, question=QUESTION, **changes):
     """The reply to the last of some requests; each takes what the earlier ones have taught."""
 
     async def scenario():
@@ -81,7 +83,7 @@ def ask(backend, url, times=1, **changes):
             for left in reversed(range(times)):
                 sent = made.parameters()
                 try:
-                    reply = await made.ask(QUESTION, seed=5, parameters=sent)
+                    reply = await made.ask(question, seed=5, parameters=sent)
                 except Adjusted:
                     if not left:
                         raise
@@ -383,3 +385,52 @@ def test_a_provider_needs_the_name_of_a_model_and_gets_its_own_key_alone(backend
     assert api_key(settings_of(judge)) == KEY
     with pytest.raises(InvalidValue, match=f"{variable} is sent to .* alone"):
         add_judge(name="k", model="m", base_url="http://a/v1", api_key_env=variable)
+
+
+PICTURE, SOUND = b"\x89PNG of a kite", b"RIFF of a song"
+ATTACHED = replace(
+    QUESTION,
+    messages=(
+        Message(
+            "user",
+            "Look [1] and hear [2].",
+            (
+                Attachment(8, "a" * 64, "image/png", 10, lambda: PICTURE),
+                Attachment(21, "b" * 64, "audio/mpeg", 10, lambda: SOUND),
+            ),
+        ),
+    ),
+)
+FIRST = replace(
+    ATTACHED,
+    messages=(replace(ATTACHED.messages[0], media=ATTACHED.messages[0].media[:1]),),
+)
+
+
+def test_anthropic_gets_pictures_between_the_texts(server):
+    ask("anthropic", server.url, question=FIRST)
+
+    assert server.received[0].body["messages"][0]["content"] == [
+        {"type": "text", "text": "Look [1]"},
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": "image/png",
+                "data": base64.b64encode(PICTURE).decode(),
+            },
+        },
+        {"type": "text", "text": " and hear [2]."},
+    ]
+
+
+def test_gemini_gets_pictures_and_sounds_between_the_texts(server):
+    server.answer = lambda n: gemini()
+    ask("gemini", server.url, question=ATTACHED)
+
+    parts = server.received[0].body["contents"][0]["parts"]
+    assert [part.get("text") for part in parts] == ["Look [1]", None, " and hear [2]", None, "."]
+    for part, kind, data in ((parts[1], "image/png", PICTURE), (parts[3], "audio/mp3", SOUND)):
+        sent = part.get("inlineData") or part["inline_data"]
+        assert sent.get("mimeType", sent.get("mime_type")) == kind
+        assert base64.urlsafe_b64decode(sent["data"]) == data

@@ -4,8 +4,9 @@ import hashlib
 from typing import Any
 
 from judging.backends.local.options import ModelOptions
+from judging.engine.chat import chat
 from judging.engine.interface import Misconfigured
-from judging.engine.messages import Messages, as_text, chat
+from judging.engine.messages import Messages, as_text
 
 
 class Chat:

@@ -37,6 +37,8 @@ _FIELDS = (
     "structured",
     "batch_price",
     "is_own_server",
+    "takes_images",
+    "takes_audio",
 )
 
 
@@ -112,6 +114,12 @@ class Command(BaseCommand):
             "--structured",
             action=BooleanOptionalAction,
             help="request structured output that the server enforces (json_schema)",
+        )
+        parser.add_argument(
+            "--takes-images", action=BooleanOptionalAction, help="the model takes pictures"
+        )
+        parser.add_argument(
+            "--takes-audio", action=BooleanOptionalAction, help="the model takes sounds"
         )
         parser.add_argument(
             "--probabilities",
