@@ -16,6 +16,7 @@ _KINDS = {
     "exports": "Exports",
     "media": "Pictures and sounds of items",
     "imports": "Uploaded files of imports",
+    "packs": "Packs and replies to them",
 }
 
 
@@ -31,6 +32,11 @@ def storage() -> list[Stored]:
     kinds = [Stored(title, *files_storage().usage(kind)) for kind, title in _KINDS.items()]
     queue = Stored("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
     return [Stored("Database", database_bytes()), *kinds, queue]
+
+
+def files_location() -> str:
+    """Where generated files are kept."""
+    return files_storage().location_id()[1]
 
 
 def free_bytes() -> int:

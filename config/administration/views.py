@@ -80,6 +80,7 @@ def installation(request: HttpRequest) -> HttpResponse:
     context = {
         "parts": server.parts(),
         "storage": server.storage(),
+        "files": server.files_location(),
         "free": server.free_bytes(),
         "backup": Backup.objects.order_by("-taken_at").first(),
         "due": Retention.objects.exclude(obstacle="").select_related("study"),

@@ -19,6 +19,7 @@ from studies.models.keys import random_id
 BLOCK_BYTES = 512 * 1024
 _AT_ONCE = 2 * BLOCK_BYTES  # in one transaction
 _FILES_AT_ONCE = 500
+_TRIES = 10
 
 
 class DatabaseStorage(FilesStorage):
@@ -134,10 +135,13 @@ class DatabaseStorage(FilesStorage):
                 yield StoredBlock(file=row, number=number, data=data)
 
         _write(counted())
-        try:
-            self._name(row, kind, owner, size)
-        except IntegrityError:  # the same file was stored at the same time
-            self._name(row, kind, owner, size)
+        for tries in range(1, _TRIES + 1):
+            try:
+                self._name(row, kind, owner, size)
+                break
+            except IntegrityError:  # another process has just stored the same file
+                if tries == _TRIES:
+                    raise
         return name
 
     @transaction.atomic
@@ -182,7 +186,15 @@ def _write(found: Iterator[StoredBlock]) -> None:
 
 @transaction.atomic
 def _delete(rows: QuerySet[StoredFile]) -> None:
-    """Delete files and their blocks by two statements that load no row."""
-    found = StoredBlock.objects.filter(file__in=rows)
-    found._raw_delete(found.db)
-    rows._raw_delete(rows.db)
+    """Delete files and their blocks without loading a row.
+
+    By their ids: the same condition may find the file of another process in the second statement.
+    """
+    ids = list(rows.values_list("pk", flat=True))
+    for start in range(0, len(ids), _FILES_AT_ONCE):
+        some = ids[start : start + _FILES_AT_ONCE]
+        for found in (
+            StoredBlock.objects.filter(file__in=some),
+            StoredFile.objects.filter(pk__in=some),
+        ):
+            found._raw_delete(found.db)

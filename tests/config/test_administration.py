@@ -103,3 +103,4 @@ def test_the_server_page_shows_health_and_storage(client, administrator, setting
 
     assert "Database works" in page
     assert "2.0\xa0KB" in page
+    assert f"Generated files are kept in {tmp_path} on " in page

@@ -11,6 +11,7 @@ from config.env import (
     address,
     database,
     env,
+    files,
     flag,
     folder,
     mail_server,
@@ -34,6 +35,13 @@ from config.env import (
             address("http", "https"),
             "example.org",
             "must be a URL that starts with http://, https://.",
+        ),
+        (files, "ftp", "must be folder, database, or s3://bucket/prefix, not “ftp”."),
+        (
+            files,
+            "s3://key:secret@bucket",
+            "must be folder, database, or s3://bucket/prefix, without keys and options: they have "
+            "their own variables.",
         ),
         (address("redis"), "rediss:u:secret", "must be a URL that starts with redis://."),
     ],
@@ -220,3 +228,10 @@ def test_a_mail_server_that_cannot_be_read_is_named(monkeypatch, value):
 
     with pytest.raises(ImproperlyConfigured, match=r"EMAIL_URL must be smtp\+tls://"):
         env("EMAIL_URL", cast=mail_server, default={})
+
+
+def test_a_bucket_names_the_packages_that_it_needs(monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+
+    with pytest.raises(ValueError, match=r"pip install -r requirements-s3\.txt"):
+        files("s3://bucket")

@@ -1,15 +1,18 @@
 """One place for the files of all processes: noted, refused, adopted."""
 
 import shutil
+from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.lifecycle.requests import request_report
-from config import health
+from config import files_location, health
+from config.celery import refuse_other_files
 from studies.file_storage.location import note_location, wrong_location
 from studies.file_storage.stored import Stored
 from studies.models import FilesLocation
@@ -137,6 +140,16 @@ def test_the_command_copies_files_to_another_storage_and_back(use, settings):
     assert content(report) == before
     call_command("files", stdout=out)
     assert "reports: 2 files, 900,004 bytes" in out.getvalue()
+
+
+@pytest.mark.parametrize(("queues", "is_refused"), [(["celery"], True), (["judging"], False)])
+def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monkeypatch):
+    monkeypatch.setattr(files_location, "refusal", lambda: "elsewhere")
+    amqp = SimpleNamespace(queues=SimpleNamespace(consume_from=dict.fromkeys(queues)))
+    worker = SimpleNamespace(app=SimpleNamespace(amqp=amqp))
+
+    with pytest.raises(SystemExit, match="elsewhere") if is_refused else nullcontext():
+        refuse_other_files(sender=worker)
 
 
 @pytest.mark.parametrize(
