@@ -49,7 +49,7 @@ lint: .venv/.dev  ## format, style, types, import directions, migrations
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/.dev  ## every benchmark, briefly; writes docs/performance.md (15 minutes)
+bench: .venv/.dev  ## every benchmark, briefly; writes docs/performance.md and docs/reliability.md (15 minutes)
 	$(BIN)/python -m benchmarks
 
 docs: .venv/.dev  ## the pages of docs/reference, from the code

@@ -1,11 +1,12 @@
-"""Run benchmarks briefly and write what they print into docs/performance.md.
+"""Run benchmarks briefly and write what they print into docs/performance.md and
+docs/reliability.md.
 
     python -m benchmarks                    every benchmark, in less than 15 minutes in all
     python -m benchmarks NAME …             those named
     python -m benchmarks NAME --OPTION …    one, with options of its own and without a time limit
     python -m benchmarks --long …           with their own defaults and without a time limit
 
-A benchmark that fails or takes too long leaves its part of the page as it is. To only print, run
+A benchmark that fails or takes too long leaves its part of its page as it is. To only print, run
 its module: `python -m benchmarks.NAME`.
 """
 
@@ -31,7 +32,7 @@ from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "performance.md"
+PAGES = (ROOT / "docs" / "performance.md", ROOT / "docs" / "reliability.md")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ SHORT = {
     "report": Short(50, ("1000",), True),
     "statistics": Short(40),
     "slow_clients": Short(30, ("0", "20")),
+    "coverage": Short(40, ("--only", "agreement", "--only", "systems")),
+    "fault_tests": Short(50, ("--only", "sqlite", "--only", "jobs")),
     "local_models": Short(
         30, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
     ),
@@ -77,7 +80,7 @@ def available() -> list[str]:
 def main() -> int:
     names = available()
     parser = argparse.ArgumentParser(
-        description="Run benchmarks and write what they print into docs/performance.md.",
+        description="Run benchmarks and write what they print into the pages of docs/.",
         allow_abbrev=False,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
@@ -128,10 +131,24 @@ def run(name: str, arguments: Sequence[str] = (), *, end: float | None = None) -
     command = " ".join(["python -m benchmarks", name, *arguments])
     about = (
         f"`{command}` on {datetime.now(UTC):%-d %B %Y}, {os.cpu_count()} cores, Python "
-        f"{platform.python_version()}, in {seconds:.0f} s; load before the start {load:.1f}."
+        f"{platform.python_version()}, {_commit()}in {seconds:.0f} s; load before the start "
+        f"{load:.1f}."
     )
-    PAGE.write_text(written(PAGE.read_text("utf-8"), name, about, output), "utf-8")
+    for page in PAGES:
+        page.write_text(written(page.read_text("utf-8"), name, about, output), "utf-8")
     return True
+
+
+def _commit() -> str:
+    """The commit that was measured, where this is a checkout."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"commit {done.stdout.strip()}, " if done.returncode == 0 else ""
 
 
 def written(page: str, name: str, about: str, output: str) -> str:

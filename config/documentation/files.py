@@ -13,6 +13,7 @@ TYPES = {
     ".ipynb": "application/x-ipynb+json",
     ".jsonl": "application/jsonl",
     ".csv": "text/csv",
+    ".json": "application/json",
     ".png": "image/png",
     ".toml": "application/toml",
     ".yml": "application/yaml",
