@@ -14,7 +14,7 @@ from analysis.report import build
 from analysis.report.contents import sections
 from analysis.report.keys import Keys, described, parse, paths
 from studies.models import Study
-from tests.analysis.builders import random_study
+from tests.analysis.builders import little_study
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -41,7 +41,7 @@ def built_report(module_db, tmp_path_factory) -> tuple[int, Path]:
     """The id of a report that is built once for a module, and the `VAR_DIR` with its files."""
     folder = tmp_path_factory.mktemp("built")
     with override_settings(VAR_DIR=folder), patch.object(tasks.build_report, "delay_on_commit"):
-        report = request_report(study_id=random_study(1).pk, bootstrap=100)
+        report = request_report(study_id=little_study(1).pk, bootstrap=100)
         tasks.build_report(report.pk)
     return report.pk, folder
 

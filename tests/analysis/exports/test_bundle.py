@@ -18,7 +18,7 @@ from studies.importers.files.bundle import open_path
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Study
-from tests.analysis.builders import random_study
+from tests.analysis.builders import little_study
 from tests.analysis.exports.helpers import export, judged
 from tests.studies.files import jsonl, raw_item, read
 
@@ -192,7 +192,7 @@ def test_a_licence_that_nobody_knows_is_refused(study, tmp_path):
 
 def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path / "var"
-    study = random_study(1)
+    study = little_study(1)
     for _ in range(2):
         build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
     newest = study.reports.get(number=2)
@@ -222,7 +222,7 @@ def test_a_study_without_a_report_says_so(study, tmp_path):
 
 def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path
-    study = random_study(1, n_items=12)
+    study = little_study(1, n_items=12)
     report = build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
     del report.result["headline"]
     report.save(update_fields=["result"])
@@ -235,7 +235,7 @@ def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, 
 
 def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path / "var"
-    study = random_study(1)
+    study = little_study(1)
     build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
     withdrawn = Annotation.objects.filter(assignment__annotator__study=study).first()
     Annotation.objects.filter(pk=withdrawn.pk).update(standing="withdrawn")

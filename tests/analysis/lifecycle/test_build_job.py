@@ -17,7 +17,14 @@ from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.models import Recheck, Report
 from analysis.report.build import PACKAGES, software
-from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.builders import (
+    answer,
+    judge_item,
+    little_study,
+    make_rater,
+    make_run,
+    random_study,
+)
 from tests.factories import make_item, make_study
 from tests.stored import path_of
 
@@ -41,7 +48,7 @@ def queued(monkeypatch):
 
 
 def test_the_command_writes_the_page_the_numbers_and_the_tables(tmp_path):
-    study = random_study(1)
+    study = little_study(1)
     out = StringIO()
 
     call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100, stdout=out)
@@ -51,11 +58,11 @@ def test_the_command_writes_the_page_the_numbers_and_the_tables(tmp_path):
     assert (tmp_path / "out" / "tables" / "table_b.csv").is_file()
     assert (tmp_path / "out" / "tables" / "table_b.tex").is_file()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["study"]["slug"] == study.slug
-    assert "24 items" in out.getvalue()
+    assert "8 items" in out.getvalue()
 
 
 def test_the_same_call_writes_the_same_bytes(tmp_path):
-    study = random_study(2)
+    study = little_study(2)
 
     for name in ("one", "two"):
         call_command("report", study.slug, out=str(tmp_path / name), bootstrap=100, verbosity=0)
@@ -70,7 +77,7 @@ def test_the_same_call_writes_the_same_bytes(tmp_path):
 
 
 def test_another_seed_moves_intervals_and_no_estimate(tmp_path):
-    study = random_study(3, n_items=40)
+    study = little_study(3, n_items=40)
     for seed in (1, 2):
         call_command("report", study.slug, out=str(tmp_path / str(seed)), seed=seed, bootstrap=100)
 
@@ -115,7 +122,7 @@ def test_bad_parameters_are_bad_usage(tmp_path, option, value, words):
 
 @pytest.mark.parametrize("name", ["figures", "cite.bib"])
 def test_what_is_no_report_is_not_replaced(tmp_path, name):
-    study = random_study(6)
+    study = little_study(6)
     (tmp_path / name).mkdir()
     (tmp_path / name / "mine.svg").touch()
 
@@ -126,7 +133,7 @@ def test_what_is_no_report_is_not_replaced(tmp_path, name):
 
 
 def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tmp_path):
-    slugs = [random_study(seed).slug for seed in (4, 5)]
+    slugs = [little_study(seed).slug for seed in (4, 5)]
     (tmp_path / "tables").mkdir()
 
     for _ in range(2):  # also not beside a report of one of the studies
@@ -139,11 +146,11 @@ def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(CommandError, match=r"file cannot be written: .*\. Name another folder"):
-        call_command("report", random_study(6).slug, out=str(tmp_path / "file"), bootstrap=100)
+        call_command("report", little_study(6).slug, out=str(tmp_path / "file"), bootstrap=100)
 
 
 def test_a_new_report_replaces_the_old_one_whole(tmp_path):
-    study = random_study(6)
+    study = little_study(6)
     call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100)
     stale = tmp_path / "out" / "tables" / "stale.csv"
     stale.write_text("old")
@@ -155,7 +162,7 @@ def test_a_new_report_replaces_the_old_one_whole(tmp_path):
 
 
 def test_a_requested_report_is_built_by_the_task(var_dir, queued):
-    study = random_study(7)
+    study = little_study(7)
     report = request_report(study_id=study.pk, bootstrap=100)
     assert (report.state, queued) == (Report.State.QUEUED, [report.pk])
 
@@ -208,7 +215,7 @@ def test_asking_again_for_a_report_that_was_given_up_makes_another(queued):
 
 
 def test_running_the_task_twice_changes_nothing(var_dir, queued):
-    report = request_report(study_id=random_study(8).pk, bootstrap=100)
+    report = request_report(study_id=little_study(8).pk, bootstrap=100)
     tasks.build_report(report.pk)
     folder = path_of(report_dir(report.public_id))
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
@@ -224,7 +231,7 @@ def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
     rechecks: list[int] = []
     monkeypatch.setattr(tasks.build_report, "delay", queued.append)
     monkeypatch.setattr(tasks.recheck_report, "delay", rechecks.append)
-    report = request_report(study_id=random_study(9).pk, bootstrap=100)
+    report = request_report(study_id=little_study(9).pk, bootstrap=100)
     long_ago = timezone.now() - timedelta(hours=1)
     Report.objects.update(state="running", heartbeat_at=long_ago, progress=40, attempts=1)
     recheck = Recheck.objects.create(report=report, heartbeat_at=long_ago)
@@ -239,7 +246,7 @@ def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
 
 
 def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
-    report = request_report(study_id=random_study(10).pk, bootstrap=100)
+    report = request_report(study_id=little_study(10).pk, bootstrap=100)
 
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device")
@@ -256,7 +263,7 @@ def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
 
 
 def test_a_fault_of_ours_is_raised_and_told_without_details(var_dir, queued, monkeypatch):
-    report = request_report(study_id=random_study(11).pk, bootstrap=100)
+    report = request_report(study_id=little_study(11).pk, bootstrap=100)
 
     def fail(*args, **kwargs):
         raise KeyError("secret detail")
@@ -273,7 +280,7 @@ def test_a_fault_of_ours_is_raised_and_told_without_details(var_dir, queued, mon
 
 
 def test_progress_only_grows_and_ends_at_the_end():
-    study = random_study(12)
+    study = little_study(12)
     told = []
 
     build_job.write_report(

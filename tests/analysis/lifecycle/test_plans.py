@@ -23,7 +23,7 @@ from analysis.report.render import render_html
 from analysis.report.text.thresholds import late_changes
 from studies.models import Item
 from studies.services.settings import save_settings
-from tests.analysis.builders import answer, make_rater, make_run, random_study
+from tests.analysis.builders import answer, little_study, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -119,7 +119,7 @@ def mark_of_table(report, name):
 
 
 def test_without_a_plan_every_number_is_explored():
-    report = built(random_study(31), bootstrap=100)
+    report = built(little_study(31), bootstrap=100)
 
     found = report["registration"]
     assert (found["plan"], found["plan_reason"]) == (None, "no_plan")
@@ -149,7 +149,7 @@ def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
 
 
 def test_another_threshold_makes_explored_what_depends_on_it_alone():
-    study = random_study(33)
+    study = little_study(33)
     before_data(study)
 
     report = built(study, threshold=70)
@@ -161,7 +161,7 @@ def test_another_threshold_makes_explored_what_depends_on_it_alone():
 
 
 def test_another_seed_makes_resampled_intervals_explored():
-    study = random_study(34)
+    study = little_study(34)
     before_data(study, analyses=["accuracy", "agreement"])
 
     report = built(study, seed=1)
@@ -171,7 +171,7 @@ def test_another_seed_makes_resampled_intervals_explored():
 
 
 def test_excluding_somebody_against_the_plan_makes_everything_explored():
-    study = random_study(35)
+    study = little_study(35)
     before_data(study)
     excluded = make_rater(study=study, excluded_at=study.created_at, exclusion_reason="hasty")
     answer(excluded, make_item(study=study), "r1")
@@ -183,7 +183,7 @@ def test_excluding_somebody_against_the_plan_makes_everything_explored():
 
 
 def test_a_planned_run_that_was_not_made_is_named():
-    study = random_study(36)
+    study = little_study(36)
     before_data(study, judges=[STEADY, {**STEADY, "judge": "absent"}])
 
     departures = built(study)["registration"]["departures"]
@@ -194,7 +194,7 @@ def test_a_planned_run_that_was_not_made_is_named():
 
 
 def test_a_plan_after_the_first_judgment_says_so_and_registers_nothing():
-    study = random_study(37)
+    study = little_study(37)
     plan = freeze_plan(study_id=study.pk, **PLAN)
 
     report = built(study)
@@ -214,7 +214,7 @@ def pooled(*studies):
 
 def two_waves():
     """Two studies of other items, so that they can be pooled."""
-    pilot, main = random_study(40, n_items=6), random_study(41, n_items=6)
+    pilot, main = little_study(40, n_items=6), little_study(41, n_items=6)
     Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
     return pilot, main
 
@@ -271,7 +271,7 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
 
 
 def test_every_number_of_a_report_has_one_mark_or_is_a_record():
-    study = random_study(38)
+    study = little_study(38)
     before_data(study, analyses=[analysis.code for analysis in analyses()])
     report = json.loads(json.dumps(built(study)))
 
@@ -366,7 +366,7 @@ def read_otherwise(study, **settings):
 
 
 def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside_the_numbers():
-    study = random_study(1)
+    study = little_study(1)
     read_otherwise(study, certainty_threshold=60)  # nothing has been answered: frozen_at is None
     study.frozen_at = timezone.now()
     study.save()
@@ -391,7 +391,7 @@ def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside
 
 
 def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
-    study = random_study(1, frozen_at=timezone.now())
+    study = little_study(1, frozen_at=timezone.now())
     before_data(study)
 
     read_otherwise(study, certainty_threshold=70)
@@ -403,7 +403,7 @@ def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
 
 
 def test_without_a_plan_the_threshold_is_not_called_registered():
-    report = built(random_study(1), bootstrap=100)
+    report = built(little_study(1), bootstrap=100)
 
     assert all_tables(report)["table_b"].threshold == "80, set before the data"
     text = page_words(report)
@@ -426,7 +426,7 @@ def test_a_plan_after_the_data_that_keeps_the_threshold_registers_nothing():
 
 
 def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
-    study = random_study(1, frozen_at=timezone.now())
+    study = little_study(1, frozen_at=timezone.now())
     freeze_plan(study_id=study.pk, **PLAN, threshold=70)
     day = f"{timezone.now():%Y-%m-%d}"
     # Settings that are changed under a plan change nothing.

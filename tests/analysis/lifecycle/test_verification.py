@@ -17,7 +17,7 @@ from analysis.lifecycle.verification import read_report, verify_report
 from analysis.management.commands.verify import Command
 from annotation.models import Annotation, Annotator
 from studies.models import Item, Study
-from tests.analysis.builders import answer, make_rater, random_study
+from tests.analysis.builders import answer, little_study, make_rater
 from tests.factories import make_item
 from tests.stored import path_of
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def written(module_db, tmp_path_factory):
-    study, folder = random_study(41, n_items=12), tmp_path_factory.mktemp("written")
+    study, folder = little_study(41, n_items=12), tmp_path_factory.mktemp("written")
     call_command("report", study.slug, out=str(folder), bootstrap=100, verbosity=0)
     return study.pk, folder
 
@@ -150,7 +150,7 @@ def test_other_versions_alone_make_no_report_unequal(report, capsys):
 def test_a_report_of_the_app_is_verified_by_its_id(settings, tmp_path, monkeypatch, capsys):
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
-    made = request_report(study_id=random_study(42, n_items=12).pk, bootstrap=100)
+    made = request_report(study_id=little_study(42, n_items=12).pk, bootstrap=100)
     tasks.build_report(made.pk)
 
     call_command("verify", made.public_id)
@@ -159,7 +159,7 @@ def test_a_report_of_the_app_is_verified_by_its_id(settings, tmp_path, monkeypat
 
 
 def test_pooled_waves_are_verified_and_the_withdrawn_named_by_their_wave(tmp_path, capsys):
-    pilot, main = (random_study(seed, n_items=12) for seed in (43, 44))
+    pilot, main = (little_study(seed, n_items=12) for seed in (43, 44))
     Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
     slugs = [pilot.slug, main.slug]
     call_command("report", *slugs, out=str(tmp_path), pool=True, bootstrap=100, verbosity=0)

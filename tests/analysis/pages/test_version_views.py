@@ -15,7 +15,7 @@ from analysis.lifecycle.version_comparison import compare_reports
 from analysis.models import AnalysisPlan, Report
 from annotation.models import Annotation
 from studies.models import Membership
-from tests.analysis.builders import answer, make_rater, random_study
+from tests.analysis.builders import answer, little_study, make_rater
 from tests.factories import make_item, make_study
 from tests.stored import path_of
 
@@ -119,7 +119,7 @@ def test_a_plan_that_was_tampered_with_is_told_and_breaks_no_other_page(client):
 def built_versions(module_db, tmp_path_factory):
     """Ids of two reports, an answer being released in between, and the `VAR_DIR` of their files."""
     folder = tmp_path_factory.mktemp("versions")
-    study = random_study(61, n_items=12)
+    study = little_study(61, n_items=12)
     reports = []
     with override_settings(VAR_DIR=folder), patch.object(tasks.build_report, "delay_on_commit"):
         for _ in range(2):
