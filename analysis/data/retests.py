@@ -2,9 +2,9 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from analysis.data.arrays import CODE, Codes, Floats, Index
 from annotation.models import Annotation, Annotator, LinkedStudy, RetestAnswer
@@ -78,11 +78,21 @@ def retests_of(study: Study) -> Retests | None:
     )
 
 
-def _again(first_id: int) -> Any:
+def _again(first_id: int) -> QuerySet[RetestAnswer]:
     return RetestAnswer.objects.exclude(choice="").filter(
         visit__annotator__study=first_id,
         visit__annotator__state=Annotator.State.COMPLETED,
         visit__annotator__excluded_at=None,
+    )
+
+
+def answered_again(study: Study) -> QuerySet[RetestAnswer]:
+    """The answers of second visits to a study, also of people whom a researcher excluded."""
+    found = RetestAnswer.objects.exclude(choice="").filter(
+        visit__annotator__study=study, visit__annotator__state=Annotator.State.COMPLETED
+    )
+    return found.select_related("item", "visit__annotator").order_by(
+        "visit__annotator__pseudonym", "position"
     )
 
 

@@ -1,5 +1,6 @@
 """Forty simulated people answer for themselves, twice, with planted slips; others predict them."""
 
+import json
 import random
 from datetime import date, timedelta
 
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
 from analysis.data.retests import retests_of
+from analysis.exports.delivery.study_export import export_study
 from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import RetestAnswer, RetestVisit
@@ -75,7 +77,10 @@ def linked(first, planted):
     }
     run = make_run(study=study)
     raters = [make_rater(study=study) for _ in range(3)]
-    for item in Item.objects.filter(study=study).select_related("persona"):
+    # By person: the keys of personas are random, so their order is another one each time.
+    places = {persona: n for n, persona in enumerate(meant)}
+    items = Item.objects.filter(study=study).select_related("persona")
+    for item in sorted(items, key=lambda item: (places[item.persona.key], item.key)):
         key, _, persona = item.key.partition(":")
         means = meant[persona][key]
         judge_item(run, item, means if rng.random() < KNOWS else OTHER[means], 70)
@@ -131,6 +136,44 @@ def test_who_withdraws_leaves_the_ceiling_too(first, linked):
 
     for study in (first, linked):
         assert built(study)["retest"]["people"] == PEOPLE - 1
+
+
+def test_second_answers_are_exported_under_the_names_of_the_other_tables(first, tmp_path):
+    gone, *_ = first.annotators.order_by("pk")
+    withdraw(annotator_id=gone.pk)
+
+    for what in ("second-visits", "annotations"):
+        export_study(first, what=what, out=tmp_path / f"{what}.jsonl")
+
+    again, once = (
+        [json.loads(line) for line in (tmp_path / f"{what}.jsonl").read_text().splitlines()]
+        for what in ("second-visits", "annotations")
+    )
+    assert len(again) == (PEOPLE - 1) * ITEMS
+    assert {row["rater_id"] for row in again} == {row["rater_id"] for row in once}
+    assert {row["choice"] for row in again} == {"r1", "r2"}
+
+
+def test_after_a_withdrawal_no_export_has_the_person(first, linked, tmp_path):
+    person = first.annotators.order_by("pk").first()
+    key, pseudonym = person.own_profile.persona_key, person.pseudonym
+    export_study(linked, what="all", out=tmp_path / "before")
+    assert key in _everything(tmp_path / "before")
+
+    withdraw(annotator_id=person.pk)
+
+    for study in (first, linked):
+        for what in ("all", "study"):
+            out = tmp_path / f"{study.slug}-{what}"
+            export_study(study, what=what, out=out)
+            assert key not in _everything(out)
+            assert pseudonym not in _everything(out)
+    assert "I sail." in _everything(tmp_path / "linked-all")  # the others
+
+
+def _everything(folder):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return "".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 
 
 def test_excluded_people_and_other_studies_have_none(first):

@@ -16,6 +16,7 @@ WHAT_LABELS = {
     "aggregates": "Aggregates: majorities, one row per item and rater",
     "versions": "Model versions: one row per run, version of the model and hour",
     "anchors": "Anchors: one row per answer to an item that a run asked again",
+    "second-visits": "Second visits: one row per item that a person answered again",
     "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",

@@ -11,6 +11,7 @@ from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
 from analysis.exports.tables.people import annotation_lines, annotation_table, annotator_table
+from analysis.exports.tables.second_visits import second_visit_table
 from analysis.exports.tables.table_files import Table
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
@@ -23,6 +24,7 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
     "judgments": _PLAIN,
     "annotators": _PLAIN,
     "aggregates": _PLAIN,
+    "second-visits": _PLAIN,
     "notes": _PLAIN,
     "versions": _PLAIN,
     "anchors": _PLAIN,
@@ -72,6 +74,8 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
         case "aggregates":
             shape = columns.AGGREGATES
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
+        case "second-visits":
+            return Table(what, columns.SECOND_VISITS, lambda: second_visit_table(study))
         case "notes":
             return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "versions":
