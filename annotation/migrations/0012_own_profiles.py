@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
             name="sentence",
             field=models.CharField(
                 blank=True,
+                db_default="",
                 help_text="How a profile says it, with {answer}: “The person is {answer}.”",
                 max_length=200,
             ),

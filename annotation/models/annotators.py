@@ -53,6 +53,7 @@ class DemographicQuestion(models.Model):
     sentence = models.CharField(
         max_length=200,
         blank=True,
+        db_default="",
         help_text="How a profile says it, with {answer}: “The person is {answer}.”",
     )
     position = models.PositiveSmallIntegerField(default=1)

@@ -12,11 +12,15 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="judge",
             name="takes_audio",
-            field=models.BooleanField(default=False, help_text="Whether the model hears sounds."),
+            field=models.BooleanField(
+                db_default=False, default=False, help_text="Whether the model hears sounds."
+            ),
         ),
         migrations.AddField(
             model_name="judge",
             name="takes_images",
-            field=models.BooleanField(default=False, help_text="Whether the model sees pictures."),
+            field=models.BooleanField(
+                db_default=False, default=False, help_text="Whether the model sees pictures."
+            ),
         ),
     ]

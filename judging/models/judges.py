@@ -74,8 +74,12 @@ class Judge(models.Model):
         default=Probabilities.NO,
         help_text="Whether to ask for the probability of each option.",
     )
-    takes_images = models.BooleanField(default=False, help_text="Whether the model sees pictures.")
-    takes_audio = models.BooleanField(default=False, help_text="Whether the model hears sounds.")
+    takes_images = models.BooleanField(
+        default=False, db_default=False, help_text="Whether the model sees pictures."
+    )
+    takes_audio = models.BooleanField(
+        default=False, db_default=False, help_text="Whether the model hears sounds."
+    )
     timeout_seconds = models.PositiveIntegerField(default=120, validators=[MinValueValidator(1)])
     outage_seconds = models.PositiveIntegerField(
         default=120,

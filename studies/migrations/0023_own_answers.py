@@ -15,6 +15,7 @@ class Migration(migrations.Migration):
             name="perspective",
             field=models.CharField(
                 choices=[("persona", "for the person in a profile"), ("own", "for themselves")],
+                db_default="persona",
                 default="persona",
                 max_length=10,
             ),
@@ -23,6 +24,7 @@ class Migration(migrations.Migration):
             model_name="study",
             name="retest_days",
             field=models.PositiveSmallIntegerField(
+                db_default=7,
                 default=7,
                 validators=[
                     django.core.validators.MinValueValidator(1),
@@ -34,6 +36,7 @@ class Migration(migrations.Migration):
             model_name="study",
             name="retest_share",
             field=models.PositiveSmallIntegerField(
+                db_default=0,
                 default=0,
                 help_text="Percent of their items that annotators answer again; 0 for no second visit.",
                 validators=[django.core.validators.MaxValueValidator(100)],

@@ -16,7 +16,10 @@ class Migration(migrations.Migration):
             model_name="item",
             name="media",
             field=models.JSONField(
-                blank=True, default=list, help_text="Pictures and sounds shown with the question."
+                blank=True,
+                db_default=models.Value([], models.JSONField()),
+                default=list,
+                help_text="Pictures and sounds shown with the question.",
             ),
         ),
         migrations.AlterField(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 
 from studies.models.keys import shuffle_key
 from studies.models.studies import Study, Task
@@ -96,7 +96,10 @@ class Item(models.Model):
     context = models.TextField(blank=True)
     context_title = models.CharField(max_length=300, blank=True)
     media = models.JSONField(
-        default=list, blank=True, help_text="Pictures and sounds shown with the question."
+        default=list,
+        db_default=Value([], models.JSONField()),
+        blank=True,
+        help_text="Pictures and sounds shown with the question.",
     )
     r1 = models.JSONField(help_text="{text, prompt, generated_by, score, media}")
     r2 = models.JSONField(help_text="{text, prompt, generated_by, score, media}")

@@ -56,7 +56,12 @@ class Study(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
     task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
-    perspective = models.CharField(max_length=10, choices=Perspective, default=Perspective.PERSONA)
+    perspective = models.CharField(
+        max_length=10,
+        choices=Perspective,
+        default=Perspective.PERSONA,
+        db_default=Perspective.PERSONA,
+    )
     entry = models.CharField(max_length=20, choices=Entry, default=Entry.PROLIFIC)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     is_simulated = models.BooleanField(
@@ -106,11 +111,12 @@ class Study(models.Model):
     show_history = models.PositiveSmallIntegerField(default=0)
     retest_share = models.PositiveSmallIntegerField(
         default=0,
+        db_default=0,
         validators=[MaxValueValidator(100)],
         help_text="Percent of their items that annotators answer again; 0 for no second visit.",
     )
     retest_days = models.PositiveSmallIntegerField(
-        default=7, validators=[MinValueValidator(1), MaxValueValidator(365)]
+        default=7, db_default=7, validators=[MinValueValidator(1), MaxValueValidator(365)]
     )
 
     minutes = models.PositiveSmallIntegerField(default=20, validators=[MinValueValidator(1)])
