@@ -296,6 +296,20 @@ def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
     assert "an estimate of up to $0.1500 for requests" in text
 
 
+def test_questions_that_failed_are_no_progress(study, run):
+    """A bar at half next to “0 of 2” says that half is done: a failed question is asked again."""
+    answer(run, "one", state="error", choice="", raw_text="")
+    make_item(study=study, key="not in the run")
+    editor = sign_in(study, "editor")
+
+    page = editor.get(reverse("judging:run", args=["s", run.public_id])).text
+    monitor = editor.get("/studies/s/monitor/").text
+
+    assert '<progress max="2" value="0" aria-label="Finished judgments">0 of 2</progress>' in page
+    assert "<dt>Done</dt><dd>0 of 2</dd>" in page
+    assert '<progress class="bar" value="0" max="2" aria-label="Share">' in monitor
+
+
 @pytest.fixture
 def two_runs(study, run):
     """Runs of “judge” and “other”; the second was asked more."""
