@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.report.encode import Json, put
+from analysis.report.text.numbers import number_of
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Run
@@ -148,7 +149,7 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
             {
                 "what": "exclusions",
                 "planned": "nobody is excluded",
-                "done": f"{people} people are excluded",
+                "done": f"{number_of(people, 'person')} {'is' if people == 1 else 'are'} excluded",
                 # Runs of judges do not depend on annotators' answers, but every comparison does.
                 "affects": [a.code for a in analyses],
             }

@@ -1,6 +1,7 @@
 """What a report says in words: what is missing and why, the side, the method, how to cite it."""
 
 import datetime
+import re
 
 import pytest
 
@@ -231,7 +232,14 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
     assert lights == {
         "unknown": "steady chose side A in 1 of 1 answer: too few to say whether the side mattered."
     }
-    assert "100.0 % of 1 " not in render_html(report, date=DATE)
+    page = render_html(report, date=DATE)
+    assert "100.0 % of 1 " not in page
+    assert "The study has 1 item about 1 persona; each asks" in methods_paragraph(report)
+    assert "1 person gave 1 answer, with a certainty" in methods_paragraph(report)
+    assert "steady (model-2024-05-13" in methods_paragraph(report)
+    assert "judged 1 item from" in methods_paragraph(report)
+    shown = re.sub(r"<[^>]+>", "", page)
+    assert not re.search(r"(?<![\d.,–])1 (people|items in common|items, \d|items about)", shown)
 
 
 def test_certainties_go_together_only_where_an_interval_says_so():

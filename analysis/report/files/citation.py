@@ -8,6 +8,7 @@ from typing import Any
 from analysis.report.contents import all_sentences
 from analysis.report.files.table_files import tex
 from analysis.report.text.names import listed
+from analysis.report.text.numbers import number_of
 from analysis.report.text.thresholds import threshold_standing
 from studies.money import major_units
 
@@ -58,7 +59,8 @@ def _items(report: Report) -> Iterator[str]:
     name = study["source"].get("name")
     source = f" from {name}" if name else ""
     yield (
-        f"The study has {inputs['items']:,} items{source} about {inputs['personas']:,} personas; "
+        f"The study has {number_of(inputs['items'], 'item')}{source} about "
+        f"{number_of(inputs['personas'], 'persona')}; "
         f"each asks “{study['question']}” of two responses"
         f"{' or a tie' if study['allow_tie'] else ''}.{simulated}"
     )
@@ -70,23 +72,28 @@ def _people(report: Report) -> Iterator[str]:
         yield "No people answered."
         return
     certainty = ", with a certainty from 1 to 100" if study["ask_certainty"] else ""
-    yield f"{human['annotators']:,} people gave {human['answers']:,} answers{certainty}."
+    people, answers = (
+        number_of(human["annotators"], "person"),
+        number_of(human["answers"], "answer"),
+    )
+    yield f"{people} gave {answers}{certainty}."
     pay = human["pay"]
     if pay["rewards"] is not None:
         each = major_units(study["reward_minor_units"], study["currency"])
         yield (
-            f"{pay['finished']:,} people finished and received {each:f} {pay['currency']} each "
-            f"for about {study['minutes']} minutes."
+            f"{number_of(pay['finished'], 'person')} finished and received {each:f} "
+            f"{pay['currency']} each for about {study['minutes']} minutes."
         )
     out = human["not_counted"]
     if out.get("excluded_people"):
         yield (
-            f"The researchers excluded {out['excluded']:,} answers of "
-            f"{out['excluded_people']:,} people."
+            f"The researchers excluded {number_of(out['excluded'], 'answer')} of "
+            f"{number_of(out['excluded_people'], 'person')}."
         )
     ties = human["majority"]["ties"]
     mean = ", its certainty the mean of those who chose it" if study["ask_certainty"] else ""
-    none = f"; {ties:,} items whose votes tie have none" if ties else ""
+    have = "has" if ties == 1 else "have"
+    none = f"; {number_of(ties, 'item')} whose votes tie {have} none" if ties else ""
     yield f"The majority of an item is the option with the most votes{mean}{none}."
 
 
@@ -106,9 +113,9 @@ def _judges(report: Report) -> Iterator[str]:
         )
         asked = sum(run["items"] for run in runs)
         yield (
-            f"{listed([name for name, _ in judges])} judged {runs[0]['items']:,} items"
+            f"{listed([name for name, _ in judges])} judged {number_of(runs[0]['items'], 'item')}"
             f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
-            f"{unread:,} of {asked:,} judgments gave no readable answer."
+            f"{unread:,} of {number_of(asked, 'judgment')} gave no readable answer."
         )
 
 

@@ -31,6 +31,16 @@ def number(value: float | None) -> str:
     return figure(value, ".1f")
 
 
+def number_of(n: int, what: str) -> str:
+    """A number of things in a sentence.
+
+    >>> number_of(1, "item"), number_of(1300, "item"), number_of(2, "person")
+    ('1 item', '1,300 items', '2 people')
+    """
+    many = "people" if what == "person" else f"{what}s"
+    return f"{n:,} {what if n == 1 else many}"
+
+
 def share_of(share: float, n: int, what: str) -> str:
     """A share of `n` things in a sentence; below ten a count, as in every table.
 
@@ -38,7 +48,7 @@ def share_of(share: float, n: int, what: str) -> str:
     ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
     """
     shown = percent(share) if n >= TOO_SMALL else f"{share * n:.0f}"
-    return f"{shown} of {n:,} {what}{'' if n == 1 else 's'}"
+    return f"{shown} of {number_of(n, what)}"
 
 
 def points(value: float | None) -> str:

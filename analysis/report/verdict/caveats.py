@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from analysis.report.text.numbers import number_of
+
 Report = Mapping[str, Any]
 SHOWN = 3
 
@@ -33,8 +35,8 @@ def _few(report: Report) -> str:
             found = entry["difference_general"]
             for kind in (*found["too_few"], *found["one"], *found["few"]):
                 n = found["clusters"].get(kind)
-                name = kind.removesuffix("s") if n == 1 and kind != "people" else kind
-                return f"Only {n:,} {name}: others may differ." if n else ""
+                what = "person" if kind == "people" else kind.removesuffix("s")
+                return f"Only {number_of(n, what)}: others may differ." if n else ""
     return ""
 
 

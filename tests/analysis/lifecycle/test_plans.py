@@ -179,7 +179,7 @@ def test_excluding_somebody_against_the_plan_makes_everything_explored():
     report = built(study)
 
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert report["registration"]["departures"][0]["done"] == "1 people are excluded"
+    assert report["registration"]["departures"][0]["done"] == "1 person is excluded"
 
 
 def test_a_planned_run_that_was_not_made_is_named():

@@ -127,7 +127,9 @@ def _interval(found: Mapping[str, Any], path: str, key: str) -> Text | str:
 def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Text:
     n = shown(difference["n"], f"{path}.n")
     if state == "too_few":
-        return fill("They have {n} items in common: too few to compare them.", n=n)
+        return fill(
+            f"They have {{n}} {_items(difference['n'])} in common: too few to compare them.", n=n
+        )
     words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
         "on the {n} items that both decided, the difference is {value} points",
@@ -213,8 +215,10 @@ def _estimand(
         ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
-            n = shown(difference["clusters"][kind], f"{path}.clusters.{kind}")
-            sentences.append(fill(words, n=n, kind=kind))
+            count = difference["clusters"][kind]
+            n = shown(count, f"{path}.clusters.{kind}")
+            one = "person" if kind == "people" else kind.removesuffix("s")
+            sentences.append(fill(words, n=n, kind=one if count == 1 else kind))
     return sentences
 
 
