@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all lint bench docs audit sbom test-gpu
+.PHONY: help package setup demo run test-fast test test-all lint lint-types lint-rest bench docs audit sbom test-gpu
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,10 +42,16 @@ test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what c
 test-all: .venv/.dev  ## the same with every case of sampled tests
 	$(BIN)/python -m tests.run --all
 
+# Types take one core two minutes, so the rest runs on another.
 lint: .venv/.dev  ## format, style, types, import directions, migrations
+	@$(MAKE) --no-print-directory --jobs=2 lint-types lint-rest
+
+lint-types:
+	$(BIN)/mypy .
+
+lint-rest:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
