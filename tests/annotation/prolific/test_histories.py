@@ -198,7 +198,7 @@ def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, proli
     def is_open() -> bool:
         return world.show_study(row.prolific_id)["status"] == "ACTIVE"
 
-    for _ in range(examples(15, every=60)):
+    for _ in range(examples(10, every=60)):
         happen()
         assert max(Item.objects.values_list("seats_taken", flat=True)) <= SEATS
     prolific.faults.clear()
