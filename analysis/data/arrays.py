@@ -423,7 +423,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def sorted_columns(
-    columns: Iterable[Sequence[Any]], n_keys: int, *kinds: str
+    columns: Iterable[Sequence[Any] | npt.NDArray[Any]], n_keys: int, *kinds: str
 ) -> list[npt.NDArray[Any]]:
     """Turn columns into arrays of the given kinds; the rows are sorted by the first `n_keys`."""
     arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]

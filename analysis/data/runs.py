@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item as ItemRow
 from studies.models import Study
+
+_CHUNK = 2_000
 
 
 def asked_on(slug: str) -> dict[str, str]:
@@ -149,8 +153,8 @@ def _judgments(
     }
     leniently = judgments.filter(details__read__isnull=False)
     codes: dict[int, str] = dict(leniently.values_list("pk", "details__read"))
-    rows: dict[int, list[tuple[Any, ...]]] = {}
-    for row in judgments.values_list(
+    # One run at a time: rows take ten times the memory of arrays.
+    rows = judgments.order_by("run_id").values_list(
         "run_id",
         "pk",
         "item_id",
@@ -161,15 +165,15 @@ def _judgments(
         "state",
         "replies",
         "model_snapshot",
-    ):
-        rows.setdefault(row[0], []).append(row)
+    )
+    by_run = groupby(rows.iterator(chunk_size=_CHUNK), key=itemgetter(0))
     return {
         run: (
-            _as_arrays(found, position, probabilities),
+            _as_arrays(found := list(group), position, probabilities),
             tuple(sorted({row[9] for row in found} - {""})),
             *_read_leniently(found, position, probabilities, codes),
         )
-        for run, found in rows.items()
+        for run, group in by_run
     }
 
 

@@ -18,6 +18,7 @@ from analysis.report.text.sentences import Text
 
 Report = Mapping[str, Any]
 # The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
+Turn = Literal["any", "first", "last"]
 Place = Literal["headline", "finding", "missing", "methods", "limit"]
 
 
@@ -91,8 +92,9 @@ class Section:
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
 
-    A section with a row for every item or person, or one that uses what such a section keeps in
-    `Study`, is not computed in a second process: `may_move` is False.
+    A second process may compute a section whose `turn` is "any". Sections with a row for every item
+    or person, or that share what `Study` keeps for them, are computed "first" in the first process,
+    and the one with most rows "last".
 
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
     at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
@@ -106,7 +108,7 @@ class Section:
     sources: Sequence[Source] = ()
     keys = ""
     has_threshold = False
-    may_move = True
+    turn: Turn = "any"
     inside = "Tables and figures"
     is_open = False
     is_printed = False

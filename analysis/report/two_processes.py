@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import IO, NoReturn
 
 from analysis.report.encode import Json
@@ -43,14 +44,15 @@ def computed(sections: Sequence[Section], *, here: Compute, there: Compute) -> l
     the other one and must need nothing but memory. What the second process does not deliver,
     because it fails, is killed or does not answer, is computed here, where an error is raised.
     """
-    moving = [section for section in sections if section.may_move][:MOST_SECTIONS]
+    moving = [section for section in sections if section.turn == "any"][:MOST_SECTIONS]
+    staying = [section for section in sections if section not in moving]
+    last = [section for section in staying if section.turn == "last"]
+    first = [section for section in staying if section not in last]
     found: dict[str, Json] = {}
     with _turns(moving) as turns, tempfile.TemporaryFile() as results:
         began = time.monotonic()
         with _second_process(turns, results, there) as wait:
-            for section in [each for each in sections if each not in moving]:
-                found[section.name] = here(section)
-            for section in turns:
+            for section in chain(first, turns, last):
                 found[section.name] = here(section)
             wait(max(PATIENCE_SECONDS, time.monotonic() - began))
         found |= _delivered(results)

@@ -21,11 +21,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it copies the p
 
 
 class Numbered(Section):
-    def __init__(self, number: int, *, may_move: bool = True) -> None:
-        self.name, self.may_move = f"section {number}", may_move
+    def __init__(self, number: int) -> None:
+        self.name = f"section {number}"
+        self.turn = {1: "last", 2: "first"}.get(number, "any")
 
 
-SECTIONS = [Numbered(number, may_move=number != 2) for number in range(6)]
+SECTIONS = [Numbered(number) for number in range(6)]
 HERE = os.getpid()
 
 
@@ -94,7 +95,7 @@ def test_both_processes_share_the_work():
     computing = Computing()
 
     assert computing.all() == EXPECTED
-    assert "section 2" in computing.here
+    assert (computing.here[0], computing.here[-1]) == ("section 2", "section 1")
     assert len(set(computing.here)) == len(computing.here)
 
 
@@ -102,7 +103,7 @@ def test_the_second_process_computes_what_may_move(idle_here):
     computing = Computing()
 
     assert computing.all() == EXPECTED
-    assert computing.here == ["section 2"]
+    assert computing.here == ["section 2", "section 1"]
 
 
 def test_what_a_killed_process_did_not_finish_is_computed_here(idle_here, caplog):
@@ -114,13 +115,13 @@ def test_what_a_killed_process_did_not_finish_is_computed_here(idle_here, caplog
     computing = Computing(there)
 
     assert computing.all() == EXPECTED
-    assert computing.here == ["section 2", "section 3", "section 4", "section 5"]
+    assert computing.here == ["section 2", "section 1", "section 3", "section 4", "section 5"]
     assert "did not compute 3 sections" in caplog.text
 
 
 def test_an_error_in_the_second_process_is_raised_by_the_first(idle_here):
     def fails(section):
-        if section.name == "section 1":
+        if section.name == "section 4":
             raise ValueError("a statistic returned inf")
         return result(section)
 
@@ -139,7 +140,7 @@ def test_a_process_that_does_not_answer_is_not_waited_for_without_end(idle_here,
     computing = Computing(there)
 
     assert computing.all() == EXPECTED
-    assert computing.here == ["section 2", "section 4", "section 5"]
+    assert computing.here == ["section 2", "section 1", "section 4", "section 5"]
 
 
 def test_an_error_here_ends_the_second_process():

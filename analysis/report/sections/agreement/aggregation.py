@@ -112,7 +112,7 @@ class Aggregation(Section):
     """Accuracy of every rule that combines several answers into one."""
 
     name = "aggregation"
-    may_move = False
+    turn = "first"
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return {"human": {"aggregation": aggregation(study)}}

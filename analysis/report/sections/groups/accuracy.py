@@ -181,7 +181,7 @@ class GroupAccuracy(Section):
     """Accuracy of the majority and of every run by topic and by persona feature."""
 
     name = "group_accuracy"
-    may_move = False
+    turn = "first"
     analyses = (
         Analysis(
             "groups",

@@ -114,7 +114,7 @@ class Annotators(Section):
     """One row for each annotator."""
 
     name = "annotators"
-    may_move = False
+    turn = "first"
     sources = (Source("human.checks", "raters"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:

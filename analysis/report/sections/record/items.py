@@ -80,7 +80,7 @@ class Items(Section):
     """Every item, one by one."""
 
     name = "items_one_by_one"
-    may_move = False
+    turn = "last"
     sources = (Source("inputs", "items"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:
