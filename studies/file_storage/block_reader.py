@@ -34,7 +34,7 @@ class _Blocks(io.RawIOBase):
         self._position = max(0, base + offset)
         return self._position
 
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def, override]
+    def readinto(self, buffer) -> int:
         if self._position >= self._size:
             return 0
         number, start = divmod(self._position, self._block_bytes)

@@ -25,9 +25,13 @@ def folder_id(folder: Path) -> str:
         return path.read_text("ascii")
     draft = path.with_name(f"{_ID_FILE}.{os.getpid()}")
     draft.write_text(random_id(22), encoding="ascii")
-    with contextlib.suppress(FileExistsError):  # another process was faster, and its id counts
+    try:
         os.link(draft, path)
-    draft.unlink()
+    except FileExistsError:
+        pass  # another process was faster, and its id counts
+    except OSError:  # a file system without such links
+        os.rename(draft, path)
+    draft.unlink(missing_ok=True)
     return path.read_text("ascii")
 
 

@@ -280,7 +280,7 @@ def test_any_process_reads_what_any_other_wrote(machines: Machines) -> None:
 
 @pytest.mark.parametrize("machines", ["folder"], indirect=True)
 def test_a_private_folder_next_to_another_is_refused_at_the_start(machines: Machines) -> None:
-    machines.manage(["files"])  # the folder of the first machine
+    machines.manage(["files", "--adopt"])  # the folder of the first machine
 
     web = machines.run("web2", "-m", "config.processes", "web")
     worker = machines.run("worker2", *worker_command(queue="celery", beat=False)[1:])

@@ -115,6 +115,26 @@ def content(name: str) -> dict[str, bytes]:
     return {file.path: file.read_bytes() for file in Stored(name).files()}
 
 
+def test_looking_notes_nothing(settings):
+    out = StringIO()
+
+    call_command("files", stdout=out)
+
+    assert out.getvalue().startswith(f"Files are in {settings.VAR_DIR} on ")
+    assert not FilesLocation.objects.exists()
+
+
+def test_a_file_system_without_links_has_an_id_too(settings, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+
+    assert note_location() == ""
+    assert note_location() == ""
+    assert [path.name for path in settings.VAR_DIR.iterdir()] == ["files_id"]
+
+
 def test_the_command_copies_files_to_another_storage_and_back(use, settings):
     report = f"reports/{request_report(study_id=make_study().pk).public_id}"
     with Stored(report).replacing() as draft:

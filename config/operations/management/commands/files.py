@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from config.operations.file_copies import CopyError, copy_from, totals
-        from studies.file_storage.location import adopt_location, note_location
+        from studies.file_storage.location import adopt_location, wrong_location
         from studies.file_storage.storage import files_storage
 
         if source := options["copy_from"]:
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if options["adopt"] or source:
             self.stdout.write(f"Files are in {adopt_location()}.")
             return
-        if sentence := note_location():
+        if sentence := wrong_location():
             raise CommandError(sentence)
         self.stdout.write(f"Files are in {files_storage().location_id()[1]}.")
         for kind, size, count in totals():
