@@ -34,7 +34,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def health() -> dict[str, str]:
     """The state of each part: “ok”, or what is wrong."""
-    return {"database": _database(), "broker": _broker(), "files": _files()}
+    return {"database": _database(), "broker": _broker(), "storage": _storage()}
 
 
 def _database() -> str:
@@ -70,14 +70,14 @@ def lacks_migrations() -> bool:
     return False
 
 
-def _files() -> str:
+def _storage() -> str:
     """Whether this process keeps files where the installation does; looked up once a minute."""
     global _located
     now = time.monotonic()
     if _located is None or now - _located > _UP_TO_DATE_FOR:
         try:
             if wrong_location():
-                return "another folder or storage"
+                return "not that of the other processes"
         except (DatabaseError, OSError):
             return "unknown"
         _located = now

@@ -48,7 +48,7 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
     response = client.get("/healthz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "database": "ok", "broker": "ok", "files": "ok"}
+    assert response.json() == {"status": "ok", "database": "ok", "broker": "ok", "storage": "ok"}
 
 
 @pytest.fixture

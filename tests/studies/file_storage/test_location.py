@@ -86,14 +86,15 @@ def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
 
     monkeypatch.setattr(health, "_located", None)
     note_location()
-    assert client.get("/healthz").json()["files"] == "ok"
+    assert client.get("/healthz").json()["storage"] == "ok"
     assert list(files_elsewhere()) == []
     another_folder(settings, tmp_path)
     monkeypatch.setattr(health, "_located", None)
 
     response = client.get("/healthz")
 
-    assert (response.status_code, response.json()["files"]) == (503, "another folder or storage")
+    sentence = "not that of the other processes"
+    assert (response.status_code, response.json()["storage"]) == (503, sentence)
     (fault,) = files_elsewhere()
     assert "share that folder" in fault.sentence
 
