@@ -124,11 +124,17 @@ def audited_items(study: Study) -> Iterator[AuditedItem]:
                 context=context,
                 question=question,
                 prompts=(r1.get("prompt") or "", r2.get("prompt") or ""),
-                responses=(r1.get("text") or "", r2.get("text") or ""),
+                responses=(_shown(r1), _shown(r2)),
                 sources=(_source(r1), _source(r2)),
                 label=label,
                 is_fixed=bool(first) or not shuffles,
             )
+
+
+def _shown(response: Mapping[str, Any]) -> str:
+    """The text of a response, and of each picture or sound a name by its content."""
+    files = (f"[{each['type']} {each['sha256'][:16]}]" for each in response.get("media", ()))
+    return "\n".join(filter(None, (response.get("text"), *files)))
 
 
 def _source(response: Mapping[str, Any]) -> str:

@@ -1,0 +1,71 @@
+"""Items with pictures and sounds in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from studies.models import Study
+from tests.browser.annotators import enter_items
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
+from tests.factories import make_study
+from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LOADED = "[...document.images].length && [...document.images].every((each) => each.naturalWidth)"
+QUESTION = "Which of the two would you hang up?"
+
+
+@pytest.fixture
+def shown(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir()
+    study = make_study(title="Pictures for a kitchen", items_per_annotator=2)
+    media = [{"file": "x/q.wav", "description": QUESTION}]
+    items = [with_media(n, "x/a.png", f"x/{n}.jpg", media=media) for n in (1, 2)]
+    files = {"x/a.png": picture(size=(1600, 1000)), "x/q.wav": sound(3)}
+    for n, color in ((1, "navy"), (2, "teal")):
+        files[f"x/{n}.jpg"] = picture("JPEG", color=color, size=(700, 1400))
+    import_zip(study.slug, zipped(tmp_path / "i.zip", items, files))
+    Study.objects.filter(pk=study.pk).update(state=Study.State.OPEN)
+    return study
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_pictures_fit_and_a_sound_plays_without_choosing(open_page, shown, viewport):
+    page = open_page(viewport=viewport)
+    enter_items(page, shown)
+
+    until(page, LOADED)
+    page.locator(".question-media summary").click()
+    expect(page.get_by_text(QUESTION)).to_be_visible()
+    until(page, "document.querySelector('audio').duration > 2.9")
+    page.evaluate("document.querySelector('audio').currentTime = 2")
+    until(page, "document.querySelector('audio').currentTime === 2")
+    assert page.locator("input[name=choice]:checked").count() == 0
+    fits_and_reads_well(page)
+
+
+def test_a_picture_opens_in_full_size_without_choosing(open_page, shown):
+    page = open_page()
+    enter_items(page, shown)
+
+    with page.context.expect_page() as opened:
+        page.locator(".card .picture").first.click()
+
+    until(opened.value, "document.images[0].naturalWidth")
+    assert opened.value.evaluate("document.images[0].naturalWidth") in (700, 1600)
+    assert page.locator("input[name=choice]:checked").count() == 0
+
+
+def test_the_next_item_shows_its_own_picture(open_page, shown):
+    page = open_page()
+    enter_items(page, shown)
+    sources = "[...document.images].map((each) => each.src).sort().join()"
+    before = page.evaluate(sources)
+
+    page.check("#choice-a")
+    page.fill("#certainty", "70")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+
+    until(page, LOADED)
+    assert page.evaluate(sources) != before
