@@ -24,6 +24,7 @@ from studies.personas.profile import Profile
 from studies.personas.profile_text import profile_for
 from studies.prompts.own_answers import wording_in
 from studies.texts.markdown import render_markdown
+from studies.texts.reading import reading_of
 
 # A phone keeps a question of up to this many letters in view next to a long profile.
 _SHORT_QUESTION = 160
@@ -98,6 +99,7 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         if study.asks_own_answers
         else render_profile(profile_for(item), study.persona_style, language),
         "media_html": media_html(item.media, partial(media_url, study.slug)),
+        **_reading(item),
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
         "sides": displayed_sides(item, shown_first),
@@ -108,6 +110,19 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         "ai_policy": render_markdown(study.ai_policy),
         "form": form,
     }
+
+
+def _reading(item: Item) -> dict[str, str]:
+    """How a long context is folded: its start, and how long reading all of it takes."""
+    reading = reading_of(item.context)
+    if reading is None:
+        return {"reading_start": "", "reading_time": ""}
+    words = ngettext(
+        "about %(minutes)s minute of reading",
+        "about %(minutes)s minutes of reading",
+        reading.minutes,
+    )
+    return {"reading_start": reading.start, "reading_time": words % {"minutes": reading.minutes}}
 
 
 def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class Look(NamedTuple):
     has_answer: bool
     has_warnings: bool
     has_context: bool
+    is_folded: bool
     has_context_title: bool
     has_question: bool
     advice_kind: str
@@ -119,6 +120,7 @@ def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
         has_answer=context["has_answer"],
         has_warnings=bool(item.warnings),
         has_context=bool(item.context),
+        is_folded=bool(context["reading_time"]),
         has_context_title=bool(item.context_title),
         has_question=bool(item.question),
         advice_kind=advice.get("kind", ""),
@@ -167,6 +169,8 @@ def _marks(look: Look) -> dict[str, Any]:
         if look.advice_kind
         else None,
         "profile_html": _mark("profile"),
+        "reading_start": _mark("reading_start", look.is_folded),
+        "reading_time": _mark("reading_time", look.is_folded),
         "short_question": look.short_question,
         "question_heading": question_heading(look.task, own_answers=look.study.asks_own_answers),
         "sides": [
@@ -232,6 +236,8 @@ def _values(
         "context": _imported(item.context),
         "context_title": _imported(item.context_title),
         "question": _imported(item.question),
+        "reading_start": _imported(context["reading_start"]),
+        "reading_time": escape(context["reading_time"]),
         "advice": _imported(item.advice.get("text", "")),
         "advice_title": _imported(item.advice.get("title", "")),
         "initial_certainty": str(context["initial"].certainty) if context["initial"] else "",

@@ -7,6 +7,8 @@ from analysis.audit.check import ListedItems, percent
 from analysis.audit.findings import Level
 from analysis.data.audited_items import AuditedItem
 from studies.importers.sets.prism import refuses
+from studies.texts.reading import LONG as FOLDED
+from studies.texts.reading import START, shown_at_once
 from studies.texts.texts_to_judges import passage_to_judge
 
 _BEGINNING = 200
@@ -92,7 +94,9 @@ class LongTexts(ListedItems):
     counts: ClassVar[str] = "items that long"
     rule = (
         f"Question, context and both responses together have more than {LONG:,} characters, about "
-        f"five screens of a phone. Advice if more than {percent(LONG_SHARE)} of the items do."
+        f"five screens of a phone. Of a context above {FOLDED:,} characters, which participants "
+        f"open to read, the first {START:,} count. Advice if more than {percent(LONG_SHARE)} of "
+        "the items do."
     )
     remedy: ClassVar[str] = (
         "Shorten the texts, ask fewer items of each annotator, or admit only larger screens."
@@ -101,8 +105,8 @@ class LongTexts(ListedItems):
     clear: ClassVar[str] = "Every item fits on five screens of a phone."
 
     def names(self, item: AuditedItem) -> bool:
-        texts = (item.question, item.context, *item.prompts, *item.responses)
-        return sum(map(len, texts)) > LONG
+        texts = (item.question, *item.prompts, *item.responses)
+        return sum(map(len, texts)) + shown_at_once(item.context) > LONG
 
     def level_of(self, n: int) -> Level:
         return Level.ADVISORY if n > LONG_SHARE * self.seen else Level.INFORMATIVE

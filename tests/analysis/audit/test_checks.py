@@ -161,7 +161,7 @@ PLANTED: dict[str, tuple[list[AuditedItem], Level]] = {
         Level.ADVISORY,
     ),
     "long_texts": (
-        every(5, lambda item: replace(item, context="A long story. " * 300)),
+        every(5, lambda item: replace(item, question="A long story. " * 300)),
         Level.ADVISORY,
     ),
     "sparse_personas": (
@@ -247,3 +247,12 @@ def test_a_finding_survives_being_stored() -> None:
     stored = found.as_json()
     stored["rows"]["keys"] = list(stored["rows"]["keys"])
     assert finding_from(stored) == found
+
+
+def test_a_context_that_is_folded_counts_as_what_a_page_shows_at_once() -> None:
+    context = "A long story. " * 300
+    folded = [replace(item, context=context) for item in clean()]
+    both = [replace(item, context=context, question="Why? " * 500) for item in clean()]
+
+    assert not audited(folded)["long_texts"].is_found
+    assert audited(both)["long_texts"].is_found

@@ -32,6 +32,14 @@ LOOKS = {
     },
     "right to left, link": {"language": "ar", "entry": "link", "is_simulated": True},
 }
+FILE = {
+    "sha256": "a" * 64,
+    "type": "image/png",
+    "size": 9,
+    "width": 4,
+    "height": 3,
+    "description": HOSTILE,
+}
 ITEMS = {
     "bare": {"question": ""},
     "full": {
@@ -46,6 +54,12 @@ ITEMS = {
         "context": MARKUP,
         "context_title": MARKUP,
         "r1": {"text": MARKUP, "prompt": MARKUP},
+    },
+    "folded": {"context": f"{HOSTILE} {'word ' * 900}", "context_title": HOSTILE},
+    "media": {
+        "media": [FILE | {"type": "audio/wav", "seconds": 2.0}],
+        "r1": {"text": "", "media": [FILE, FILE | {"description": "", "no_description": HOSTILE}]},
+        "r2": {"text": HOSTILE},
     },
     "untitled": {"context": "Some context", "task": "survey_answer"},
 }
