@@ -1,5 +1,6 @@
 """A complete export: every table in several formats, with its documentation and licence."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from analysis.exports.tables.table_files import (
     write_table,
     write_text,
 )
-from studies.exporters.items import dataset_description
+from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.prompts import SETTINGS, wording
 
@@ -74,6 +75,7 @@ def _fill(
     items = parts["items"]
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
+    _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
     report = newest_report(study)
     has_copy = report is not None and write_report_copy(report, folder / "report")
@@ -126,6 +128,15 @@ def _write_others(study: Study, folder: Path, disclosure: Disclosure) -> Iterato
             yield f"`other/{name}`. {error}"
         else:
             write_table(table, {Path(name).suffix[1:]: folder / name})
+
+
+def _write_media(study: Study, folder: Path) -> None:
+    """Write the pictures and sounds next to the items that name them."""
+    for name, opened in media_files(study).items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        with opened() as source, path.open("wb") as out:
+            shutil.copyfileobj(source, out)
 
 
 def _write_prompts(study: Study, folder: Path) -> None:

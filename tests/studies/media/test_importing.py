@@ -326,6 +326,20 @@ class TestLater:
         assert files == again
         assert sum(path.parts[0] == "media" for path in files) == 4
 
+    def test_everything_has_the_files_next_to_the_items(self, study, tmp_path):
+        before = dict(Item.everything.values_list("key", "content_hash"))
+        out = tmp_path / "all"
+        call_command("export", "s", what="all", out=out, stdout=io.StringIO(), stderr=io.StringIO())
+        assert len(list((out / "jsonl" / "media").iterdir())) == 4
+        listed = (out / "CHECKSUMS.sha256").read_text()
+        assert listed.count("jsonl/media/") == 4
+
+        create_study(slug="again", title="Again")
+        import_items("again", read_paths([out / "jsonl"], task="preference"))
+
+        again = Item.everything.filter(study__slug="again")
+        assert dict(again.values_list("key", "content_hash")) == before
+
     def test_a_study_whose_texts_stay_exports_no_picture(self, study, tmp_path):
         study.source = {"redistribution": "forbidden"}
         study.save()
