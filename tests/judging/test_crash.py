@@ -34,6 +34,7 @@ def kill_again_and_again(site, workers, kill_at, of) -> tuple[list[set[tuple]], 
     return before, in_flight
 
 
+@pytest.mark.sampled(keep=2, group="kills")
 @pytest.mark.e2e
 @pytest.mark.sqlite  # test_kills is the same on PostgreSQL
 def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(tmp_path):
@@ -61,6 +62,7 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
         assert 0 < again <= in_flight
 
 
+@pytest.mark.sampled(keep=2, group="kills")
 @pytest.mark.e2e
 @pytest.mark.sqlite
 def test_rankings_of_sets_survive_kills_and_cost_what_the_server_counted(tmp_path):
