@@ -9,11 +9,13 @@ class AnnotationConfig(AppConfig):
         from annotation.researchers import workbench
         from annotation.researchers.setup import workbench as texts
         from annotation.services import study_copies
-        from studies.services import copies, item_preview, removal
+        from annotation.services.own_profiles import wait_for_answers
+        from studies.services import copies, item_preview, removal, shown_people
         from studies.study_files import parts
 
         copies.register(study_copies.copy_questions)
         removal.register(study_copies.content_of)
+        shown_people.register(wait_for_answers)
         parts.register(Quotas())
         parts.register(Comprehension())
         workbench.register()

@@ -1,12 +1,15 @@
 """Consent of annotators to be shown to others, and taking it back."""
 
+from collections.abc import Collection
+
 from django.db import transaction
 from django.utils import timezone
 
 from annotation.content.own_profile import shown_profile
 from annotation.errors import InvalidAnswer, WrongStep
-from annotation.models import Annotator, AnnotatorEvent, OwnProfile
+from annotation.models import Annotator, AnnotatorEvent, Assignment, OwnProfile
 from annotation.seats import flow
+from studies.models import Study
 from studies.services.shown_people import remove_personas
 
 State = Annotator.State
@@ -54,6 +57,12 @@ def forget_profile(annotator: Annotator) -> None:
     if profile := OwnProfile.objects.filter(annotator=annotator).first():
         remove_personas(profile.persona_key)
         profile.delete()
+
+
+def wait_for_answers(study: Study, items: Collection[int]) -> None:
+    """Lock every seat at items that are removed: an answer that is being stored comes first."""
+    seats = Assignment.objects.select_for_update().filter(item__in=items).order_by("pk")
+    list(seats.values_list("pk"))
 
 
 def _store(annotator: Annotator, **decision: object) -> OwnProfile:

@@ -3,10 +3,14 @@
 import os
 
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotation.models import DemographicQuestion, OwnProfile
-from studies.models import Study
+from annotation.models import DemographicQuestion, OwnProfile, RetestAnswer, RetestVisit
+from annotation.services.linked_studies import LinkRule, link_study
+from studies.models import Membership, Study
+from tests.annotation.own_answers import make_own_study, make_person
 from tests.browser.annotators import enter, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, is_well_in_both_themes
 
@@ -90,3 +94,47 @@ def test_the_whole_way(open_page, own_study, javascript):
     page.click("#submit")
     expect(page.locator("main")).to_contain_text("Nobody sees a profile of you.")
     assert not OwnProfile.objects.get().is_shown
+
+
+def test_the_second_visit(open_page, own_study):
+    Study.objects.filter(pk=own_study.pk).update(retest_share=100)
+    DemographicQuestion.objects.all().delete()
+    page = open_page(viewport=PHONE, javascript=False)
+    enter(page, own_study)
+    page.click("#consent-yes")
+    page.click("#submit")
+    for _ in range(2):
+        page.check("#choice-a")
+        page.fill("#certainty", "60")
+        page.click("#submit")
+    page.click("#submit")
+    page.click("#submit")
+    expect(page.locator("h2").first).to_contain_text("Please come back")
+    link = page.get_by_role("link", name="retest").get_attribute("href")
+    page = open_page(viewport=PHONE)
+    page.goto(link)
+    expect(page.locator("main")).to_contain_text("you can answer 2 items again")
+    look(page, "before")
+    RetestVisit.objects.update(due_at=timezone.now())
+    page.goto(link)
+    look(page, "again")
+    for number in (1, 2):
+        expect(page.locator("header")).to_contain_text(f"{number} of 2")
+        page.check("#choice-b")
+        page.fill("#certainty", "55")
+        page.click("#submit")
+    expect(page.locator("main")).to_contain_text("You have answered every item again.")
+    assert set(RetestAnswer.objects.values_list("certainty", flat=True)) == {55}
+
+
+def test_the_page_of_the_linked_study(signed_in, live_server):
+    first = make_own_study()
+    make_person(first, ["r1"] * 6)
+    link_study(first_id=first.pk, slug="linked", rule=LinkRule(examples=1))
+    user = User.objects.create_superuser("ada")
+    Membership.objects.create(user=user, study=first, role="owner")
+    page = signed_in()
+    page.goto(f"{live_server.url}/studies/{first.slug}/people/linked/")
+
+    expect(page.locator("h1")).to_contain_text("Linked study")
+    look(page, "linked")
