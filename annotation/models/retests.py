@@ -1,17 +1,16 @@
 """Second visits: annotators answer some of their items again, to see how often they repeat."""
 
-import secrets
-
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models.annotators import Annotator
 from studies.models import Choice, Item, Side
+from studies.models.keys import random_id
 
 
 def visit_code() -> str:
-    return secrets.token_urlsafe(12)
+    return random_id(16)
 
 
 class RetestVisit(models.Model):
