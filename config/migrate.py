@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import django
 from django.conf import settings
@@ -12,6 +13,12 @@ from django.db.migrations.executor import MigrationExecutor
 
 from config import private_files
 
+# Shorter than PostgreSQL waits before it looks for a deadlock and ends one of the two.
+_LOCK_TIMEOUT = "500ms"
+_PATIENCE_SECONDS = 600.0
+_PAUSE_SECONDS = 1.0
+_IN_USE = {"55P03", "40P01"}  # no lock in time, and a deadlock
+
 
 def migrate() -> None:
     """Apply every missing migration; on SQLite all of them or none.
@@ -20,7 +27,7 @@ def migrate() -> None:
     leave tables that make the next attempt fail.
     """
     if connection.vendor != "sqlite":
-        call_command("migrate", verbosity=0)
+        _migrate_in_use()
         return
     # Django's schema editor does this too, but inside a transaction it would be too late.
     connection.disable_constraint_checking()
@@ -30,6 +37,29 @@ def migrate() -> None:
             connection.check_constraints()
     finally:
         connection.enable_constraint_checking()
+
+
+def _migrate_in_use() -> None:
+    """Apply migrations while other processes answer requests, which never fail or wait for long.
+
+    A migration that does not get its locks at once is undone and tried again, so that a request and
+    a migration that wait for each other end with the request going on.
+    """
+    end = time.monotonic() + _PATIENCE_SECONDS
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = %s", [_LOCK_TIMEOUT])
+    try:
+        while True:
+            try:
+                call_command("migrate", verbosity=0)
+                return
+            except OperationalError as error:
+                code = getattr(error.__cause__, "pgcode", None)
+                if code not in _IN_USE or time.monotonic() > end:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
+    finally:
+        connection.close()  # with the setting
 
 
 def what_is_wrong() -> str:

@@ -113,7 +113,7 @@ def test_the_dockerfile_makes_a_server_that_becomes_healthy(tmp_path):
         "HOST": "127.0.0.1",
     }
     python = command[0]
-    subprocess.run([python, "manage.py", "migrate"], cwd=app, env=environment, check=True)
+    subprocess.run([python, "-m", "config.migrate"], cwd=app, env=environment, check=True)
     roles = [command, [python, "-m", "config.processes", "worker"]]
     running = [
         subprocess.Popen(each, cwd=app, env=environment, start_new_session=True) for each in roles

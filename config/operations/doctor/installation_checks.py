@@ -112,7 +112,7 @@ MIGRATIONS = InvariantCheck(
     "migrations",
     "The database is as new as the program",
     missing_migrations,
-    "Run manage.py migrate.",
+    "Run python -m config.migrate.",
 )
 CHECKS = [
     InvariantCheck(
