@@ -86,16 +86,6 @@ def _again(first_id: int) -> QuerySet[RetestAnswer]:
     )
 
 
-def answered_again(study: Study) -> QuerySet[RetestAnswer]:
-    """The answers of second visits to a study, also of people whom a researcher excluded."""
-    found = RetestAnswer.objects.exclude(choice="").filter(
-        visit__annotator__study=study, visit__annotator__state=Annotator.State.COMPLETED
-    )
-    return found.select_related("item", "visit__annotator").order_by(
-        "visit__annotator__pseudonym", "position"
-    )
-
-
 def _first(annotators: set[int]) -> dict[tuple[int, int], tuple[str, int | None]]:
     """The first answers that count, by annotator and item."""
     rows = Annotation.objects.filter(
