@@ -102,7 +102,7 @@ def _plain(route: str) -> str:
 
 ROUTES = sorted(set(patterns(get_resolver())))
 # What an owner opens costs most: by default, others with each commit.
-OPENED = {"participant": ROUTES, "owner": some(ROUTES, keep=60)}
+OPENED = {"participant": ROUTES, "owner": some(ROUTES, keep=30)}
 # They say what they are asked to say, or end the session.
 # tests/api sends what it likes to the API.
 LEFT_OUT = {

@@ -121,6 +121,7 @@ def test_samples_never_share_an_answer(study, judge, llm):
         assert len(set(sources)) == len(sources)
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     "other", [{"temperature": 0.0}, {"model": "other"}, {"max_tokens": 7}, {"top_p": 0.5}]
 )

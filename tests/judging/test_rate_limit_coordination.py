@@ -296,6 +296,7 @@ def test_redis_hands_out_no_slot_twice(redis_url, settings):
     shared_rate_limits._redis.cache_clear()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.e2e
 @pytest.mark.sqlite
 @pytest.mark.parametrize("store", ["database", "redis"])

@@ -57,6 +57,7 @@ def test_the_same_request_of_another_study_is_not_paid_for_again(judge, llm):
     assert saving_of(first) is None
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("temperature", "reuse", "requests"),
     [

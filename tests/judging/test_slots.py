@@ -103,6 +103,7 @@ def test_a_server_that_thinks_for_long_gets_all_slots_too():
     assert ask_for(600, seconds=60).most == 150
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("at_once", [20, 50])
 @pytest.mark.parametrize("seconds", [0.2, 2.0])
 def test_slots_grow_to_what_a_server_works_on_at_once_and_no_further(at_once, seconds):
