@@ -154,6 +154,19 @@ def test_second_answers_are_exported_under_the_names_of_the_other_tables(first, 
     assert {row["choice"] for row in again} == {"r1", "r2"}
 
 
+@pytest.mark.parametrize("what", ["annotations", "annotators", "second-visits"])
+def test_an_export_with_new_names_has_no_times_of_people(first, tmp_path, what):
+    """Two such exports could be matched by them."""
+    for renewed in (False, True):
+        out = tmp_path / f"{renewed}.jsonl"
+        export_study(first, what=what, out=out, fresh_pseudonyms=renewed)
+
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        times = {name for row in rows for name in row if name.endswith("_at") and row[name]}
+        assert rows
+        assert bool(times) is not renewed
+
+
 def test_after_a_withdrawal_no_export_has_the_person(first, linked, tmp_path):
     person = first.annotators.order_by("pk").first()
     key, pseudonym = person.own_profile.persona_key, person.pseudonym

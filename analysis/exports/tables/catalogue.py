@@ -75,7 +75,8 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
             shape = columns.AGGREGATES
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
         case "second-visits":
-            return Table(what, columns.SECOND_VISITS, lambda: second_visit_table(study))
+            shape, times = columns.SECOND_VISITS, disclosure.times
+            return Table(what, shape, lambda: second_visit_table(study, times=times))
         case "notes":
             return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "versions":

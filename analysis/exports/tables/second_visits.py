@@ -10,10 +10,11 @@ from studies.models.studies import Study
 _CHUNK = 500
 
 
-def second_visit_table(study: Study) -> Iterator[dict[str, Any]]:
+def second_visit_table(study: Study, *, times: bool = True) -> Iterator[dict[str, Any]]:
     """One row for each answer of a second visit, by person and position.
 
-    Of people who completed and did not withdraw, under their names in the other tables.
+    Of people who completed and did not withdraw, under their names in the other tables. Without
+    `times` rows of two exports cannot be matched by them.
     """
     for row in answered_again(study).iterator(chunk_size=_CHUNK):
         yield {
@@ -24,5 +25,5 @@ def second_visit_table(study: Study) -> Iterator[dict[str, Any]]:
             "shown_first": row.shown_first,
             "choice": row.choice,
             "certainty": row.certainty,
-            "answered_at": to_the_minute(row.answered_at),
+            "answered_at": to_the_minute(row.answered_at) if times else None,
         }
