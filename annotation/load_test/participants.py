@@ -78,9 +78,16 @@ class Annotator:
             self._move(response)
 
     async def leave(self) -> None:
-        if self._step == "feedback":
+        if self._step != "feedback":
+            return
+        page = await self._browser.get(self._location)
+        if page.location:
+            # People who answer for themselves decide about their profile before.
+            self._move(page)
+            profile = await self._browser.get(self._location)
+            self._move(await self._send(profile.text, {"do": "decide"}))
             page = await self._browser.get(self._location)
-            self._move(await self._send(page.text, {"comments": ""}))
+        self._move(await self._send(page.text, {"comments": ""}))
 
     @property
     def _step(self) -> str:

@@ -39,10 +39,15 @@ def test_the_script_accepts_what_the_pages_offer():
 
 @pytest.mark.sampled(keep=1)
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("path", [(), ("--without-javascript",)])
-def test_two_people_go_through_every_step_of_a_copy(live_server, monkeypatch, path):
+@pytest.mark.parametrize(
+    ("path", "perspective"),
+    [((), "persona"), (("--without-javascript",), "persona"), ((), "own")],
+)
+def test_two_people_go_through_every_step_of_a_copy(live_server, monkeypatch, path, perspective):
     monkeypatch.setattr(steps, "LIMIT_MS", 60_000)
-    study = make_study(slug="whole", items_per_annotator=2, annotations_per_item=1)
+    study = make_study(
+        slug="whole", items_per_annotator=2, annotations_per_item=1, perspective=perspective
+    )
     make_items(study, 2)
     make_item(study=study, split=Item.Split.PRACTICE)
     make_item(
