@@ -8,7 +8,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
 from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_sentences
+from analysis.report.contents import all_figures, all_sentences, all_tables
 from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.sections.position.sides import lights as lights_of
@@ -307,3 +307,19 @@ def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
     figure = all_figures(report_of(study))["histograms"]
 
     assert figure.title == "How certainty is distributed"
+
+
+def test_what_holds_for_these_annotators_only_is_labelled_so():
+    study = make_study()
+    run, raters = make_run(study=study), [make_rater(study=study) for _ in range(12)]
+    for number in range(40):
+        item = make_item(study=study, first_person="r1")
+        answer(raters[number % 12], item, "r1" if number % 3 else "r2", 60)
+        judge_item(run, item, "r1" if number % 4 else "r2", 60)
+
+    table = all_tables(report_of(study))["difference_intervals"]
+
+    groups = {column.heading: column.group for column in table.columns}
+    conditional = ("Tango", "Wald", "McNemar p", "Holm p")
+    assert [groups[heading] for heading in conditional] == ["these annotators only"] * 4
+    assert groups["in general"] == groups["as the best"] == "95 % interval"
