@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from studies.models import Item, Study
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
-from tests.factories import make_study
+from tests.factories import make_study, sign_in
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -86,3 +86,13 @@ def test_the_next_item_shows_its_own_picture(open_page, shown):
 
     until(page, LOADED)
     assert page.evaluate(sources) != before
+
+
+def test_members_see_the_files_on_the_page_of_an_item(signed_in, shown):
+    sign_in(shown)  # creates the user
+    page = signed_in(viewport=PHONE)
+    page.goto(f"/studies/{shown.slug}/items/x1/")
+
+    until(page, LOADED)
+    expect(page.locator("audio")).to_have_count(1)
+    fits_and_reads_well(page)
