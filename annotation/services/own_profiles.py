@@ -60,8 +60,8 @@ def forget_profile(annotator: Annotator) -> None:
 
 
 def wait_for_answers(study: Study, items: Collection[int]) -> None:
-    """Lock every seat at items that are removed: an answer that is being stored comes first."""
-    seats = Assignment.objects.select_for_update().filter(item__in=items).order_by("pk")
+    """Lock seats at items that are deleted: an answer that is being stored comes first."""
+    seats = Assignment.objects.select_for_update(no_key=False).filter(item__in=items).order_by("pk")
     list(seats.values_list("pk"))
 
 

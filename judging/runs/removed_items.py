@@ -40,7 +40,7 @@ def remove_judgments(study: Study, items: Collection[int]) -> None:
     """
     judgments = Judgment.everything.filter(item__in=items)
     # Workers that store requests of these judgments wait, and are then refused.
-    list(judgments.select_for_update().order_by("pk").values_list("pk"))
+    list(judgments.select_for_update(no_key=False).order_by("pk").values_list("pk"))
     takers = list(
         Judgment.everything.filter(reused_from__item__in=items)
         .exclude(item__in=items)
