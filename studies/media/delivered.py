@@ -1,5 +1,6 @@
 """Pictures and sounds that come with a file of items, by the names that its rows give them."""
 
+import shutil
 import tempfile
 import unicodedata
 import weakref
@@ -45,7 +46,7 @@ class Delivered:
         self._find, self.has_files = find, has_files
         self._known: dict[str, Mapping[str, Any] | BadMedia] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="thirdperson-media-"))
-        weakref.finalize(self, _remove, self._folder)
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.kept: dict[str, Mapping[str, Any]] = {}
 
     def facts(self, name: str) -> Mapping[str, Any]:
@@ -115,9 +116,3 @@ def _inside(folder: Path, name: str) -> Path:
 def _start_of(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(LARGEST + 1)
-
-
-def _remove(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
