@@ -139,7 +139,6 @@ def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, s
     assert person["submission"] not in html
 
 
-@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("page", ["", "-settle", "-bonuses"])
 def test_queries_do_not_grow_with_people(
     page, study, signed_in, prolific, django_assert_max_num_queries
