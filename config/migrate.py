@@ -46,10 +46,14 @@ def _migrate_in_use() -> None:
     a migration that wait for each other end with the request going on.
     """
     end = time.monotonic() + _PATIENCE_SECONDS
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = %s", [_LOCK_TIMEOUT])
     try:
         while True:
+            # A new one each time: what Django does at the end of a migration is not undone when it
+            # fails there.
+            connection.close()
+            connection.connect()
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = %s", [_LOCK_TIMEOUT])
             try:
                 call_command("migrate", verbosity=0)
                 return

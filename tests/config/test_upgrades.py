@@ -72,11 +72,12 @@ def test_a_migration_gives_way_to_a_request_that_waits_for_it(monkeypatch):
 
     def alter(*_, **__):
         tries.append("began")
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("LOCK TABLE studies_study IN ACCESS EXCLUSIVE MODE")
+        with connection.schema_editor() as editor:
+            editor.execute("LOCK TABLE studies_study IN ACCESS EXCLUSIVE MODE")
             migration_has.set()
             assert request_has.wait(20)
-            cursor.execute("LOCK TABLE annotation_annotator IN ACCESS EXCLUSIVE MODE")
+            # At its end, where foreign keys are made.
+            editor.deferred_sql.append("LOCK TABLE annotation_annotator IN ACCESS EXCLUSIVE MODE")
         tries.append("done")
 
     def request():
