@@ -45,8 +45,8 @@ def study_content_hash(study: Study) -> str:
     hashed = hashlib.sha256(before.removesuffix("]]").encode())
     # By code point on every database: the same study has the same hash on each.
     by_code_point = Collate("key", "C" if connection.vendor == "postgresql" else "BINARY")
-    items = Item.everything.filter(study=study).order_by(by_code_point)
-    items = items.values_list("key", "content_hash")
+    ordered = Item.everything.filter(study=study).order_by(by_code_point)
+    items = ordered.values_list("key", "content_hash")
     for number, item in enumerate(items.iterator(chunk_size=_CHUNK)):
         hashed.update(f"{',' if number else ''}{canonical(item)}".encode())
     hashed.update(b"]]")

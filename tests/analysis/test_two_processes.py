@@ -13,7 +13,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report import two_processes
 from analysis.report.build import build_report
 from analysis.report.files.json_file import to_json
-from analysis.report.section import Section
+from analysis.report.section import Section, Turn
 from analysis.report.two_processes import computed, is_large
 from tests.analysis.builders import random_study
 
@@ -23,7 +23,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it copies the p
 class Numbered(Section):
     def __init__(self, number: int) -> None:
         self.name = f"section {number}"
-        self.turn = {1: "last", 2: "first"}.get(number, "any")
+        turns: dict[int, Turn] = {1: "last", 2: "first"}
+        self.turn = turns.get(number, "any")
 
 
 SECTIONS = [Numbered(number) for number in range(6)]
@@ -75,7 +76,7 @@ def test_a_report_of_two_processes_is_that_of_one_to_the_byte(monkeypatch, idle_
     study = random_study(3)
     one = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
     delivered = two_processes._delivered
-    names = []
+    names: list[str] = []
 
     def read(results):
         found = delivered(results)
@@ -156,7 +157,7 @@ def test_an_error_here_ends_the_second_process():
 
 KILLED = """
 import os, sys, time
-from analysis.report.section import Section
+from analysis.report.section import Section, Turn
 from analysis.report.two_processes import computed
 
 class Slow(Section):

@@ -142,9 +142,9 @@ def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
     _, first = np.unique(of_item[voted], return_index=True)
     # In the order of their first items, so that sums do not depend on the names of the options.
     order = np.argsort(first)
-    place = np.empty(n_patterns, dtype=np.int64)
-    place[order] = np.arange(n_patterns)
-    of_item[voted] = place[of_item[voted]]
+    number = np.empty(n_patterns, dtype=np.int64)
+    number[order] = np.arange(n_patterns)
+    of_item[voted] = number[of_item[voted]]
     example = np.full(votes.n_items, -1)
     example[voted[first[order]]] = np.arange(n_patterns)
     n_items = np.bincount(of_item[voted], minlength=n_patterns).astype(np.float64)
