@@ -158,7 +158,7 @@ def _check_options(run: JudgeRun) -> None:
 def _check_media(run: JudgeRun) -> None:
     """Whether the judge can be sent the pictures and sounds of the study."""
     judge = run.judge
-    types = sorted(set(run.study.media.order_by().values_list("type", flat=True)))
+    types = run.study.media_types
     if types and run.bias_probe:
         raise ConflictingValue("bias_probe", _MEDIA_PROBE)
     for kind in types:

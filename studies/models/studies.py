@@ -5,6 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from studies.models.keys import export_key, study_seed
 from studies.texts.criteria import read_criteria
@@ -194,6 +195,11 @@ class Study(models.Model):
     def asks_own_answers(self) -> bool:
         """Whether annotators answer for themselves, not for the person in a profile."""
         return self.perspective == self.Perspective.OWN
+
+    @cached_property
+    def media_types(self) -> list[str]:
+        """The types of its pictures and sounds, in order; read once, for all runs of a plan."""
+        return sorted(set(self.media.order_by().values_list("type", flat=True)))
 
     @property
     def offers_either(self) -> bool:

@@ -305,6 +305,7 @@ def test_only_workers_and_anchors_see_all_judgments():
         "judging/runs/lifecycle.py",
         "judging/runs/probes.py",
         "judging/runs/rechecks.py",
+        "judging/runs/removed_items.py",
         "judging/runs/study_content.py",
         "judging/worker/chunks.py",
         "judging/worker/recovery.py",

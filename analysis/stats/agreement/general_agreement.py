@@ -32,8 +32,8 @@ def general_agreement(counts: npt.ArrayLike, sharing: Sharing, *, level: float =
     --------
     >>> sharing = Sharing.of_items(40, {"persona": np.arange(40) // 4})
     >>> found = general_agreement([[3, 0], [2, 1]] * 20, sharing)
-    >>> round(found.value, 3), round(found.interval.low, 3), round(found.interval.high, 3)
-    (0.667, 0.558, 0.775)
+    >>> round(found.value, 2), round(found.interval.low, 2), round(found.interval.high, 2)
+    (0.67, 0.56, 0.77)
     """
     rows = count_rows(counts)
     sizes = rows.sum(axis=1)
