@@ -18,9 +18,19 @@ LONGEST_SIDE = 8_000
 PNG, JPEG, WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"WEBP"
 
 _SHOWN_IN_PNG = {
-    b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT",
-    b"bKGD", b"pHYs",
-}  # fmt: skip
+    b"IHDR",
+    b"PLTE",
+    b"IDAT",
+    b"IEND",
+    b"tRNS",
+    b"gAMA",
+    b"cHRM",
+    b"sRGB",
+    b"iCCP",
+    b"sBIT",
+    b"bKGD",
+    b"pHYs",
+}
 _SHOWN_IN_WEBP = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP"}
 # Flags of a WebP file with metadata: EXIF and XMP.
 _NOTES_IN_WEBP = 0x08 | 0x04

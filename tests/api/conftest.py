@@ -112,7 +112,12 @@ def world(db, settings, tmp_path) -> dict[str, str]:
     (Path(tmp_path) / "exports" / export.public_id / "f.zip").write_bytes(b"x")
     job = ImportJob.objects.create(study=study, file_name="f", task="preference")
     return {
-        "slug": "s", "key": items[0].key, "job": job.public_id, "judge": str(judge.pk),
-        "run": run.public_id, "report": report.public_id, "export": export.public_id,
+        "slug": "s",
+        "key": items[0].key,
+        "job": job.public_id,
+        "judge": str(judge.pk),
+        "run": run.public_id,
+        "report": report.public_id,
+        "export": export.public_id,
         "name": "report.html",
-    }  # fmt: skip
+    }

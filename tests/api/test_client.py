@@ -47,8 +47,10 @@ def test_a_study_from_nothing_to_its_export(client, worker, tmp_path):
         "Every day", preset="pilot", items_per_annotator=3, contact="a@b.org"
     )
     assert (study.slug, study.state, study.settings["items_per_annotator"]) == (
-        "every-day", "draft", 3,
-    )  # fmt: skip
+        "every-day",
+        "draft",
+        3,
+    )
 
     assert study.import_items(ROWS, dry_run=True, timeout=30)["dry_run"]
     assert len(study.items()) == 0
@@ -89,8 +91,9 @@ def test_quotas_and_judges(client):
     assert [group["target"] for group in found["groups"]] == [2, 1]
     assert found["groups"][1]["is_everyone_else"]
     assert study.quotas() == found
-    judge = study.add_judge("j", model="m", base_url="http://127.0.0.1:9/v1", price_input="0.5",
-                            price_output="1.5")  # fmt: skip
+    judge = study.add_judge(
+        "j", model="m", base_url="http://127.0.0.1:9/v1", price_input="0.5", price_output="1.5"
+    )
     assert judge["price_output"] == 1.5
     assert study.judges()["name"].tolist() == ["j"]
 

@@ -60,12 +60,18 @@ def add_judgments(study, n):
         add_runs(study, 1)
     Judgment.objects.bulk_create(
         Judgment(
-            run=study.judge_runs.get(), item=item, shown_first="r1", sample=sample, state="done",
-            choice="r1", replies=1, answered_at=study.created_at,
+            run=study.judge_runs.get(),
+            item=item,
+            shown_first="r1",
+            sample=sample,
+            state="done",
+            choice="r1",
+            replies=1,
+            answered_at=study.created_at,
         )
         for item in make_items(study, n // 2)
         for sample in (1, 2)
-    )  # fmt: skip
+    )
 
 
 def add_reports(study, n):

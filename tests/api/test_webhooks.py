@@ -47,9 +47,15 @@ def webhook(study, httpserver: HTTPServer) -> Webhook:
 
 def finished_report(study) -> Report:
     return Report.objects.create(
-        study=study, number=1, seed=1, threshold=80, bootstrap=100,
-        state="done", result={}, finished_at=timezone.now(),
-    )  # fmt: skip
+        study=study,
+        number=1,
+        seed=1,
+        threshold=80,
+        bootstrap=100,
+        state="done",
+        result={},
+        finished_at=timezone.now(),
+    )
 
 
 def look_and_send() -> None:
@@ -67,8 +73,9 @@ def test_what_happens_in_a_study_is_stored_once_for_each_address(study, webhook)
     )
     JudgeRun.objects.create(study=study, judge=judge, key="b", seed=1, state="running")
     finished_report(study)
-    Export.objects.create(study=study, what="all", format="csv", state="failed",
-                          message="No.", finished_at=now)  # fmt: skip
+    Export.objects.create(
+        study=study, what="all", format="csv", state="failed", message="No.", finished_at=now
+    )
     make_items(study, 2)
 
     assert find_events() == 3
@@ -190,10 +197,23 @@ def test_redirects_are_not_followed(study, webhook, httpserver):
 
 @pytest.mark.parametrize(
     "ip",
-    ["127.0.0.1", "10.0.0.1", "192.168.1.1", "172.16.0.1", "169.254.169.254", "100.64.0.1",
-     "0.0.0.0", "::1", "fe80::1", "fd00::1", "::ffff:127.0.0.1", "2002:7f00:1::",
-     "64:ff9b::7f00:1", "224.0.0.1"],
-)  # fmt: skip
+    [
+        "127.0.0.1",
+        "10.0.0.1",
+        "192.168.1.1",
+        "172.16.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "::ffff:127.0.0.1",
+        "2002:7f00:1::",
+        "64:ff9b::7f00:1",
+        "224.0.0.1",
+    ],
+)
 def test_no_address_leads_into_a_network_of_our_own(study, settings, monkeypatch, ip):
     """Also not by a name, which is looked up at each attempt, and not by one of several IPs."""
     settings.WEBHOOK_PRIVATE_ADDRESSES = False
@@ -226,9 +246,18 @@ def test_the_request_goes_to_the_address_that_was_checked(settings, monkeypatch)
 
 @pytest.mark.parametrize(
     "url",
-    ["", "lab.example.org", "ftp://a.org", "http://a.org", "https://u:p@a.org", "https://a.org/#f",
-     "https://[::1", "https://a.org:99999/", "javascript:alert(1)"],
-)  # fmt: skip
+    [
+        "",
+        "lab.example.org",
+        "ftp://a.org",
+        "http://a.org",
+        "https://u:p@a.org",
+        "https://a.org/#f",
+        "https://[::1",
+        "https://a.org:99999/",
+        "javascript:alert(1)",
+    ],
+)
 def test_addresses_that_are_none(study, settings, url):
     settings.WEBHOOK_PRIVATE_ADDRESSES = False
 

@@ -53,8 +53,13 @@ def test_all_pairs_are_made_and_only_those_with_the_chosen_response_have_a_label
     items = pairs(of_four())
 
     assert [item.key for item in items] == [
-        "q7:r1-r2", "q7:r1-r3", "q7:r1-r4", "q7:r2-r3", "q7:r2-r4", "q7:r3-r4",
-    ]  # fmt: skip
+        "q7:r1-r2",
+        "q7:r1-r3",
+        "q7:r1-r4",
+        "q7:r2-r3",
+        "q7:r2-r4",
+        "q7:r3-r4",
+    ]
     assert {frozenset(shown(item)) for item in items} == {
         frozenset((one, other)) for one in TEXTS.values() for other in TEXTS.values() if one < other
     }
@@ -192,10 +197,16 @@ def test_csv_has_columns_for_more_responses():
 
     by_key = {item.key: best_of(item) for item in items}
     assert by_key == {
-        "q1:r1-r2": None, "q1:r1-r3": "Three", "q1:r2-r3": "Three",
-        "q2:r1-r2": "One", "q2:r1-r3": "One", "q2:r1-r4": "Four",
-        "q2:r2-r3": "Three", "q2:r2-r4": "Four", "q2:r3-r4": "Four",
-    }  # fmt: skip
+        "q1:r1-r2": None,
+        "q1:r1-r3": "Three",
+        "q1:r2-r3": "Three",
+        "q2:r1-r2": "One",
+        "q2:r1-r3": "One",
+        "q2:r1-r4": "Four",
+        "q2:r2-r3": "Three",
+        "q2:r2-r4": "Four",
+        "q2:r3-r4": "Four",
+    }
     assert any("found 3" in fault for fault in faults(data, name="items.csv"))
 
 
@@ -213,9 +224,16 @@ def test_the_command_records_the_rule_and_an_export_brings_the_same_items_back(t
     file.write_bytes(jsonl(of_four(), raw_item(2)))
     out = io.StringIO()
     call_command(
-        "import_items", "sets", str(file), "--create", "--option", "pairs=chosen_vs_random",
-        "--seed", "5", stdout=out,
-    )  # fmt: skip
+        "import_items",
+        "sets",
+        str(file),
+        "--create",
+        "--option",
+        "pairs=chosen_vs_random",
+        "--seed",
+        "5",
+        stdout=out,
+    )
     study = Study.objects.get(slug="sets")
 
     assert study.source["dataset"]["importer"] == {

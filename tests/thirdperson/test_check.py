@@ -214,9 +214,18 @@ def test_options_say_what_columns_are(tmp_path, checked):
     path.write_text("a,b,c,d,sure\n" + "".join(f"q{n},1,1.0,{n % 2},0.9\n" for n in range(40)))
 
     _, found = checked(
-        path, "--item", "a", "--people", "b,c", "--judge", "d", "--certainty", "b=sure",
-        "--bootstrap", "100",
-    )  # fmt: skip
+        path,
+        "--item",
+        "a",
+        "--people",
+        "b,c",
+        "--judge",
+        "d",
+        "--certainty",
+        "b=sure",
+        "--bootstrap",
+        "100",
+    )
 
     assert found["labels"] == 80
     assert "certainty: sure of b" in found["read"]

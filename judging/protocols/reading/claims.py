@@ -18,9 +18,17 @@ from judging.protocols.reading.mentions import ANY, BARE, MENTION, is_numbered, 
 from judging.protocols.reading.voices import is_own, is_own_label, is_serious
 
 Code = Literal[
-    "json", "tag", "brackets", "label", "table", "first_line", "final_line", "words", "numbered",
+    "json",
+    "tag",
+    "brackets",
+    "label",
+    "table",
+    "first_line",
+    "final_line",
+    "words",
+    "numbered",
     "tie_words",
-]  # fmt: skip
+]
 EXPLICIT, IN_WORDS, NO_DIFFERENCE = 3, 2, 1
 
 

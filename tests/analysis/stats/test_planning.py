@@ -292,9 +292,12 @@ def test_even_numbers_of_answers_leave_ties_out(monkeypatch):
 
     # About a third of the items are tied, so that the interval is wider than that of all items.
     every = simulate_power(
-        StudyModel(0.7, 3), small_layout(60, 3, 15), (0.0,), n_draws=40,
+        StudyModel(0.7, 3),
+        small_layout(60, 3, 15),
+        (0.0,),
+        n_draws=40,
         rng=np.random.default_rng(2),
-    )  # fmt: skip
+    )
     assert found.outcomes[0].half_width > every.outcomes[0].half_width
     assert found.majority > 0.7
 
@@ -343,9 +346,13 @@ def pilot(effects: Effects, *, accuracy=0.62, seed=1, n_items=400) -> PilotAnswe
     mixed = effects.overlap * shared + np.sqrt(1 - effects.overlap**2) * own
     judge = rng.random(n_items) < special.expit(model.judge_ease(0.0) + mixed)
     return PilotAnswers(
-        right.astype(np.int64), item, annotator, layout.persona, layout.question,
+        right.astype(np.int64),
+        item,
+        annotator,
+        layout.persona,
+        layout.question,
         judge.astype(np.int64),
-    )  # fmt: skip
+    )
 
 
 def test_a_pilot_gives_back_the_effects_that_it_was_made_from():
