@@ -9,6 +9,7 @@ from django.db.models import Count, Max
 
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Persona, Study
+from studies.services.expected_time import ExpectedTime, expected_time
 
 _CHUNK = 500
 _EDITS = ("item edited", "persona edited", "settings changed")
@@ -67,12 +68,17 @@ class SidesChosen:
 
 @dataclass(frozen=True)
 class AuditedStudy:
-    """Facts of the study that checks need besides its items; `margin` is a share."""
+    """Facts of the study that checks need besides its items; `margin` is a share.
+
+    `minutes` is the duration in the settings, `expected` None if no item is for annotators.
+    """
 
     items: int
     licence: str
     redistribution: str
     margin: float
+    minutes: int = 20
+    expected: ExpectedTime | None = None
     without_persona: SameWithout | None = None
     sides: tuple[SidesChosen, ...] = ()
 
@@ -84,6 +90,8 @@ def audited_study(study: Study) -> AuditedStudy:
         licence=str(source.get("licence") or ""),
         redistribution=str(source.get("redistribution") or "unknown"),
         margin=study.equivalence_margin,
+        minutes=study.minutes,
+        expected=expected_time(study),
         without_persona=_without_persona(study),
         sides=tuple(_sides(study)),
     )

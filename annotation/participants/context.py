@@ -114,7 +114,7 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
 
 def _reading(item: Item) -> dict[str, str]:
     """How a long context is folded: its start, and how long reading all of it takes."""
-    reading = reading_of(item.context)
+    reading = reading_of(item.context, item.language or item.study.language)
     if reading is None:
         return {"reading_start": "", "reading_time": ""}
     words = ngettext(

@@ -15,6 +15,7 @@ from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.settings_form import SettingsForm
 from studies.selectors import get_study
+from studies.services.expected_time import expected_time
 from studies.services.presets import PRESETS
 from studies.services.settings import save_settings
 from studies.services.studies import create_study
@@ -73,6 +74,8 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     may_edit = role_of(request.user, study) != Membership.Role.VIEWER
     if not may_edit:
         form.lock()
+    if expected := expected_time(study):
+        form.fields["minutes"].help_text += f" {expected.words}; other pages come on top."
     context = {"study": study, "form": form, "may_edit": may_edit}
     return _page(request, "studies/settings.html", form, context)
 

@@ -14,6 +14,7 @@ from analysis.audit.checks.provenance import LicenceMissing, SharingLimited
 from analysis.audit.checks.repeats import RepeatedItems, ReusedDistractor, SamePair
 from analysis.audit.checks.scales import WrongScale
 from analysis.audit.checks.texts import BrokenLetters, LongTexts, Refusals, SpeaksToJudge
+from analysis.audit.checks.time import TooLittleTime
 
 CHECKS: tuple[type[ItemCheck], ...] = (
     SamePair,
@@ -28,6 +29,7 @@ CHECKS: tuple[type[ItemCheck], ...] = (
     BrokenLetters,
     WrongScale,
     LongTexts,
+    TooLittleTime,
     SparsePersonas,
     DominantPersona,
     PersonaUnused,

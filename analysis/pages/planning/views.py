@@ -1,5 +1,6 @@
 """What a study can show, and the comparison that may be watched while people answer."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from django.contrib import messages
@@ -21,7 +22,9 @@ from analysis.planning.requests import forecast_of, request_forecast
 from analysis.planning.watching import fix_comparison, watched
 from studies.jobs.pages import Retry, job_status
 from studies.models.studies import Membership, Study
+from studies.money import format_money
 from studies.selectors import get_study, studies_for
+from studies.services.expected_time import expected_time
 
 
 @login_required
@@ -73,12 +76,20 @@ def _forecast_page(
             "states": list(wording.STATES.values()),
             "rows": wording.rows_of(design),
             "detectable": wording.detectable_words(design),
-            "costs": wording.cost_lines(design),
+            "costs": [*wording.cost_lines(design), *_hourly(study)],
             "assumed": wording.assumed_lines(job.result),
             "majority": design["majority"] * 100,
             "margin": job.result["assumptions"]["margin"] * 100,
         }
     return render(request, "analysis/planning/forecast.html", context, status=status)
+
+
+def _hourly(study: Study) -> Iterator[tuple[str, str]]:
+    """The pay an hour by the duration in the settings, and by what the items take to read."""
+    yield "Pay an hour as stated", format_money(study.reward * 60 / study.minutes, study.currency)
+    if expected := expected_time(study):
+        words = format_money(expected.hourly(study.reward), study.currency)
+        yield "Pay an hour by reading time", f"{words}. {expected.words}."
 
 
 @login_required

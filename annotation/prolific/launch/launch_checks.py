@@ -18,10 +18,12 @@ from annotation.prolific.launch.place_and_pay_checks import (
     entry_checks,
     pay_checks,
     place_checks,
+    time_checks,
     workspace_checks,
 )
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
+from studies.services.expected_time import ExpectedTime, expected_time
 from studies.services.launch_checks import LaunchCheck, registered_checks
 
 
@@ -48,6 +50,7 @@ class Preview:
     reward: int
     currency: str
     pay_per_hour: float
+    expected: ExpectedTime | None
     account: Account
     workspace: Workspace | None
 
@@ -73,11 +76,13 @@ def preview(
     places = sum(draft.places for draft in drafts)
     cost = client.calculate_cost(reward=study.reward, places=places) if places else 0
     pay = study.reward * 60 / study.minutes
+    expected = expected_time(study)
     checks = [
         *workspace_checks(workspace, problem),
         *entry_checks(study),
         *place_checks(study, plan, places),
         *pay_checks(study, account, pay),
+        *time_checks(study, account, expected),
         *balance_checks(account, cost, study.currency),
         *_filter_checks(study, drafts),
         *registered_checks(study),
@@ -92,6 +97,7 @@ def preview(
         reward=study.reward,
         currency=study.currency,
         pay_per_hour=pay,
+        expected=expected,
         account=account,
         workspace=workspace,
     )

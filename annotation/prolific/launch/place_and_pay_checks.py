@@ -11,6 +11,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan, seats
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.money import format_money
+from studies.services.expected_time import ExpectedTime
 from studies.services.launch_checks import LaunchCheck
 
 
@@ -144,6 +145,29 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
         f"You pay {hourly} an hour. Prolific recommends {recommended}; its minimum is {minimum}."
     )
     return [*checks, LaunchCheck(words, pay < account.recommended)]
+
+
+def time_checks(study: Study, account: Account, expected: ExpectedTime | None) -> list[LaunchCheck]:
+    """Compare the pay for the expected time with the minimum, which holds for the actual time."""
+    if expected is None:
+        return []
+    pay = expected.hourly(study.reward)
+    words = f"{expected.words}. If they take that long, you pay {_hourly(pay, study)}"
+    if account.least is None or pay >= account.least:
+        return [LaunchCheck(f"{words}.", False)]
+    return [
+        LaunchCheck(
+            f"{words}, less than Prolific's minimum of {_hourly(account.least, study)}, which "
+            f"holds for the time that participants take. Set the duration to "
+            f"{expected.whole_minutes} minutes or more, and raise the pay.",
+            True,
+            fix=f"{reverse('studies:settings', args=[study.slug])}#id_minutes",
+        )
+    ]
+
+
+def _hourly(pay: float, study: Study) -> str:
+    return f"{format_money(pay, study.currency)} an hour"
 
 
 def balance_checks(account: Account, cost: int, currency: str) -> list[LaunchCheck]:

@@ -220,6 +220,8 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
             "cost": format_money(found.cost, money),
             "per_hour": format_money(found.pay_per_hour, money),
         }
+        if found.expected:
+            context["hourly"] = format_money(found.expected.hourly(found.reward), money)
     return show(request, study, "launch", context)
 
 

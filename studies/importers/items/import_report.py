@@ -13,6 +13,7 @@ from studies.importers.items.unknown_columns import further_responses
 
 _SHOWN = 120
 _COLUMNS_SHOWN = 30
+_SECONDS = "Seconds to read and judge an item (median, 95 %, longest)"
 _LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
 
 
@@ -50,6 +51,7 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Personas", f"{len(items.personas):,}"),
         ("Person's own answer", _labels(items.labels)),
         ("Characters (median, 95 %, longest)", _lengths(items)),
+        (_SECONDS, _seconds(files)),
         ("Languages", _languages(items.languages, files)),
         ("Licence", "; ".join(dict.fromkeys(filter(None, map(_licence, files))))),
         ("Made by", "; ".join(filter(None, map(_made_by, files)))),
@@ -89,6 +91,19 @@ def _lengths(facts: ItemFacts) -> str:
             median, high, longest = quantiles(lengths.elements())
             found.append(f"{name} {median:,}, {high:,}, {longest:,}")
     return "; ".join(found)
+
+
+def _seconds(files: Sequence[ReadItems]) -> str:
+    """How long annotators need for an item; texts are read in the language of the data set."""
+    found = Counter[int]()
+    for file in files:
+        language = str(file.dataset.get("language") or "en")
+        for effort, number in file.items.facts.efforts.items():
+            known = effort._replace(language=effort.language or language)
+            found[round(known.seconds())] += number
+    if not found:
+        return ""
+    return ", ".join(f"{seconds:,}" for seconds in quantiles(found.elements()))
 
 
 def _languages(counts: Counter[str], files: Sequence[ReadItems]) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from studies.importers.items.records import ItemRecord, PersonaRecord
+from studies.texts.reading import Effort
 
 PREVIEWED = 5
 
@@ -18,6 +19,8 @@ class ItemFacts:
         # How often each number of characters occurs, by the name of the text.
         self.lengths = {name: Counter[int]() for name in ("question", "context", "prompt")}
         self.lengths["response"] = Counter[int]()
+        # How often items ask the same of annotators, who see all texts of the persona.
+        self.efforts = Counter[Effort]()
         self.personas: dict[str, int] = {}
         self.first: list[ItemRecord] = []
 
@@ -33,6 +36,7 @@ class ItemFacts:
             self.lengths["response"][len(values[side]["text"])] += 1
         if item.persona.key not in self.personas:
             self.personas[item.persona.key] = _length(item.persona)
+        self.efforts[_effort(item, self.personas[item.persona.key])] += 1
         if len(self.first) < PREVIEWED:
             self.first.append(item)
 
@@ -42,6 +46,7 @@ class ItemFacts:
         both.languages = self.languages + other.languages
         both.tasks = self.tasks + other.tasks
         both.lengths = {name: self.lengths[name] + other.lengths[name] for name in self.lengths}
+        both.efforts = self.efforts + other.efforts
         both.personas = self.personas | other.personas
         both.first = [*self.first, *other.first][:PREVIEWED]
         return both
@@ -54,3 +59,23 @@ class ItemFacts:
 
 def _length(persona: PersonaRecord) -> int:
     return len(" ".join([*(f["text"] for f in persona.features), persona.text]).strip())
+
+
+def _effort(item: ItemRecord, persona: int) -> Effort:
+    """What the item asks of an annotator, next to the `persona` characters of its profile."""
+    values = item.values
+    sides = [values["r1"], values["r2"]]
+    asked = [side.get("prompt") or "" for side in sides]
+    advice = values.get("advice") or {}
+    shown = Effort.of(
+        [
+            *(values["context_title"], values["context"], values["question"]),
+            *asked,
+            *(side["text"] for side in sides),
+            advice.get("text", ""),
+        ],
+        values["language"],
+        media=[each for shown in (values, *sides) for each in shown.get("media") or ()],
+        has_advice=bool(advice),
+    )
+    return shown._replace(characters=shown.characters + persona)

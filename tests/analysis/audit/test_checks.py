@@ -17,6 +17,7 @@ from analysis.data.audited_items import (
     SameWithout,
     SidesChosen,
 )
+from studies.services.expected_time import ExpectedTime
 
 STUDY = AuditedStudy(items=400, licence="CC0-1.0", redistribution="allowed", margin=0.05)
 WORDS = (
@@ -229,6 +230,32 @@ def test_a_scale_that_nobody_uses_up_is_found() -> None:
     found = audited(items)["wrong_scale"]
     assert found.is_found
     assert "“joy” exceeds 7" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("minutes", "state", "level"),
+    [
+        (20, State.FOUND, Level.ADVISORY),
+        (24, State.FOUND, Level.INFORMATIVE),
+        (27, State.CLEAR, Level.INFORMATIVE),
+    ],
+)
+def test_a_duration_that_even_fast_readers_exceed_is_advice(minutes, state, level) -> None:
+    expected = ExpectedTime(
+        items=400,
+        is_sample=False,
+        per_annotator=30,
+        seconds=53.0,
+        longest=80.0,
+        minutes=26.5,
+        fast_minutes=22.0,
+    )
+    found = audited(clean(), replace(STUDY, minutes=minutes, expected=expected))["too_little_time"]
+    assert (found.state, found.level) == (state, level)
+    assert found.sentence == (
+        "The 30 items of an annotator take about 27 minutes to read and judge, 22 if read fast. "
+        f"The study states {minutes} minutes."
+    )
 
 
 def test_too_few_labels_leave_the_answer_open() -> None:

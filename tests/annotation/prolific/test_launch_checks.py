@@ -3,16 +3,19 @@
 import pytest
 
 from annotation.models import CompletionCode, Ending
-from annotation.prolific.api.account import connect, read_account
+from annotation.prolific.api.account import Account, connect, read_account
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.launch import publication
+from annotation.prolific.launch.place_and_pay_checks import time_checks
 from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
 from judging.runs.launch_checks import judges_of
 from studies.models import Item
+from studies.services.expected_time import ExpectedTime
 from tests.annotation.prolific.life import launched, make_recruiting, published
+from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -100,6 +103,27 @@ def test_a_simulated_study_spends_no_real_money(prolific, settings):
     assert follow_all() == 0
     assert prolific.requests == []
     assert row.status
+
+
+@pytest.mark.parametrize(("least", "is_open"), [(800, False), (801, True), (None, False)])
+def test_pay_below_the_minimum_by_reading_time_is_advice(least, is_open):
+    study = make_study(reward=400, minutes=10)
+    expected = ExpectedTime(
+        items=30,
+        is_sample=False,
+        per_annotator=30,
+        seconds=60.0,
+        longest=90.0,
+        minutes=30.0,
+        fast_minutes=25.0,
+    )
+
+    (found,) = time_checks(study, Account(least=least), expected)
+
+    assert (found.is_open, found.blocks) == (is_open, False)
+    assert "take about 30 minutes to read and judge" in found.text
+    assert "you pay $8.00 an hour" in found.text
+    assert ("Set the duration to 30 minutes or more" in found.text) is is_open
 
 
 def test_an_account_without_the_money_does_not_publish(prolific):

@@ -162,6 +162,7 @@ def test_the_report_says_all_that_it_promises():
         "Personas": "2",
         "Person's own answer": facts["Person's own answer"],
         "Characters (median, 95 %, longest)": facts["Characters (median, 95 %, longest)"],
+        "Seconds to read and judge an item (median, 95 %, longest)": "30, 33, 33",
         "Languages": "en 2",
         "Licence": "human text CC BY 4.0; model responses CC BY-NC 4.0 and each model's own terms "
         "(passing on: non-commercial)",
