@@ -5,6 +5,7 @@ from django.utils.translation import gettext_noop
 from studies.models import Item, Study
 from studies.prompts import BANDS, Band, Wording
 from studies.prompts.own_answers import own_bands, wording_in
+from studies.texts.normalisation import digest
 
 # The page translates what the files say. Translators see only Python and templates, so the words
 # are repeated here; a test compares them with the files.
@@ -43,6 +44,12 @@ OWN_FOR_TRANSLATORS = (
     gettext_noop("You can hardly imagine that you would ever choose the other one."),
 )
 
+# Below the question, where a whole set of responses is shown.
+PLACES = gettext_noop(
+    "Give every response its own place: 1st for your answer to this question, 2nd for the "
+    "response that comes next, and so on."
+)
+
 
 def setting_of(study: Study) -> str:
     """The prompt setting whose wording annotators see."""
@@ -54,6 +61,12 @@ def setting_of(study: Study) -> str:
 def wording_for(item: Item, study: Study) -> Wording:
     """The wording that annotators see at an item."""
     return wording_in(study, item.task, setting_of(study))
+
+
+def wording_sha256(item: Item, study: Study, *, ranks: bool) -> str:
+    """The hash of the words at an item; a screen with a whole set has one more sentence."""
+    own = wording_for(item, study).sha256
+    return digest([own, PLACES]) if ranks else own
 
 
 def bands_for(*, own_answers: bool) -> tuple[Band, ...]:

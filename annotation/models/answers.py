@@ -1,5 +1,7 @@
 """Seats at items and the answers given there."""
 
+from collections.abc import Sequence
+
 from django.db import models
 from django.db.models import Q
 
@@ -20,6 +22,11 @@ class Assignment(models.Model):
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
     position = models.PositiveIntegerField()
     shown_first = models.CharField(max_length=2, choices=Side, blank=True)
+    option_order = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Numbers of all responses of its set as shown; null where a pair is shown.",
+    )
     is_surplus = models.BooleanField(default=False, help_text="Holds no seat of the item.")
     state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -68,6 +75,11 @@ class Assignment(models.Model):
             return "tie"
         return "a" if choice == self.shown_first else "b"
 
+    def as_ranking(self, displayed: Sequence[int]) -> dict[str, list[int]]:
+        """An order of the responses of a set, as places on the screen from 0, in content terms."""
+        shown: list[int] = self.option_order or []
+        return {"shown": shown, "ranking": [shown[place] for place in displayed]}
+
 
 class Annotation(models.Model):
     """The current answer to an assignment; `revisions` keep its earlier versions."""
@@ -84,6 +96,11 @@ class Annotation(models.Model):
         Assignment, on_delete=models.PROTECT, related_name="annotation"
     )
     choice = models.CharField(max_length=3, choices=Choice)
+    ranking = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="{shown, ranking}: the responses of a set by number, the best first; else null.",
+    )
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     certainty_asked = models.BooleanField()
     certainty_control = models.CharField(
@@ -183,6 +200,9 @@ class Draft(models.Model):
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
     choice = models.CharField(max_length=3, choices=Choice, blank=True)
+    places = models.JSONField(
+        null=True, blank=True, help_text="{number of a response: its place}, where a set is shown."
+    )
     certainty = models.CharField(max_length=20, blank=True)
     active_ms = models.PositiveBigIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
@@ -206,6 +226,7 @@ class AnnotationRevision(models.Model):
     annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="revisions")
     number = models.PositiveIntegerField()
     choice = models.CharField(max_length=3, choices=Choice)
+    ranking = models.JSONField(null=True, blank=True)
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     shown_at = models.DateTimeField(null=True, blank=True)
     answered_at = models.DateTimeField()

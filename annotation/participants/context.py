@@ -1,5 +1,6 @@
 """The content of the item page: the same for annotators, in the preview and in practice."""
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.content.texts import worked_examples
-from annotation.content.wording import bands_for, setting_of, wording_for
+from annotation.content.wording import PLACES, bands_for, setting_of, wording_for
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
@@ -42,22 +43,45 @@ QUESTION_HEADINGS = {
 OWN_QUESTION_HEADING = _("The question")
 
 # The responses by their values in the form; the first is the one shown first.
-SIDES = (("a", _("Response A")), ("b", _("Response B")))
+SIDES = (
+    ("a", _("Response A")),
+    ("b", _("Response B")),
+    ("c", _("Response C")),
+    ("d", _("Response D")),
+    ("e", _("Response E")),
+)
+_PLACES = (_("1st"), _("2nd"), _("3rd"), _("4th"), _("5th"))
+
+
+class OfferedPlace(NamedTuple):
+    """A place that a response of a set can be given; `checked` is an attribute or empty."""
+
+    number: int
+    name: str
+    checked: str
 
 
 class DisplayedSide(NamedTuple):
-    """A response as it is shown on the screen."""
+    """A response as it is shown on the screen; `places` only where a set is put in order."""
 
     value: str
     name: str
     text: str
     prompt: str
     media_html: SafeString
+    places: tuple[OfferedPlace, ...] = ()
 
 
-def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
-    second = Side.R2 if shown_first == Side.R1 else Side.R1
-    responses = (item.response(shown_first), item.response(second))
+def displayed_sides(
+    item: Item, shown_first: str, order: Sequence[int] | None, form: AnswerForm
+) -> list[DisplayedSide]:
+    """The two responses, or with an `order` of a whole set, by number, all of them."""
+    if order:
+        options = item.options
+        responses = [options[number - 1] for number in order]
+    else:
+        second = Side.R2 if shown_first == Side.R1 else Side.R1
+        responses = [item.response(shown_first), item.response(second)]
     url_of = partial(media_url, item.study.slug)
     return [
         DisplayedSide(
@@ -66,9 +90,18 @@ def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
             response["text"],
             response.get("prompt") or "",
             media_html(response.get("media", ()), url_of),
+            places(len(responses), form.place(value)) if order else (),
         )
-        for (value, name), response in zip(SIDES, responses, strict=True)
+        for (value, name), response in zip(SIDES, responses, strict=False)
     ]
+
+
+def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
+    """The places of `count` responses, with the one that is `given`."""
+    return tuple(
+        OfferedPlace(number, str(name), "checked" if str(number) == given else "")
+        for number, name in enumerate(_PLACES[:count], start=1)
+    )
 
 
 def question_heading(task: str, *, own_answers: bool) -> Any:
@@ -87,8 +120,18 @@ def _profile_html(profile: Profile, style: str, language: str) -> SafeString:
     return render_to_string("annotation/_profile.html", context)
 
 
-def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int) -> dict[str, Any]:
-    """The persona, the question, the responses and the scale."""
+def item_context(
+    *,
+    item: Item,
+    shown_first: str,
+    form: AnswerForm,
+    number: int,
+    order: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """The persona, the question, the responses and the scale.
+
+    `order` are the numbers of all responses of the item's set, where a page shows all of them.
+    """
     study = item.study
     language = translation.get_language() or ""
     render_profile = _profile_html.__wrapped__ if settings.DEBUG else _profile_html
@@ -102,7 +145,9 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         **_reading(item),
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
-        "sides": displayed_sides(item, shown_first),
+        "sides": displayed_sides(item, shown_first, order, form),
+        "ranks": bool(order),
+        "places_wording": PLACES,
         "setting": setting_of(study),
         "wording": wording_for(item, study),
         "bands": bands_for(own_answers=study.asks_own_answers),
@@ -136,7 +181,11 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
     initial = shown_initial(assignment)
     return {
         **item_context(
-            item=assignment.item, shown_first=assignment.shown_first, form=form, number=number
+            item=assignment.item,
+            shown_first=assignment.shown_first,
+            form=form,
+            number=number,
+            order=assignment.option_order,
         ),
         **urls,
         "token": assignment_token(assignment, shown_at=timezone.now()),
@@ -180,6 +229,27 @@ def task_url(slug: str, position: int) -> str:
 
 def entered(assignment: Assignment) -> dict[str, Any]:
     """The values in the form: the draft, otherwise the answer of the assignment."""
+    return _choice_entered(assignment) | _places_entered(assignment)
+
+
+def _places_entered(assignment: Assignment) -> dict[str, str]:
+    """The place of each response by its letter, where a whole set is shown."""
+    order = assignment.option_order
+    if not order:
+        return {}
+    draft, answer = (getattr(assignment, name, None) for name in ("draft", "annotation"))
+    if draft is not None:
+        given = {int(number): place for number, place in (draft.places or {}).items()}
+    else:
+        ranking = answer.ranking["ranking"] if answer and answer.ranking else []
+        given = {number: place for place, number in enumerate(ranking, start=1)}
+    return {
+        f"place_{value}": str(given.get(number, ""))
+        for (value, _name), number in zip(SIDES, order, strict=False)
+    }
+
+
+def _choice_entered(assignment: Assignment) -> dict[str, Any]:
     source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
     source = source or initial_answer(assignment)
     if source is None:

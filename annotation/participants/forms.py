@@ -18,6 +18,8 @@ from studies.pages.numbers import whole_number
 from studies.prompts import BANDS, band_of
 from studies.texts.normalisation import storable
 
+# Of the responses on a page, in lower case in names and ids.
+LETTERS = "abcde"
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
 
@@ -109,6 +111,7 @@ class AnswerForm:
 
     Not one of Django's forms, which take longer than everything else that an answer needs; pages
     and services use it in the same way. `task` is the item's, whose error names the choice.
+    `options` is the number of responses of a set that are put in order instead of a choice.
     """
 
     def __init__(
@@ -118,8 +121,11 @@ class AnswerForm:
         study: Study,
         task: str,
         initial: dict[str, str] | None = None,
+        options: int = 0,
     ) -> None:
         self.study = study
+        self.options = options
+        self._first_wrong = "a"
         self.is_bound = data is not None
         self.data: Any = data if data is not None else {}
         self._shown: Any = self.data if self.is_bound else initial or {}
@@ -135,20 +141,55 @@ class AnswerForm:
         return str(self.data.get(name) or "").strip()
 
     def _check(self, nothing_chosen: Any) -> None:
+        if self.options:
+            self._check_places()
+            return
         choice = self.data.get("choice")
         if choice not in ("a", "b") and not (choice == "tie" and self.study.allow_tie):
             self.errors["choice"] = [nothing_chosen]
             choice = ""
-        certainty, control = None, ""
         # The value of a hidden box has no meaning.
-        if self.study.ask_certainty and choice != "tie":
-            certainty, control = self._certainty(), self._control()
+        self._clean(choice, asks=self.study.ask_certainty and choice != "tie")
+
+    def _clean(self, choice: str, *, asks: bool) -> None:
+        certainty, control = (self._certainty(), self._control()) if asks else (None, "")
         self.cleaned_data = {
             "choice": choice,
             "certainty": certainty,
             "certainty_control": control,
             "active_ms": _milliseconds(self._text("active_ms")),
         }
+
+    def _check_places(self) -> None:
+        """Every response of a set has a place of its own."""
+        letters = LETTERS[: self.options]
+        given = {letter: whole_number(self._text(f"place_{letter}")) for letter in letters}
+        wrong = [
+            letter
+            for letter, place in given.items()
+            if place is None or not 1 <= place <= self.options
+        ]
+        held = [place for letter, place in given.items() if letter not in wrong]
+        shared = [
+            letter for letter in letters if letter not in wrong and held.count(given[letter]) > 1
+        ]
+        if len(wrong) == self.options:
+            self.errors["choice"] = [
+                _("Put the responses in order: select a place for each of them")
+            ]
+        elif wrong:
+            names = ", ".join(letter.upper() for letter in wrong)
+            words = _("Select a place for each response. Still without a place: %(names)s")
+            self.errors["choice"] = [words % {"names": names}]
+        elif shared:
+            names = ", ".join(letter.upper() for letter in shared)
+            words = _("Give each response a place of its own. Now some share a place: %(names)s")
+            self.errors["choice"] = [words % {"names": names}]
+        self._first_wrong = (wrong or shared or ["a"])[0]
+        self._clean("", asks=self.study.ask_certainty)
+        if "choice" not in self.errors:
+            ranked = sorted(letters, key=lambda letter: given[letter] or 0)
+            self.cleaned_data["ranking"] = [letters.index(letter) for letter in ranked]
 
     def _certainty(self) -> int | None:
         """A whole number from 1 to 100; “72 %” and “ 72 ” are read as 72, nothing is rounded."""
@@ -172,7 +213,7 @@ class AnswerForm:
 
     @property
     def error_links(self) -> list[ErrorLink]:
-        target = {"choice": "choice-a"}
+        target = {"choice": f"place-{self._first_wrong}-1" if self.options else "choice-a"}
         return [
             ErrorLink(target.get(field, field), str(messages[0]))
             for field, messages in self.errors.items()
@@ -181,6 +222,10 @@ class AnswerForm:
     @property
     def choice(self) -> Entered:
         return Entered(str(self._shown.get("choice") or ""), self.errors.get("choice", []))
+
+    def place(self, letter: str) -> str:
+        """The place that the response with a letter has on the page; empty without one."""
+        return str(self._shown.get(f"place_{letter}") or "")
 
     @property
     def certainty(self) -> Entered:
@@ -196,7 +241,10 @@ class AnswerForm:
 
 
 class DraftForm(forms.Form):
-    """An item as far as it is filled in; the certainty is any text that was typed."""
+    """An item as far as it is filled in; the certainty is any text that was typed.
+
+    Places of the responses of a set are in `places`, by letter.
+    """
 
     stamp = forms.CharField(max_length=30)
     choice = forms.ChoiceField(required=False, choices=[(c, c) for c in ("a", "b", "tie")])
@@ -205,6 +253,11 @@ class DraftForm(forms.Form):
 
     def clean_active_ms(self) -> int:
         return _milliseconds(self.cleaned_data["active_ms"]) or 0
+
+    @property
+    def places(self) -> dict[str, int]:
+        given = ((each, whole_number(self.data.get(f"place_{each}", ""))) for each in LETTERS)
+        return {letter: place for letter, place in given if place and place <= len(LETTERS)}
 
 
 class AboutForm(ParticipantForm):

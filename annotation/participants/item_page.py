@@ -23,8 +23,8 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.html import conditional_escape, escape
 
-from annotation.content.wording import bands_for
-from annotation.participants.context import SIDES, question_heading
+from annotation.content.wording import PLACES, bands_for
+from annotation.participants.context import SIDES, places, question_heading
 from annotation.participants.deadline import Deadline
 from studies.models import Study
 from studies.prompts import wording
@@ -84,6 +84,7 @@ class Look(NamedTuple):
     initial_choice: str
     has_initial_certainty: bool
     short_question: bool
+    ranks: bool
     prompts: tuple[bool, ...]
     media: tuple[bool, ...]
     skipped: bool
@@ -128,6 +129,7 @@ def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
         initial_choice=context["initial"].choice if advice else "",
         has_initial_certainty=bool(advice and context["initial"].certainty),
         short_question=context["short_question"],
+        ranks=context["ranks"],
         prompts=tuple(bool(side.prompt) for side in context["sides"]),
         media=tuple(bool(html) for html in (context["media_html"], *_side_media(context).values())),
         skipped=context["skipped"],
@@ -180,11 +182,17 @@ def _marks(look: Look) -> dict[str, Any]:
                 text=_mark(f"text_{value}"),
                 prompt=_mark(f"prompt_{value}", has_prompt),
                 media_html=_mark(f"media_{value}", has_media),
+                places=[
+                    place._replace(checked=_mark(f"checked_{value}{place.number}"))
+                    for place in places(len(look.prompts), "")
+                ],
             )
             for (value, name), has_prompt, has_media in zip(
-                SIDES, look.prompts, look.media[1:], strict=True
+                SIDES, look.prompts, look.media[1:], strict=False
             )
         ],
+        "ranks": look.ranks,
+        "places_wording": PLACES,
         "media_html": _mark("media", look.media[0]),
         "wording": (own_wording if look.study.asks_own_answers else wording)(
             look.task, look.setting
@@ -253,6 +261,8 @@ def _values(
     for side in context["sides"]:
         values[f"text_{side.value}"] = _imported(side.text)
         values[f"prompt_{side.value}"] = _imported(side.prompt)
+        for place in side.places:
+            values[f"checked_{side.value}{place.number}"] = place.checked
     values["media"] = context["media_html"]
     values |= _side_media(context)
     for name in ("action", "next_url", "token", "draft_key", "draft_url", "stamp", "skip_url"):

@@ -29,12 +29,13 @@ def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether an item shows the file: one of the annotator's, or a practice item."""
     if annotator.study.state == Study.State.CLOSED or step_of(annotator) not in _STEPS:
         return False
-    items = Item.everything.only("media", "r1", "r2")
+    whole = annotator.study.shows_whole_sets
+    items = Item.everything.only("media", "r1", "r2", "option_set")
     own = items.filter(assignments__annotator=annotator)
     practice = items.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
     return any(
         each["sha256"] == sha256
         for found in (own, practice)
         for item in found
-        for each in item.shown_media
+        for each in (item.all_media if whole else item.shown_media)
     )

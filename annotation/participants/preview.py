@@ -76,7 +76,8 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     number = min(whole_number(request.GET.get("item", "1")) or 1, len(items))
     item = items[number - 1]
     data = request.POST if request.method == "POST" else None
-    form = AnswerForm(data, study=study, task=item.task)
+    order = order_shown(item)
+    form = AnswerForm(data, study=study, task=item.task, options=len(order or ()))
     url = _url(study, step)
     initial = None
     if form.is_valid() and item.has_advice and request.POST.get("after_advice") != "yes":
@@ -89,7 +90,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         return see_other(following if last else f"{url}?item={number + 1}")
     context = {
         **common,
-        **item_context(item=item, shown_first=Side.R1, form=form, number=number),
+        **item_context(item=item, shown_first=Side.R1, form=form, number=number, order=order),
         "initial": initial,
         "action": f"{url}?item={number}",
         "draft_key": "",
@@ -111,10 +112,11 @@ def unsaved_item(
 ) -> HttpResponse:
     """The page of an item that is not stored yet, response 1 first."""
     places = tuple(ItemProgress(n, n < number, None) for n in range(1, total + 1))
-    form = AnswerForm(study=study, task=item.task)
+    order = order_shown(item)
+    form = AnswerForm(study=study, task=item.task, options=len(order or ()))
     with translation.override(study.language):
         context = {
-            **item_context(item=item, shown_first=Side.R1, form=form, number=number),
+            **item_context(item=item, shown_first=Side.R1, form=form, number=number, order=order),
             "preview": steps_of(study),
             "framed": True,
             "action": request.path,
@@ -126,9 +128,21 @@ def unsaved_item(
         return render(request, "annotation/task.html", context)
 
 
+def order_shown(item: Item) -> list[int] | None:
+    """The responses of a set in their own order, where annotators see whole sets."""
+    if not (item.study.shows_whole_sets and item.option_set and item.split == Item.Split.MAIN):
+        return None
+    return list(range(1, item.option_count + 1))
+
+
 def items_of(study: Study, step: str) -> QuerySet[Item]:
-    """The items that a step shows, in the order of their keys."""
+    """The items that a step shows, in the order of their keys.
+
+    Of items whose set another item shows, there is no page.
+    """
     found = Item.everything.filter(study=study, split=ITEM_STEPS[step])
+    if study.shows_whole_sets and step == "task":
+        found = found.filter(seats_needed__gt=0)
     return found.select_related("persona", "study").order_by("key")
 
 

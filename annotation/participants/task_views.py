@@ -20,7 +20,7 @@ from annotation.participants.access import (
 )
 from annotation.participants.context import entered, task_context, task_url
 from annotation.participants.deadline import deadline_of
-from annotation.participants.forms import AnswerForm, DraftForm
+from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
 from annotation.participants.item_page import item_page
 from annotation.participants.progress import Progress, next_position_of, progress_of
 from annotation.participants.selectors import annotator_of, assignment_at
@@ -72,7 +72,12 @@ def _show(
     request: HttpRequest, annotator: Annotator, progress: Progress, position: int
 ) -> HttpResponse:
     assignment = assignment_at(annotator, position)
-    form = AnswerForm(study=annotator.study, task=assignment.item.task, initial=entered(assignment))
+    form = AnswerForm(
+        study=annotator.study,
+        task=assignment.item.task,
+        initial=entered(assignment),
+        options=len(assignment.option_order or ()),
+    )
     context = task_context(assignment=assignment, progress=progress, form=form)
     return item_page(request, context)
 
@@ -82,7 +87,12 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     token = _read_token(request)
     if annotator.pk != token.annotator_id:
         raise Http404("the assignment is somebody else's")
-    form = AnswerForm(request.POST, study=annotator.study, task=annotator.study.task)
+    form = AnswerForm(
+        request.POST,
+        study=annotator.study,
+        task=annotator.study.task,
+        options=_options(annotator, token),
+    )
     if not form.is_valid():
         return _refused(request, annotator, token, position)
     if first_answers.lapsed(annotator):
@@ -107,6 +117,15 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     return see_other(next_url(annotator))
 
 
+def _options(annotator: Annotator, token: AssignmentToken) -> int:
+    """How many responses the page shows, if it asks for an order of a whole set; otherwise 0."""
+    if not annotator.study.shows_whole_sets:
+        return 0
+    of_token = Assignment.objects.filter(pk=token.assignment_id, annotator=annotator)
+    order = of_token.order_by().values_list("option_order", flat=True).first()
+    return len(order or ())
+
+
 def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """The next item in the same response, for the page's script; after the last, a redirect."""
     progress = progress_of(annotator.pk)
@@ -127,7 +146,12 @@ def _refused(
     if position not in (None, at):
         raise Http404("the assignment is at another position")
     assignment = assignment_at(annotator, at)
-    form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
+    form = AnswerForm(
+        request.POST,
+        study=annotator.study,
+        task=assignment.item.task,
+        options=len(assignment.option_order or ()),
+    )
     context = task_context(assignment=assignment, progress=progress_of(annotator.pk), form=form)
     return item_page(request, context, status=REFUSED)
 
@@ -153,7 +177,7 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     """Store the current input; if another tab was faster, return what is stored now."""
     token = _read_token(request)
     assignment = get_object_or_404(
-        Assignment.objects.only("annotator", "position", "shown_first"),
+        Assignment.objects.only("annotator", "position", "shown_first", "option_order"),
         pk=token.assignment_id,
         annotator=annotator.pk if annotator.pk == token.annotator_id else None,
         position=position,
@@ -164,6 +188,9 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     entries: dict[str, Any] = form.cleaned_data
     if entries["choice"]:
         entries["choice"] = assignment.as_content(entries["choice"])
+    if order := assignment.option_order:
+        numbers = dict(zip(LETTERS, order, strict=False))
+        entries["places"] = {str(numbers[k]): n for k, n in form.places.items() if k in numbers}
     try:
         services.save_draft(annotator_id=annotator.pk, assignment_id=assignment.pk, **entries)
         status = 200

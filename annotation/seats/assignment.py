@@ -7,14 +7,20 @@ other. Skipping locked rows would reject annotators while seats are open.
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.platform_status import is_doubtful
-from annotation.seats.side_order import Showing, choose_orders, mix_in, spread_groups
+from annotation.seats.side_order import (
+    Showing,
+    choose_orders,
+    draw_option_order,
+    mix_in,
+    spread_groups,
+)
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
 from studies.statements.compiled import Change
@@ -68,6 +74,7 @@ def assign(annotator_id: int) -> list[Assignment]:
         | orders_of_other
         | choose_orders(_showings([], checks), checks_rng)
     )
+    option_orders = _option_orders(study, annotator, [*seats, *surplus], orders)
     seat_ids = {item.pk for item in seats}
     items = mix_in(spread_groups([*seats, *surplus], rng), checks, checks_rng)
 
@@ -78,10 +85,31 @@ def assign(annotator_id: int) -> list[Assignment]:
             item=item,
             position=position,
             shown_first=orders[item.pk],
+            option_order=option_orders.get(item.pk),
             is_surplus=item.pk not in seat_ids,
         )
         for position, item in enumerate(items, start=1)
     )
+
+
+def _option_orders(
+    study: Study, annotator: Annotator, items: Sequence[Item], orders: Mapping[int, str]
+) -> dict[int, list[int]]:
+    """The order of all responses at each item that shows a whole set.
+
+    `orders` are the responses of the items' own pairs that come first.
+    """
+    if not study.shows_whole_sets:
+        return {}
+    # Separate as well: the display of sets does not change an annotator's items.
+    rng = random.Random(f"{annotator.seed} options")  # noqa: S311
+    return {
+        item.pk: draw_option_order(
+            item.option_set["place"], item.option_count, first=orders[item.pk], rng=rng
+        )
+        for item in items
+        if item.option_set
+    }
 
 
 def _stand_in(annotator: Annotator) -> dict[int, str]:
@@ -331,6 +359,7 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
         "first_person",
         "fixed_first",
         "shuffle_sides",
+        "option_set",
         "seats_needed",
         "seats_taken",
     )

@@ -99,6 +99,20 @@ def _stands(truth: str, first: str) -> int:
     return 1 if truth == first else -1
 
 
+def draw_option_order(
+    place: Mapping[str, int], count: int, *, first: str, rng: random.Random
+) -> list[int]:
+    """A drawn order of the `count` responses of a set, by number.
+
+    `place` are the numbers of the item's two responses; that of `first` comes before the other.
+    Every order that allows this is equally likely.
+    """
+    order = rng.sample(range(1, count + 1), count)
+    if order.index(place[first]) > order.index(place[_other(first)]):
+        order.reverse()
+    return order
+
+
 def spread_groups(
     items: Sequence[GroupedItem], rng: random.Random, *, after: str = ""
 ) -> list[GroupedItem]:

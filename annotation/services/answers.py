@@ -4,13 +4,14 @@ Most requests of an open study come here, so the statements are compiled once.
 """
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.content.wording import wording_for
+from annotation.content.wording import wording_sha256
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import (
     Annotation,
@@ -45,6 +46,7 @@ _lock = Select(
             "annotator__first_answer_by",
             "position",
             "shown_first",
+            "option_order",
             "state",
             "is_surplus",
             "item__task",
@@ -70,8 +72,12 @@ def record_answer(
     shown_at: dt.datetime | None = None,
     active_ms: int | None = None,
     certainty_control: str = "",
+    ranking: Sequence[int] | None = None,
 ) -> Annotation:
     """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
+
+    An assignment that shows a whole set needs a `ranking` of its responses by number, the best
+    first, from which the choice follows.
 
     An identical repeat changes nothing, a different one is a revision; the draft is deleted either
     way. Commits before it returns.
@@ -82,10 +88,16 @@ def record_answer(
     study = Study.objects.only(
         "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes", "perspective"
     ).get(annotators=annotator_id)
-    if choice not in Choice.values:
+    if ranking is None and choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
     entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, after_advice=True)
-    stored = _record(study, annotator_id, assignment_id, entry, lambda _: choice)
+
+    def content_of(assignment: Assignment) -> _Content:
+        if ranking is None:
+            return _content(assignment, choice, None)
+        return _content(assignment, "", {"shown": assignment.option_order, "ranking": [*ranking]})
+
+    stored = _record(study, annotator_id, assignment_id, entry, content_of)
     assert isinstance(stored, Annotation)  # noqa: S101 - after the advice it is nothing else
     return stored
 
@@ -101,8 +113,11 @@ def record_displayed(
     active_ms: int | None = None,
     certainty_control: str = "",
     after_advice: bool = False,
+    ranking: Sequence[int] | None = None,
 ) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed: a, b or tie; otherwise like `record_answer`.
+
+    A `ranking` has places on the screen, counted from 0, that of the best response first.
 
     An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, and the
     one `after_advice` is the item's answer. The annotator was just read, with the study, so that
@@ -112,13 +127,13 @@ def record_displayed(
     entry = _Entry(
         choice, certainty, certainty_control, shown_at, active_ms, position, after_advice
     )
-    return _record(
-        annotator.study,
-        annotator.pk,
-        assignment_id,
-        entry,
-        lambda assignment: assignment.as_content(choice),
-    )
+
+    def content_of(assignment: Assignment) -> _Content:
+        if ranking is None:
+            return _content(assignment, assignment.as_content(choice), None)
+        return _content(assignment, "", assignment.as_ranking(ranking))
+
+    return _record(annotator.study, annotator.pk, assignment_id, entry, content_of)
 
 
 @dataclass(frozen=True)
@@ -134,12 +149,30 @@ class _Entry:
     after_advice: bool = False
 
 
+@dataclass(frozen=True)
+class _Content:
+    """An answer in content terms; the `ranking` only where a whole set is shown."""
+
+    choice: str
+    ranking: dict[str, Any] | None
+
+
+def _content(assignment: Assignment, choice: str, ranking: dict[str, Any] | None) -> _Content:
+    """Refuse an answer to something else than what is shown; the choice follows from a ranking."""
+    order = assignment.option_order
+    if order is None and ranking is None:
+        return _Content(choice, None)
+    if order is None or ranking is None or sorted(ranking["ranking"]) != sorted(order):
+        raise InvalidAnswer(f"assignment {assignment.pk} needs {order or 'a choice'}")
+    return _Content(assignment.item.choice_of(ranking["ranking"]), ranking)
+
+
 def _record(
     study: Study,
     annotator_id: int,
     assignment_id: int,
     entry: _Entry,
-    content_of: Callable[[Assignment], str],
+    content_of: Callable[[Assignment], _Content],
 ) -> Annotation | InitialAnswer:
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
@@ -153,12 +186,12 @@ def _record(
         annotator = assignment.annotator
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
-        choice = content_of(assignment)
+        content = content_of(assignment)
         if assignment.item.has_advice and not entry.after_advice:
-            return _record_initial(annotator, assignment, entry, choice, certainty)
+            return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
         _delete_draft(assignment_id)
-        if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
+        if annotation and _is_repeat(annotation, content, certainty):
             return annotation
         if annotation and not study.allow_changes:
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
@@ -167,7 +200,8 @@ def _record(
         # A tie has no certainty, and no control it was entered with.
         control = entry.control if certainty is not None else ""
         submission = {
-            "choice": choice,
+            "choice": content.choice,
+            "ranking": content.ranking,
             "certainty": certainty,
             "shown_at": entry.shown_at,
             "answered_at": now,
@@ -181,7 +215,9 @@ def _record(
                 standing=seats.occupy(
                     assignment, is_late=annotator.state != Annotator.State.ANNOTATING
                 ),
-                wording_sha256=wording_for(assignment.item, study).sha256,
+                wording_sha256=wording_sha256(
+                    assignment.item, study, ranks=content.ranking is not None
+                ),
                 **submission,
             )
             _insert_answer(annotation)
@@ -196,6 +232,11 @@ def _record(
             AnnotationRevision(annotation=annotation, number=annotation.revision, **submission)
         )
     return annotation
+
+
+def _is_repeat(annotation: Annotation, content: _Content, certainty: int | None) -> bool:
+    stored = annotation.choice, annotation.ranking, annotation.certainty
+    return stored == (content.choice, content.ranking, certainty)
 
 
 def _record_initial(

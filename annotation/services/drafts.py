@@ -1,5 +1,7 @@
 """Drafts: input that is not yet sent, stored so that the annotator sees it on every device."""
 
+from collections.abc import Mapping
+
 from django.db import transaction
 
 from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
@@ -26,8 +28,11 @@ def save_draft(
     choice: str = "",
     certainty: str = "",
     active_ms: int = 0,
+    places: Mapping[str, int] | None = None,
 ) -> Draft:
     """Store the annotator's current input, in content terms and as it was typed.
+
+    Where a whole set is shown, `places` are those of its responses so far, by number.
 
     `stamp` is the one that the page was made from or that the last save returned: input that
     another tab has saved since is not overwritten unseen. Raises `DraftChanged` in that case,
@@ -50,6 +55,7 @@ def save_draft(
             raise DraftChanged(f"assignment {assignment_id} has changed")
         draft = getattr(assignment, "draft", None) or Draft(assignment=assignment, version=0)
         draft.choice, draft.certainty, draft.active_ms = choice, certainty, active_ms
+        draft.places = None if places is None else dict(places)
         draft.version += 1
         draft.save()
         assignment.draft = draft

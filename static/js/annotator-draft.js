@@ -3,13 +3,14 @@
 import { all, read, remove, watch, write } from "./annotator-store.js";
 
 const REST_MS = 500; // One request when the hand rests, not one for every key.
-const FIELDS = ["choice", "certainty"];
+const KEPT = /^(choice|certainty|place_[a-e])$/;
 
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
-export function keepDraft(form, { certainty, activeTime, signal }) {
+export function keepDraft(form, { certainty, places, activeTime, signal }) {
   const key = form.dataset.draft;
   if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
   const fields = form.elements;
+  const FIELDS = [...new Set([...fields].map(({ name }) => name))].filter((name) => KEPT.test(name));
   const unsent = new Set(); // The fields that the server has not heard of.
   let stamp = form.dataset.stamp;
   let timer;
@@ -21,14 +22,28 @@ export function keepDraft(form, { certainty, activeTime, signal }) {
   /** Take over what stands elsewhere, but for what was changed here. */
   function adopt(draft) {
     for (const name of FIELDS) {
-      if (fields[name] && !unsent.has(name)) fields[name].value = draft[name] ?? "";
+      if (!unsent.has(name)) enter(name, draft[name] ?? "");
     }
+    show();
+  }
+
+  function enter(name, value) {
+    const field = fields[name];
+    // An empty value selects no radio, and leaves the one that is selected.
+    if (value === "" && field instanceof RadioNodeList) field.forEach((radio) => { radio.checked = false; });
+    else field.value = value;
+  }
+
+  const allEntered = () => Object.fromEntries(FIELDS.map((name) => [name, entered(name)]));
+
+  function show() {
     certainty?.show();
+    places?.show();
   }
 
   function keep(more = {}) {
     write(key, {
-      choice: entered("choice"), certainty: entered("certainty"), active: activeTime.read(),
+      ...allEntered(), active: activeTime.read(),
       unsent: [...unsent], ...more,
     });
   }
@@ -56,7 +71,7 @@ export function keepDraft(form, { certainty, activeTime, signal }) {
   async function ask() {
     const body = new URLSearchParams({
       csrfmiddlewaretoken: entered("csrfmiddlewaretoken"), assignment: entered("assignment"),
-      stamp, choice: entered("choice"), certainty: entered("certainty"), active_ms: activeTime.read(),
+      stamp, ...allEntered(), active_ms: activeTime.read(),
     });
     try {
       const response = await fetch(form.dataset.draftUrl, {
@@ -89,10 +104,10 @@ export function keepDraft(form, { certainty, activeTime, signal }) {
   // The server's word wins where it has one: entries that it refused.
   if (isOurs && form.dataset.refused === "false") {
     for (const name of kept.waiting ? FIELDS : kept.unsent ?? []) {
-      if (fields[name]) fields[name].value = kept[name];
+      if (fields[name]) enter(name, kept[name] ?? "");
       unsent.add(name);
     }
-    certainty?.show();
+    show();
     save();
   }
 

@@ -28,8 +28,9 @@ function mountSwitch() {
 
 const isDigit = (key) => /^[0-9]$/.test(key);
 
-function takesCertainty(form) {
-  return Boolean(form.elements.certainty) && ["a", "b"].includes(form.elements.choice.value);
+function takesCertainty(form, places) {
+  if (!form.elements.certainty) return false;
+  return places ? places.isComplete() : ["a", "b"].includes(form.elements.choice.value);
 }
 
 function choose(radio) {
@@ -38,7 +39,7 @@ function choose(radio) {
   radio.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-export function mountShortcuts(form, { signal }) {
+export function mountShortcuts(form, { places, signal }) {
   mountSwitch();
   document.addEventListener("keydown", (event) => {
     const typing = event.target.matches("input[type=text], textarea, select");
@@ -49,11 +50,12 @@ export function mountShortcuts(form, { signal }) {
     const key = event.key.toLowerCase();
     const radio = document.getElementById(RADIOS[key] ?? "");
     // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
-    if (isDigit(key) && takesCertainty(form)) {
+    if (isDigit(key) && takesCertainty(form, places)) {
       form.elements.certainty.focus();
       return; // The browser types it there.
     }
     if (radio) choose(radio);
+    else if (places?.press(key, event.target)) { /* a place was given or taken back */ }
     else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
     else if (key === "?") openSheet("help");
     // Inside a radio Enter would do this anyway; after a click on the page, or at its heading

@@ -1,9 +1,10 @@
-// The item page works without this file. Here: slider, drafts, shortcuts, active time, sheets,
+// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active time, sheets,
 // what waits for the network, and the next item without another request.
 import { keepDraft } from "./annotator-draft.js";
 import { followHistory, showItem } from "./annotator-next.js";
 import { sendUntilStored } from "./annotator-offline.js";
 import { measureActiveTime } from "./annotator-time.js";
+import { mountPlaces } from "./annotator-places.js";
 import { mountCertainty } from "./annotator-slider.js";
 import { mountSheets } from "./annotator-sheets.js";
 import { mountShortcuts } from "./annotator-shortcuts.js";
@@ -59,8 +60,9 @@ function mount() {
   const { signal } = left;
   const activeTime = measureActiveTime({ signal });
   const certainty = mountCertainty(form);
-  const { isWaiting } = keepDraft(form, { certainty, activeTime, signal });
-  mountShortcuts(form, { signal });
+  const places = mountPlaces(form);
+  const { isWaiting } = keepDraft(form, { certainty, places, activeTime, signal });
+  mountShortcuts(form, { places, signal });
   mountSheets();
   mountBar(form, { signal });
   if (form.dataset.next) {

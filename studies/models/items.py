@@ -1,5 +1,6 @@
 """The personas that a study is about, and its items."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
@@ -191,6 +192,11 @@ class Item(models.Model):
         return bool(self.advice)
 
     @property
+    def option_count(self) -> int:
+        """How many responses the set has that it was paired from; 2 without one."""
+        return 2 + len(self.option_set.get("others", ()))
+
+    @property
     def options(self) -> list[dict[str, Any]]:
         """The responses of the set that it was paired from, in their order; its own two without."""
         if not self.option_set:
@@ -209,6 +215,11 @@ class Item(models.Model):
     def all_media(self) -> list[dict[str, Any]]:
         """The pictures and sounds of its question and of every response of its set."""
         return [*self.media, *(each for one in self.options for each in one.get("media", ()))]
+
+    def choice_of(self, ranking: Sequence[int]) -> str:
+        """Which of its two responses comes first in a ranking of its set, by number."""
+        place = self.option_set["place"]
+        return str(min(Side.values, key=lambda side: ranking.index(place[side])))
 
     def response(self, side: str) -> dict[str, Any]:
         """The response `side` ("r1" or "r2") as imported."""

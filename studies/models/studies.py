@@ -48,6 +48,12 @@ class Study(models.Model):
         DIFFERENCE = "difference", "no clear difference"
         EITHER = "either", "either could be right"
 
+    class SetDisplay(models.TextChoices):
+        """How annotators see items that were paired from three to five responses."""
+
+        PAIRS = "pairs", "in pairs"
+        WHOLE = "whole", "the whole set on one screen"
+
     class Perspective(models.TextChoices):
         """For whom annotators answer."""
 
@@ -105,6 +111,13 @@ class Study(models.Model):
         blank=True,
         editable=False,
         help_text="By which judge the items for people were drawn, and with which seed.",
+    )
+    set_display = models.CharField(
+        max_length=10,
+        choices=SetDisplay,
+        default=SetDisplay.PAIRS,
+        db_default=SetDisplay.PAIRS,
+        help_text="How people see sets of three to five responses.",
     )
     persona_style = models.CharField(
         max_length=10, choices=PersonaStyle, default=PersonaStyle.SENTENCES
@@ -166,6 +179,9 @@ class Study(models.Model):
                 condition=Q(perspective__in=["persona", "own"]), name="study_perspective"
             ),
             models.CheckConstraint(
+                condition=Q(set_display__in=["pairs", "whole"]), name="study_set_display"
+            ),
+            models.CheckConstraint(
                 condition=Q(retest_share__lte=100) & Q(retest_days__range=(1, 365)),
                 name="study_retest",
             ),
@@ -195,6 +211,11 @@ class Study(models.Model):
     def asks_own_answers(self) -> bool:
         """Whether annotators answer for themselves, not for the person in a profile."""
         return self.perspective == self.Perspective.OWN
+
+    @property
+    def shows_whole_sets(self) -> bool:
+        """Whether annotators put all responses of a set in order on one screen."""
+        return self.set_display == self.SetDisplay.WHOLE
 
     @cached_property
     def media_types(self) -> list[str]:
@@ -253,6 +274,13 @@ class Study(models.Model):
                 {
                     "retest_share": "Only annotators who answer for themselves are asked again. "
                     "Enter 0, or change the perspective."
+                }
+            )
+        if self.shows_whole_sets and self.asks_own_answers:
+            raise ValidationError(
+                {
+                    "set_display": "Annotators who answer for themselves see pairs only. Choose "
+                    "“in pairs”, or change the perspective."
                 }
             )
 

@@ -23,8 +23,8 @@ _CHUNK = 2_000
 def study_content_hash(study: Study) -> str:
     """SHA-256 of items, instructions, consent, language and wording; without numbers and pay.
 
-    Criteria and the meaning of a tie count only where they are set, so that other studies keep
-    their hashes.
+    Criteria, the meaning of a tie and the display of sets count only where they are set, so that
+    other studies keep their hashes.
     """
     words = [wording_in(study, study.task, setting).sha256 for setting in SETTINGS]
     # The hash of one list whose last part is the list of all items, without that list in memory.
@@ -39,6 +39,7 @@ def study_content_hash(study: Study) -> str:
             interface_version(study.language),
             *([study.criteria] if study.criteria else []),
             *(["either"] if study.offers_either else []),
+            *(["whole sets"] if study.shows_whole_sets else []),
             [],
         ]
     )

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import FrozenStudy
+from studies.errors import FrozenStudy, StudyError
 from studies.models import Item, Study
 from studies.services.sampling import seat_items
 from studies.services.studies import lock_study, record
@@ -27,10 +27,15 @@ def store_draw(
     """Open the `drawn` items to annotators and store the probability of every item, by key.
 
     `by` says which judge it was and with which seed. Raises `FrozenStudy` if annotators already
-    have items.
+    have items, and `StudyError` if annotators see whole sets.
     """
     study = lock_study(study_id)
     _refuse_begun(study)
+    if study.shows_whole_sets:
+        raise StudyError(
+            f"Annotators of “{study.slug}” see whole sets of responses, and a judge's certainty is "
+            "about a pair. Show sets in pairs, or let the items be drawn at random."
+        )
     own = Item.objects.filter(study=study)
     own.update(draw_probability=None, seats_needed=0)
     alike: dict[float, list[str]] = defaultdict(list)

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 
 from django.db.models import F
+from django.db.models.fields.json import KT
 from django.db.models.functions import Greatest
 
 from studies.models import Item, Study
@@ -48,7 +49,8 @@ def seat_items(study: Study) -> int:
 
     The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
     annotator has a seat at them; before that the sample is drawn again. Items that were drawn by a
-    judge's certainty stay drawn until the size of the sample changes, or other items come.
+    judge's certainty stay drawn until the size of the sample changes, or other items come. Where
+    annotators see whole sets, one item of each set stands for it and the others get no seats.
     """
     n = study.annotations_per_item
     own = Item.objects.filter(study=study)
@@ -60,22 +62,43 @@ def seat_items(study: Study) -> int:
         own.update(draw_probability=None)
         study.draw = {}
         study.save(update_fields=["draw"])
-    if study.human_sample is None:
+    if study.human_sample is None and not study.shows_whole_sets:
         own.exclude(seats_needed=n).update(seats_needed=Greatest(n, F("seats_taken")))
         return own.count()
     items = list(own.order_by("key").values_list("key", "topic", "seats_needed", "seats_taken"))
+    others = _shown_by_another(study) if study.shows_whole_sets else set()
+    screens = [item for item in items if item[0] not in others]
     keep = {
-        key for key, _, needed, taken in items if taken or (study.frozen_at is not None and needed)
+        key
+        for key, _, needed, taken in screens
+        if taken or (study.frozen_at is not None and needed)
     }
+    size = len(screens) if study.human_sample is None else study.human_sample
     chosen = sample_by_topic(
-        [(key, topic) for key, topic, *_ in items],
-        size=max(study.human_sample, len(keep)),
+        [(key, topic) for key, topic, *_ in screens],
+        size=max(size, len(keep)),
         seed=study.seed,
         keep=keep,
     )
     _set_seats(study, [k for k, _, needed, _ in items if k in chosen and needed != n], n)
     _set_seats(study, [k for k, _, needed, _ in items if k not in chosen and needed], 0)
     return len(chosen)
+
+
+def _shown_by_another(study: Study) -> set[str]:
+    """The keys of items whose set another item shows: the first by key, or one that has answers."""
+    found = (
+        Item.objects.filter(study=study)
+        .exclude(option_set={})
+        .values_list("key", "persona", KT("option_set__id"), "seats_taken")
+    )
+    shown: set[tuple[int, str]] = set()
+    others = set()
+    for key, persona, option_set, _ in sorted(found, key=lambda row: (not row[3], row[0])):
+        if (persona, option_set) in shown:
+            others.add(key)
+        shown.add((persona, option_set))
+    return others
 
 
 def _draw_holds(study: Study) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import FrozenStudy, StaleVersion
+from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Study
 from studies.services.content_hash import study_content_hash
 from studies.services.drawing import has_begun
@@ -38,6 +38,13 @@ READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 READ_OTHERWISE = "read otherwise after the first answer"
 
 
+def fixed_settings(study: Study) -> tuple[str, ...]:
+    """The settings that can no longer change, because annotators have seen what they decide."""
+    if study.frozen_at is not None:
+        return FROZEN_FIELDS
+    return ("set_display",) if has_begun(study) else ()
+
+
 @transaction.atomic
 def save_settings(
     study: Study, *, changed: Collection[str], user: User | None = None, version: int | None = None
@@ -63,6 +70,8 @@ def save_settings(
             f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
             "Nothing was saved. Create a new study to use other settings."
         )
+    if "set_display" in changed:
+        _check_set_display(locked)
     if "human_sample" in changed and locked.draw and has_begun(locked):
         raise FrozenStudy(
             f"The items of “{study.slug}” were drawn by a judge's certainty and annotators have "
@@ -80,3 +89,17 @@ def save_settings(
     for name, value in before.items() if locked.frozen_at else ():
         after = getattr(locked, name)
         record(locked, READ_OTHERWISE, user=user, field=name, before=value, after=after)
+
+
+def _check_set_display(study: Study) -> None:
+    """Refuse another display of sets once annotators have items, or after a draw by a judge."""
+    if has_begun(study):
+        raise FrozenStudy(
+            f"Annotators already have items of “{study.slug}”, so the display of sets cannot "
+            "change. Nothing was saved. Copy the study to use the other display."
+        )
+    if study.draw:
+        raise StudyError(
+            f"The items of “{study.slug}” were drawn by a judge's certainty, which is about pairs. "
+            "Nothing was saved. Draw the items at random first, under Items, “For annotators”."
+        )

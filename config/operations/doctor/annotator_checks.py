@@ -67,12 +67,12 @@ def repair_item_counters(fault: Fault) -> str:
 def wrong_seat_numbers() -> Iterator[Fault]:
     """Items without the number of seats that their study wants, or more annotators than that."""
     studies = Study.objects.values_list(
-        "pk", "slug", "annotations_per_item", "human_sample", "draw"
+        "pk", "slug", "annotations_per_item", "human_sample", "draw", "set_display"
     ).order_by("pk")
-    for pk, slug, wanted, sample, draw in list(studies):
+    for pk, slug, wanted, sample, draw, sets in list(studies):
         own = Item.everything.filter(study=pk)
         short = Q(split=Item.Split.MAIN, seats_needed__lt=wanted)
-        if sample is not None or draw:
+        if sample is not None or draw or sets == Study.SetDisplay.WHOLE:
             short &= Q(seats_needed__gt=0)
         beyond = Q(seats_needed__gt=wanted) & Q(seats_needed__gt=F("seats_taken"))
         other = ~Q(split=Item.Split.MAIN) & Q(seats_needed__gt=0)
@@ -200,6 +200,7 @@ def wrong_revisions() -> Iterator[Fault]:
                 newest=Max("revisions__number"),
                 last_choice=Subquery(last.values("choice")[:1]),
                 last_certainty=Subquery(last.values("certainty")[:1]),
+                last_ranking=Subquery(last.values("ranking")[:1]),
             )
             .values_list(
                 "assignment__annotator__pseudonym",
@@ -210,18 +211,44 @@ def wrong_revisions() -> Iterator[Fault]:
                 "newest",
                 "choice",
                 "certainty",
+                "ranking",
                 "last_choice",
                 "last_certainty",
+                "last_ranking",
             )
         )
         for pseudonym, key, study, number, kept, newest, *answers in list(rows):
-            if not number == kept == newest or answers[:2] != answers[2:]:
+            if not number == kept == newest or answers[:3] != answers[3:]:
                 yield Fault(
                     f"The answer of {pseudonym} at item {key} is revision {number}; {kept} are "
                     f"kept, up to number {newest or 0}, and the last one "
-                    f"{'agrees' if answers[:2] == answers[2:] else 'differs'}.",
+                    f"{'agrees' if answers[:3] == answers[3:] else 'differs'}.",
                     study,
                 )
+
+
+def wrong_rankings() -> Iterator[Fault]:
+    """Rankings that contradict what was shown, or the choice that follows from them."""
+    for low, high in portions(Annotation.objects, Annotation):
+        rows = Annotation.objects.filter(pk__range=(low, high)).filter(
+            Q(ranking__isnull=False) | Q(assignment__option_order__isnull=False)
+        )
+        for answer in rows.select_related("assignment__annotator__study", "assignment__item"):
+            assignment = answer.assignment
+            order, ranking = assignment.option_order, answer.ranking
+            if (
+                order
+                and ranking
+                and ranking["shown"] == order
+                and sorted(ranking["ranking"]) == sorted(order)
+                and assignment.item.choice_of(ranking["ranking"]) == answer.choice
+            ):
+                continue
+            yield Fault(
+                f"The answer of {assignment.annotator.pseudonym} at item {assignment.item.key} is "
+                f"{answer.choice}, its ranking {ranking}, and the order shown {order}.",
+                assignment.annotator.study.slug,
+            )
 
 
 def drafts_without_place() -> Iterator[Fault]:
@@ -287,6 +314,12 @@ CHECKS = [
         "Each answer is its own last revision, and no revision is missing",
         wrong_revisions,
         "Revisions are data: compare with a backup before you change anything.",
+    ),
+    InvariantCheck(
+        "rankings",
+        "Each order of a whole set agrees with what was shown and with the choice",
+        wrong_rankings,
+        "Answers are data: compare with a backup before you change anything.",
     ),
     InvariantCheck(
         "drafts",

@@ -1,0 +1,205 @@
+"""A set of four responses on one screen: its seats, its page, and the order that people give."""
+
+import json
+import re
+
+import pytest
+
+from annotation import services
+from annotation.errors import InvalidAnswer
+from annotation.models import Annotation, Assignment, Draft
+from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
+from studies.errors import FrozenStudy, StudyError
+from studies.importers.items.option_sets import PairRule
+from studies.importers.items.storage import import_items
+from studies.models import Study
+from studies.services.copies import copy_study
+from studies.services.drawing import store_draw
+from studies.services.settings import save_settings
+from tests.annotation.pages.test_item_frames import compared  # noqa: F401
+from tests.annotation.pages.walking import post_answer, start, token_of
+from tests.factories import make_study, walk_in
+from tests.studies.files import jsonl, raw_item, read
+from tests.studies.test_option_sets import of_four
+
+pytestmark = pytest.mark.django_db
+
+LETTERS = "abcd"
+
+
+def whole_study(**settings):
+    """Two sets of four responses, each with six pairs, and one item of two responses."""
+    study = make_study(set_display="whole", items_per_annotator=3, **settings)
+    rows = [of_four(), of_four(id="q8", question="Another question?"), raw_item(3)]
+    import_items(study.slug, [read(jsonl(*rows), pairs=PairRule("all", 1))])
+    return study
+
+
+@pytest.fixture
+def study():
+    return whole_study()
+
+
+@pytest.fixture
+def client(study):
+    return start(study)
+
+
+def at_set(client):
+    """The first page that shows a whole set, and its assignment."""
+    assignment = Assignment.objects.exclude(option_order=None).order_by("position").first()
+    url = f"/s/{assignment.item.study.slug}/task/{assignment.position}/"
+    Assignment.objects.exclude(pk=assignment.pk).filter(position__lt=assignment.position).update(
+        state="skipped", is_surplus=True
+    )
+    return client.get(url), assignment
+
+
+def send(client, page, *places, **fields):
+    given = dict(zip((f"place_{letter}" for letter in LETTERS), places, strict=False))
+    return post_answer(client, page, choice=None, **given, **fields)
+
+
+def seats_of(study):
+    return dict(study.all_items.order_by("key").values_list("key", "seats_needed"))
+
+
+def test_one_item_of_each_set_gets_seats(study):
+    wanted = {"q7:r1-r2": 3, "q8:r1-r2": 3, "x3": 3}
+    assert {key: n for key, n in seats_of(study).items() if n} == wanted
+    assert not list(wrong_seat_numbers())
+
+    copy = copy_study(study_id=study.pk, slug="copy", title="Copy", with_items=True)
+    assert seats_of(copy) == seats_of(study)
+
+    study.set_display = "pairs"
+    save_settings(study, changed=["set_display"])
+    assert set(seats_of(study).values()) == {3}
+
+
+def test_a_sample_counts_screens():
+    study = whole_study(human_sample=2)
+
+    assert sum(n > 0 for n in seats_of(study).values()) == 2
+
+
+def test_the_page_shows_all_responses_once_in_the_drawn_order(client, compared):  # noqa: F811
+    page, assignment = at_set(client)
+
+    text = page.content.decode()
+    shown = re.findall(r"A (soup|stew|cake|pie)\.", text)
+    texts = ["soup", "stew", "cake", "pie"]
+    assert shown == [texts[number - 1] for number in assignment.option_order]
+    place = assignment.item.option_set["place"]
+    in_order = sorted(place, key=lambda side: assignment.option_order.index(place[side]))
+    assert in_order[0] == assignment.shown_first
+    assert text.count('type="radio" name="place_') == 16
+    assert 'name="choice"' not in text
+    assert "Give every response its own place" in text
+    assert all(filled == direct for filled, direct in compared)
+
+
+def test_the_order_is_stored_with_the_choice_that_follows_and_can_be_changed(client, compared):  # noqa: F811
+    page, assignment = at_set(client)
+    order = assignment.option_order
+
+    assert send(client, page, 2, 1, 4, 3).status_code == 303
+
+    answer = Annotation.objects.get()
+    ranking = [order[1], order[0], order[3], order[2]]
+    assert answer.ranking == {"shown": order, "ranking": ranking}
+    assert answer.choice == assignment.item.choice_of(ranking)
+    assert answer.certainty == 72
+    again = client.get(page.request["PATH_INFO"])
+    assert re.findall(r'id="place-(\w-\d)" checked', again.content.decode()) == [
+        "a-2",
+        "b-1",
+        "c-4",
+        "d-3",
+    ]
+    send(client, again, 1, 2, 3, 4, certainty="60")
+    answer.refresh_from_db()
+    kept = [revision.ranking["ranking"] for revision in answer.revisions.all()]
+    assert kept == [ranking, order]
+    assert answer.ranking["ranking"] == order
+    assert not list(wrong_rankings())
+    assert all(filled == direct for filled, direct in compared)
+
+
+@pytest.mark.parametrize(
+    ("places", "message", "target"),
+    [
+        ((), "Put the responses in order: select a place for each of them", "place-a-1"),
+        ((1, 2, 3), "Still without a place: D", "place-d-1"),
+        ((1, 2, 3, 9), "Still without a place: D", "place-d-1"),
+        ((1, 2, 2, 3), "Now some share a place: B, C", "place-b-1"),
+    ],
+)
+def test_incomplete_orders_are_refused_in_clear_words(client, places, message, target):
+    page, _ = at_set(client)
+
+    refused = send(client, page, *places)
+
+    text = refused.content.decode()
+    assert refused.status_code == 422
+    assert message in text
+    assert f'href="#{target}"' in text
+    assert f'id="{target}"' in text
+    assert not Annotation.objects.exists()
+
+
+def test_a_draft_keeps_the_places_that_are_given(client):
+    page, assignment = at_set(client)
+    order = assignment.option_order
+
+    kept = client.post(
+        f"{page.request['PATH_INFO']}draft/",
+        {"assignment": token_of(page), "stamp": "0.0", "place_b": "1", "place_c": "4"},
+    )
+
+    assert kept.json()["place_b"] == "1"
+    assert kept.json()["place_a"] == ""
+    assert Draft.objects.get().places == {str(order[1]): 1, str(order[2]): 4}
+    again = client.get(page.request["PATH_INFO"]).content.decode()
+    assert re.findall(r'id="place-(\w-\d)" checked', again) == ["b-1", "c-4"]
+
+
+def test_a_choice_alone_is_no_answer_to_a_whole_set(study):
+    annotator = walk_in(study)
+    assignment = annotator.assignments.exclude(option_order=None).first()
+    named = {"annotator_id": annotator.pk, "assignment_id": assignment.pk, "certainty": 50}
+
+    for wrong in ({"choice": "r1"}, {"choice": "", "ranking": [1, 2, 3]}):
+        with pytest.raises(InvalidAnswer):
+            services.record_answer(**named, **wrong)
+
+    answer = services.record_answer(**named, choice="", ranking=[4, 3, 2, 1])
+    assert answer.ranking == {"shown": assignment.option_order, "ranking": [4, 3, 2, 1]}
+
+
+def test_the_display_is_fixed_once_somebody_has_items(study, client):
+    study.set_display = "pairs"
+
+    with pytest.raises(FrozenStudy, match="the display of sets cannot change"):
+        save_settings(study, changed=["set_display"])
+
+
+def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
+    with pytest.raises(StudyError, match="is about a pair"):
+        store_draw(study_id=study.pk, probabilities={}, drawn=[], by={})
+
+    Study.objects.filter(pk=study.pk).update(set_display="pairs")
+    store_draw(study_id=study.pk, probabilities={"q7:r1-r2": 0.5}, drawn=["q7:r1-r2"], by={})
+    study.refresh_from_db()
+    study.set_display = "whole"
+    with pytest.raises(StudyError, match="which is about pairs"):
+        save_settings(study, changed=["set_display"])
+
+
+def test_the_preview_shows_a_whole_set(study):
+    from tests.factories import sign_in
+
+    page = sign_in(study).get(f"/s/{study.slug}/preview/task/?item=2").content.decode()
+
+    assert page.count('type="radio" name="place_') == 16
+    assert json.dumps("q7") not in page
