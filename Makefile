@@ -42,12 +42,12 @@ test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what c
 test-all: .venv/.dev  ## the same with every case of sampled tests
 	$(BIN)/python -m tests.run --all
 
-# Types take one core two minutes, so the rest runs on another.
+# Types take ten times as long as the rest, and as many processes as there are cores.
 lint: .venv/.dev  ## format, style, types, import directions, migrations
 	@$(MAKE) --no-print-directory --jobs=2 lint-types lint-rest
 
 lint-types:
-	$(BIN)/mypy .
+	$(BIN)/mypy --num-workers auto .
 
 lint-rest:
 	$(BIN)/ruff format --check .
