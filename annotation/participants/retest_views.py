@@ -6,11 +6,21 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotation.errors import EntryRefused
 from annotation.models import Annotator, RetestAnswer, RetestVisit
-from annotation.participants.access import bind, find_annotator, no_identity, see_other, study_page
+from annotation.participants.access import (
+    bind,
+    code_context,
+    find_annotator,
+    no_identity,
+    see_other,
+    study_page,
+)
 from annotation.participants.context import item_context
 from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import ItemProgress, Progress
+from annotation.prolific.sync.entry import verify_return
+from annotation.seats.completion_codes import second_visit_code
 from annotation.seats.identity import identity_hashes
 from annotation.services.retests import answer_again
 from studies.models import Study
@@ -21,13 +31,29 @@ _REFUSED = 422
 @require_safe
 @study_page
 def retest(request: HttpRequest, study: Study) -> HttpResponse:
-    """Find the annotator by the code of their link, their Prolific id or this browser; go on."""
-    visit = _visit(request, study)
+    """Find the annotator by the code of their link, their Prolific id or this browser; go on.
+
+    The last page has the completion code for a study on Prolific that brought them back.
+    """
+    visit, pid = _visit(request, study), request.GET.get("PROLIFIC_PID", "")
     if visit is None:
-        return no_identity(request, study)
+        return _not_theirs(request, study, is_known=False) if pid else no_identity(request, study)
+    if pid:
+        if visit.annotator.identity_hash not in identity_hashes(pid):
+            return _not_theirs(request, study, is_known=True)
+        try:
+            verify_return(study, request.GET)
+        except EntryRefused:
+            return no_identity(request, study)
     opened = visit.answers.filter(choice="").order_by("position").first()
     if opened is None or not visit.is_due:
-        context = {"study": study, "visit": visit, "items": visit.answers.count()}
+        on_platform = visit.finished_at and study.entry == Study.Entry.PROLIFIC
+        context = {
+            "study": study,
+            "visit": visit,
+            "items": visit.answers.count(),
+            **code_context(study, second_visit_code(study.pk) if on_platform else ""),
+        }
         response = render(request, "annotation/retest.html", context)
     else:
         response = see_other(_url(study, opened.position))
@@ -82,6 +108,12 @@ def _visit(request: HttpRequest, study: Study) -> RetestVisit | None:
         return visits.filter(annotator__identity_hash__in=identity_hashes(pid)).first()
     annotator = find_annotator(request, study.slug)
     return visits.filter(annotator=annotator).first() if annotator else None
+
+
+def _not_theirs(request: HttpRequest, study: Study, *, is_known: bool) -> HttpResponse:
+    """Say why this Prolific account has no second visit here; `is_known`: somebody else has."""
+    context = {"study": study, "is_known": is_known}
+    return render(request, "annotation/retest_refused.html", context, status=403)
 
 
 def _url(study: Study, position: int) -> str:

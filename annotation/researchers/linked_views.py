@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import Annotator, LinkedStudy
 from annotation.services.linked_studies import DEFAULT_SEED, LinkRule, link_study, shown_people
-from annotation.services.retests import visits_of
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.settings_views import MAY_CREATE
@@ -97,7 +96,6 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "completed": study.annotators.filter(state=Annotator.State.COMPLETED).count(),
         "shown": shown_people(study),
-        "visits": visits_of(study),
         "may_create": user.has_perm(MAY_CREATE),
         "linked": LinkedStudy.objects.filter(first=study, study__in=mine)
         .select_related("study")

@@ -86,7 +86,7 @@ _PAGES = (
 )
 _PROLIFIC = (("Prolific", "people:prolific"), ("Approve and pay", "people:prolific-settle"))
 _LIST = (("Invitations", "people:invitations"),)
-_OWN_ANSWERS = (("Linked study", "people:linked"),)
+_OWN_ANSWERS = (("Linked study", "people:linked"), ("Second visits", "people:second-visits"))
 
 
 def annotator_pages(study: Study) -> list[SectionPage]:

@@ -4,6 +4,7 @@ import datetime as dt
 import math
 import random
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -12,6 +13,7 @@ from annotation.errors import WrongStep
 from annotation.models import Annotator, RetestAnswer, RetestVisit
 from annotation.seats import flow
 from studies.models import Item, Side, Study
+from studies.services.studies import record
 
 
 def plan_retest(annotator: Annotator) -> None:
@@ -69,6 +71,25 @@ def forget_retest(annotator: Annotator) -> None:
     """Delete the second visit of a locked annotator who withdraws."""
     RetestAnswer.objects.filter(visit__annotator=annotator).delete()
     RetestVisit.objects.filter(annotator=annotator).delete()
+
+
+def pids_due(*, study_id: int, user: User) -> list[str]:
+    """The Prolific ids of annotators whose second visit is due, for an allow list there.
+
+    Excluded annotators and those whose id was deleted are left out. The log says who read them.
+    """
+    visits = RetestVisit.objects.filter(
+        annotator__study_id=study_id,
+        annotator__state=Annotator.State.COMPLETED,
+        annotator__excluded_at=None,
+        annotator__prolific_identity__isnull=False,
+        due_at__lte=timezone.now(),
+        finished_at=None,
+    )
+    found = list(visits.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
+    study = Study.objects.get(pk=study_id)
+    record(study, "ids of second visits downloaded", user=user, ids=len(found))
+    return found
 
 
 def visits_of(study: Study) -> dict[str, int]:

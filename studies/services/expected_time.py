@@ -11,7 +11,17 @@ from studies.texts.reading import FAST_WORDS_PER_MINUTE, Effort
 # Of a larger study, the items that are next in the random order in which annotators get them.
 SAMPLED = 1_000
 _FIELDS = (
-    *("language", "question", "context", "context_title", "media", "r1", "r2", "advice"),
+    *(
+        "language",
+        "question",
+        "context",
+        "context_title",
+        "media",
+        "r1",
+        "r2",
+        "advice",
+        "option_set",
+    ),
     *("persona__features", "persona__text", "persona__history"),
 )
 
@@ -89,19 +99,19 @@ def _effort(study: Study, item: Item) -> Effort:
     profile = (
         "" if study.asks_own_answers else profile_text(profile_for(item), style=study.persona_style)
     )
-    prompts = (side.get("prompt") or "" for side in (item.r1, item.r2))
-    responses = (side.get("text") or "" for side in (item.r1, item.r2))
+    whole = study.shows_whole_sets
+    shown = item.options if whole else [item.r1, item.r2]
     return Effort.of(
         [
             profile,
             item.context_title,
             item.context,
             item.question,
-            *prompts,
-            *responses,
+            *(each.get("prompt") or "" for each in shown),
+            *(each.get("text") or "" for each in shown),
             item.advice.get("text", ""),
         ],
         item.language or study.language,
-        media=item.shown_media,
+        media=item.all_media if whole else item.shown_media,
         has_advice=item.has_advice,
     )

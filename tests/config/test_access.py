@@ -128,6 +128,8 @@ NOT_HERE = {
     "people/annotator/",
     "people/invitations/",
     "people/linked/",
+    "people/second-visits/",
+    "people/second-visits/ids/",
     "people/prolific/bonuses/act/",
     "reports/<public_id>/download/",
     "reports/<public_id>/items.json",

@@ -212,9 +212,14 @@ def completion_codes(study: Study, *, group_id: str = "") -> list[dict[str, Any]
 def entry_url(study: Study) -> str:
     """The study's link with the placeholders that Prolific fills in."""
     path = reverse("annotation:entry", args=[study.slug])
+    return with_ids(f"{settings.PUBLIC_BASE_URL}{path}")
+
+
+def with_ids(address: str) -> str:
+    """An address with the placeholders that Prolific fills in for each participant."""
     names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     query = "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
-    return f"{settings.PUBLIC_BASE_URL}{path}?{query}"
+    return f"{address}?{query}"
 
 
 def payload(

@@ -72,6 +72,26 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     return verification
 
 
+def verify_return(study: Study, query: Mapping[str, str]) -> None:
+    """Compare PROLIFIC_PID with the submission of the study that brings people back.
+
+    That study was created on Prolific by hand, so only its submissions are known there. If Prolific
+    does not answer, or does not know the session yet, nobody is refused. Raises `EntryRefused`.
+    """
+    if not is_watched(study):
+        return
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    try:
+        remote = page_client().submission(session)
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
+        return
+    if remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's")
+
+
 def note_entry(annotator: Annotator, verification: Verification) -> None:
     """Store the facts about the link with a new annotator."""
     if verification == Verification.SIGNED:

@@ -5,12 +5,14 @@ import re
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, RetestAnswer, RetestVisit
+from annotation.seats.completion_codes import codes_of, second_visit_code
 from studies.models import Study
 from tests.annotation.pages.walking import answer_all, start
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -112,7 +114,67 @@ def test_a_follow_up_study_on_prolific_leads_here_by_the_id(study, client):
     unknown = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=6f1d3b2c4a6e7d8091a2b3c4")
 
     assert known["Location"] == f"/s/{study.slug}/retest/1/"
-    assert unknown.status_code == 400
+    assert unknown.status_code == 403
+    assert "this Prolific account did not" in unknown.content.decode()
+
+
+def test_a_link_that_another_account_opens_is_refused_in_words(study, client):
+    pass_days(7)
+    link = link_in(client.get(f"/s/{study.slug}/done/"))
+    elsewhere = Client()
+
+    page = elsewhere.get(f"{link}&PROLIFIC_PID=6f1d3b2c4a6e7d8091a2b3c4")
+
+    assert page.status_code == 403
+    assert "belongs to another Prolific account" in page.content.decode()
+    assert not elsewhere.cookies
+    own = elsewhere.get(f"{link}&PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
+    assert own["Location"] == f"/s/{study.slug}/retest/1/"
+
+
+@pytest.mark.parametrize(("entry", "is_shown"), [("prolific", True), ("list", False)])
+def test_only_a_finished_visit_shows_the_code_for_the_second_study(study, client, entry, is_shown):
+    code = second_visit_code(study.pk)
+    before = client.get(f"/s/{study.slug}/retest/").content.decode()
+    pass_days(7)
+    Study.objects.update(entry=entry)
+    for position in (1, 2):
+        client.post(f"/s/{study.slug}/retest/{position}/", {"choice": "b", "certainty": "55"})
+
+    after = client.get(f"/s/{study.slug}/retest/").content.decode()
+
+    assert code not in before
+    assert (f"submissions/complete?cc={code}" in after) is is_shown
+    assert code not in codes_of(study.pk).values()
+
+
+def test_owners_download_the_ids_of_who_is_due(study, client):
+    url = reverse("people:second-visit-ids", args=[study.slug])
+    owner, editor = sign_in(study, "owner"), sign_in(study)
+
+    early = owner.post(url)
+    pass_days(7)
+
+    assert early.content == b""
+    assert owner.post(url).content == b"5f1d3b2c4a6e7d8091a2b3c4\n"
+    assert editor.post(url).status_code == 404
+    assert study.log.filter(event="ids of second visits downloaded", detail={"ids": 1}).exists()
+    Annotator.objects.update(excluded_at=timezone.now(), exclusion_reason="other")
+    assert owner.post(url).content == b""
+
+
+def test_the_page_has_what_a_second_study_on_prolific_needs(study, client):
+    pass_days(7)
+    url = reverse("people:second-visits", args=[study.slug])
+
+    html = sign_in(study, "owner").get(url).content.decode()
+
+    assert f"/s/{study.slug}/retest/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}" in html
+    assert second_visit_code(study.pk) in html
+    assert "Download ids" in html
+    assert "Only owners" in sign_in(study).get(url).content.decode()
+    Study.objects.update(entry="link")
+    assert "Prolific" not in sign_in(study).get(url).content.decode().split("<main")[1]
 
 
 @pytest.mark.parametrize("query", ["", "?code=wrong", "?code="])

@@ -5,11 +5,13 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import services
+from annotation.errors import EntryRefused
 from annotation.models import (
     Annotator,
     ProlificStudy,
     ProlificSubmission,
 )
+from annotation.prolific.sync.entry import verify_return
 from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import arrive, make_recruiting, published
 
@@ -40,6 +42,18 @@ def test_an_edited_link_lets_nobody_in(changes, study, row, prolific):
 
     assert enter(study, person, **changes).status_code == 400
     assert not Annotator.objects.exists()
+
+
+def test_who_comes_back_is_compared_with_the_submission_of_the_second_study(study, row, prolific):
+    other = published(make_recruiting())  # by hand on Prolific, so not one of this study
+    person = prolific.world.arrive(other.prolific_id)
+    query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
+
+    verify_return(study, query)
+    verify_return(study, query | {"SESSION_ID": "b" * 24})  # may be seconds old
+    for edited in ({"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}):
+        with pytest.raises(EntryRefused):
+            verify_return(study, query | edited)
 
 
 def test_a_submission_of_another_study_lets_nobody_in(study, row, prolific):
