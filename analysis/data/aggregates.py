@@ -5,13 +5,15 @@ verdict, the certainty is the mean of those who chose it, and the answer â€œtieâ
 no tie was offered.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from statistics import fmean
 from typing import Any
 
 from django.db.models import Avg, Count, F, Q, QuerySet
 
 from analysis.data.answers import COUNTED
+from analysis.data.set_answers import SetPairs
 from annotation.content.wording import setting_of
 from annotation.models import Annotation
 from judging.models import Judgment
@@ -39,22 +41,69 @@ def annotator_aggregates(
         assignment__item__split=Item.Split.MAIN,
         standing__in=COUNTED,
     )
-    if items is not None:
-        # The study is named again so that the items are found by the index of their keys.
-        answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
-    counted: QuerySet[Annotation, Any] = (
-        answers.values(key=F("assignment__item__key"), truth=F("assignment__item__first_person"))
-        .annotate(**_counts())
-        .order_by("key")
-    )
+    if study.shows_whole_sets:
+        found = _with_pairs(study, answers, items)
+    else:
+        if items is not None:
+            # The study is named again so that the items are found by the index of their keys.
+            answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
+        found = _counted(answers)
     setting = setting_of(study)
-    for row in counted.iterator(chunk_size=_CHUNK):
+    for row in found:
         yield {
             "rater_kind": "human",
             "rater_id": "people",
             "setting": setting,
             **_verdict(row, offers_tie=study.allow_tie),
         }
+
+
+def _counted(answers: QuerySet[Annotation]) -> Iterator[dict[str, Any]]:
+    counted: QuerySet[Annotation, Any] = (
+        answers.values(key=F("assignment__item__key"), truth=F("assignment__item__first_person"))
+        .annotate(**_counts())
+        .order_by("key")
+    )
+    yield from counted.iterator(chunk_size=_CHUNK)
+
+
+def _with_pairs(
+    study: Study, answers: QuerySet[Annotation], items: Sequence[str] | None
+) -> Iterator[dict[str, Any]]:
+    """The same rows where orders of whole sets answer pairs that have no answer of their own."""
+    pairs = SetPairs(study, items)
+    if items is not None:
+        named = Q(assignment__item__study=study, assignment__item__key__in=items)
+        answers = answers.filter(named | Q(assignment__item__in=pairs.items))
+    given: dict[tuple[str, str], dict[str, list[int | None]]] = {}
+    stored = answers.values_list(
+        "assignment__item",
+        "assignment__item__key",
+        "assignment__item__first_person",
+        "choice",
+        "certainty",
+        "ranking",
+    )
+    for item, key, truth, choice, certainty, ranking in stored.iterator(chunk_size=_CHUNK):
+        each = [(key, truth, choice)]
+        if ranking is not None:
+            each = [(pair.key, pair.truth, pair.choice) for pair in pairs.answers(item, ranking)]
+        for key, truth, choice in each:
+            given.setdefault((key, truth), {}).setdefault(choice, []).append(certainty)
+    wanted = None if items is None else set(items)
+    for (key, truth), by_choice in sorted(given.items()):
+        if wanted is None or key in wanted:
+            yield {"key": key, "truth": truth} | _of_choices(by_choice)
+
+
+def _of_choices(by_choice: Mapping[str, Sequence[int | None]]) -> dict[str, Any]:
+    """The count and the mean certainty of each choice, as `_counts` asks the database for them."""
+    found: dict[str, Any] = {}
+    for choice in Choice.values:
+        stated = [each for each in by_choice.get(choice, ()) if each is not None]
+        found[f"n_{choice}"] = len(by_choice.get(choice, ()))
+        found[f"certainty_{choice}"] = fmean(stated) if stated else None
+    return found
 
 
 def run_aggregates(

@@ -1,8 +1,9 @@
 """Annotators and their answers as arrays and counts."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db.models import Count, Q
@@ -16,6 +17,7 @@ from analysis.data.arrays import (
     Dataset,
     sorted_columns,
 )
+from analysis.data.set_answers import SetPairs
 from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
 from studies.models import Item as ItemRow
@@ -63,8 +65,15 @@ def load_all_answers(data: Dataset) -> AllAnswers:
         .exclude(standing=Annotation.Standing.WITHDRAWN)
         .values_list("assignment__item__key", "assignment__annotator", "choice")
     )
-    for item, annotator, choice in found:
+    for item, annotator, choice in found.filter(ranking__isnull=True):
         choices[row[item], column[annotator]] = CODE[choice]
+    pairs = SetPairs(study)
+    ranked = found.filter(ranking__isnull=False)
+    for item, annotator, ranking in ranked.values_list(
+        "assignment__item", "assignment__annotator", "ranking"
+    ):
+        for pair in pairs.answers(item, ranking):
+            choices[row[pair.key], column[annotator]] = CODE[pair.choice]
     return AllAnswers(
         raters=tuple(pseudonym for pseudonym, _, _ in people),
         is_counted=tuple(excluded is None for *_, excluded in people),
@@ -110,6 +119,7 @@ def answers_of(
         "active_ms",
         "elapsed_ms",
         "assignment__position",
+        "ranking",
     )
     number: dict[str, int] = {}
     rows = (
@@ -119,11 +129,11 @@ def answers_of(
             CODE[choice],
             certainty,
             CODE[first],
-            active or elapsed,
+            milliseconds,
             place,
         )
-        for pk, pseudonym, choice, certainty, first, active, elapsed, place in found.iterator(
-            chunk_size=_CHUNK
+        for pk, pseudonym, choice, certainty, first, milliseconds, place in _each_pair(
+            found.iterator(chunk_size=_CHUNK), SetPairs(study)
         )
     )
     kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
@@ -137,6 +147,18 @@ def answers_of(
     item, rater, choice, certainty, first, ms, shown_at = sorted_columns(columns, 2, *kinds)
     groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
     return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, shown_at)
+
+
+def _each_pair(found: Iterable[tuple[Any, ...]], pairs: SetPairs) -> Iterator[tuple[Any, ...]]:
+    """The stored answers, an order of a whole set as one for each pair; its time only once."""
+    for pk, rater, choice, certainty, first, active, elapsed, place, ranking in found:
+        milliseconds = active or elapsed
+        if ranking is None:
+            yield pk, rater, choice, certainty, first, milliseconds, place
+            continue
+        for each in pairs.answers(pk, ranking):
+            own = milliseconds if each.is_own else None
+            yield each.item, rater, each.choice, certainty, each.shown_first, own, place
 
 
 def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

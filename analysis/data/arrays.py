@@ -272,6 +272,8 @@ class RankedSets:
         The rules by which pairs were made.
     rankings : mapping of str to tuple of Ranked
         The replies of each run that was shown whole sets, one for each request.
+    people : tuple of Ranked
+        The orders that annotators gave who saw whole sets; `sample` is the position of the rater.
     """
 
     set_of: Index
@@ -280,11 +282,17 @@ class RankedSets:
     item: Index
     rules: tuple[str, ...]
     rankings: Mapping[str, tuple[Ranked, ...]]
+    people: tuple[Ranked, ...] = ()
 
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        found = hashlib.sha256(repr([self.rules, sorted(self.rankings.items())]).encode())
+        orders = [
+            self.rules,
+            sorted(self.rankings.items()),
+            *([self.people] if self.people else []),
+        ]
+        found = hashlib.sha256(repr(orders).encode())
         for codes in (self.set_of, self.sizes, self.chosen, self.item):
             found.update(codes.astype("<i8").tobytes())
         return found.hexdigest()

@@ -93,7 +93,9 @@ def load_dataset(slug: str) -> Dataset:
         advice=advice_of(study, position, raters, answers, runs),
         retests=retests_of(study),
         criterion_verdicts=criterion_verdicts_of(study, position, runs),
-        ranked_sets=ranked_sets_of(study, position, [(row[2], row[-2]) for row in rows], runs),
+        ranked_sets=ranked_sets_of(
+            study, position, [(row[2], row[-2]) for row in rows], runs, raters
+        ),
         systems=systems_of([row[-5:-3] for row in rows]),
         option_sets=option_sets_of(study, items),
         draw=draw_of(study, [row[-3] for row in rows]),

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, QuerySet, Value, When
+from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import Http404
 
 from analysis.data.aggregates import annotator_aggregates, run_aggregates
 from analysis.data.answers import COUNTED
+from analysis.data.set_answers import SetPairs
 from annotation.content.wording import setting_of
 from annotation.files.answers_out import side_of
 from annotation.models import Annotation
@@ -42,6 +43,7 @@ class GivenAnswer:
     is_counted: bool
     is_excluded: bool
     is_right: bool | None
+    ranking: str = ""  # the numbers of a whole set in the order that was given
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,13 @@ def get_item(study: Study, key: str) -> Item:
 
 
 def answers_to(item: Item) -> QuerySet[Annotation]:
-    """The answers to an item; those that count come first, withdrawn ones are left out."""
+    """The answers to an item; those that count come first, withdrawn ones are left out.
+
+    With those to the whole set of the item, where annotators see sets.
+    """
+    of_set = Q(assignment__item__in=SetPairs(item.study, [item.key]).items, ranking__isnull=False)
     return (
-        Annotation.objects.filter(assignment__item=item)
+        Annotation.objects.filter(Q(assignment__item=item) | of_set)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
         .select_related("assignment__annotator")
         .order_by(
@@ -110,13 +116,16 @@ def as_given(item: Item, answers: Iterable[Annotation]) -> list[GivenAnswer]:
 
 def _given(item: Item, answer: Annotation) -> GivenAnswer:
     assignment, annotator = answer.assignment, answer.assignment.annotator
-    side = side_of(answer.choice, assignment.shown_first)
+    choice, first, ranking = answer.choice, assignment.shown_first, answer.ranking
+    if ranking is not None:
+        choice, first = item.choice_of(ranking["ranking"]), item.choice_of(ranking["shown"])
+    side = side_of(choice, first)
     return GivenAnswer(
         annotator=annotator.pseudonym,
-        answer=_LABELS[answer.choice],
+        answer=_LABELS[choice],
         side=side if side in ("A", "B") else "",
         certainty=answer.certainty,
-        shown_first=assignment.get_shown_first_display(),
+        shown_first=str(dict(Side.choices).get(first, first)),
         position=assignment.position,
         answered_at=answer.answered_at,
         active_seconds=_seconds(answer.active_ms),
@@ -125,8 +134,17 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
         standing=answer.get_standing_display(),
         is_counted=answer.standing in COUNTED and annotator.excluded_at is None,
         is_excluded=annotator.excluded_at is not None,
-        is_right=_is_right(item, answer.choice, offers_tie=item.study.allow_tie),
+        is_right=_is_right(item, choice, offers_tie=item.study.allow_tie),
+        ranking=", ".join(map(str, ranking["ranking"])) if ranking else "",
     )
+
+
+def shown_with(item: Item) -> str:
+    """The key of the item that shows the whole set of this one to annotators; empty without one."""
+    if item.seats_needed or not item.option_set:
+        return ""
+    of_set = Item.objects.filter(pk__in=SetPairs(item.study, [item.key]).items, seats_needed__gt=0)
+    return of_set.values_list("key", flat=True).first() or ""
 
 
 def majority_on(item: Item) -> Verdict:

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 
 def items_for_people(study: Study) -> int:
-    """The items that annotators answer; those of a draft, whose seats are not set, are all."""
+    """The items that annotators answer; those of a draft, whose seats are not set, are all.
+
+    A whole set on one screen is one of them.
+    """
     return study.human_sample or _items(study).count()
 
 
 def _items(study: Study) -> QuerySet[Item]:
-    return Item.objects.filter(study=study)
+    found = Item.objects.filter(study=study)
+    return found.filter(seats_needed__gt=0) if study.shows_whole_sets else found
 
 
 def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:

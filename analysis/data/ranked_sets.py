@@ -1,11 +1,13 @@
-"""Sets of options that items were paired from, and how judges ranked them."""
+"""Sets of options that items were paired from, and how judges and annotators ranked them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from analysis.data.answers import COUNTED
 from analysis.data.arrays import MISSING, Ranked, RankedSets, Run
+from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item, Study
 
@@ -15,6 +17,7 @@ def ranked_sets_of(
     position: Mapping[int, int],
     items: Sequence[tuple[str, Mapping[str, Any]]],
     runs: Sequence[Run],
+    raters: Sequence[str] = (),
 ) -> RankedSets | None:
     """The sets of a study whose items were paired from some, with their rankings; else None.
 
@@ -43,6 +46,32 @@ def ranked_sets_of(
         item=np.array(first_items, dtype=np.int64),
         rules=tuple(sorted(rules)),
         rankings={run.run: rankings[run.run] for run in runs if run.run in rankings},
+        people=_of_people(study, position, set_of, raters) if study.shows_whole_sets else (),
+    )
+
+
+def _of_people(
+    study: Study, position: Mapping[int, int], set_of: Any, raters: Sequence[str]
+) -> tuple[Ranked, ...]:
+    """The orders that count, by set and rater."""
+    number = {pseudonym: index for index, pseudonym in enumerate(raters)}
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+        ranking__isnull=False,
+    ).values_list("assignment__item", "assignment__annotator__pseudonym", "ranking")
+    return tuple(
+        sorted(
+            Ranked(
+                int(set_of[position[item]]),
+                number[rater],
+                tuple(ranking["shown"]),
+                tuple(ranking["ranking"]),
+            )
+            for item, rater, ranking in found.iterator()
+        )
     )
 
 

@@ -1,9 +1,12 @@
 """The judge less each annotator who has finished, in the order in which they did."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from analysis.data.answers import COUNTED
+from analysis.data.set_answers import SetPairs
 from annotation.models import Annotation, Annotator
 from judging.models import JudgeRun, Judgment
 from studies.models import Choice, Item, Study
@@ -52,11 +55,12 @@ def watched_answers(study: Study, run: JudgeRun) -> Watched:
             "assignment__item",
             "assignment__item__first_person",
             "choice",
+            "ranking",
         )
     )
     gaps: dict[int, list[int]] = defaultdict(list)
     items = set()
-    for annotator, item, truth, choice in rows.iterator():
+    for annotator, item, truth, choice in _each_pair(rows.iterator(), SetPairs(study)):
         if item in right and _scores(study, truth):
             gaps[annotator].append(right[item] - (choice == truth))
             items.add(item)
@@ -66,6 +70,18 @@ def watched_answers(study: Study, run: JudgeRun) -> Watched:
         sum(map(len, gaps.values())),
         Annotator.objects.filter(study=study, state__in=_WORKING).count(),
     )
+
+
+def _each_pair(
+    rows: Iterable[tuple[Any, ...]], pairs: SetPairs
+) -> Iterator[tuple[int, int, str, str]]:
+    """Annotator, item, truth and choice; an order of a whole set is one answer for each pair."""
+    for annotator, item, truth, choice, ranking in rows:
+        if ranking is None:
+            yield annotator, item, truth, choice
+        else:
+            for each in pairs.answers(item, ranking):
+                yield annotator, each.item, each.truth, each.choice
 
 
 def _judge_right(study: Study, run: JudgeRun) -> dict[int, int]:

@@ -22,6 +22,7 @@ from analysis.data.item_answers import (
     majority_on,
     prompt_to_a_judge,
     runs_on,
+    shown_with,
     with_readings,
 )
 from analysis.disagreements import notes
@@ -110,6 +111,7 @@ def _context(request: HttpRequest, study: Study, key: str) -> dict[str, Any]:
         "responses": _responses(found, majority, runs),
         "answers_page": answers,
         "answers": as_given(found, answers),
+        "shown_with": shown_with(found),
         "majority": majority,
         "runs": runs,
         "runs_page": shown,

@@ -185,7 +185,7 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
-    """The number of words in the question, the context and both responses of each item.
+    """The number of words in the question, the context and all responses that an item shows.
 
     The profile is not counted: an annotator who has just read it for another item need not read it
     again.
@@ -195,9 +195,14 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
         .order_by()
         .values_list("pk", "question", "context", KT("r1__text"), KT("r2__text"))
     )
-    return {
+    words = {
         pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows.iterator()
     }
+    if study.shows_whole_sets:
+        sets = Item.objects.filter(study=study, pk__in=items).exclude(option_set={})
+        for pk, others in sets.values_list("pk", "option_set__others").iterator():
+            words[pk] += sum(len(each["text"].split()) for each in others)
+    return words
 
 
 def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> Agreement:

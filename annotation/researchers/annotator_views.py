@@ -157,7 +157,7 @@ def _row(assignment: Assignment, others: Counter[str]) -> AnswerRow:
         answer = None
     side = ""
     if answer is not None and assignment.shown_first:
-        side = _SIDES[assignment.as_displayed(answer.choice)]
+        side = _side(assignment, answer)
     return AnswerRow(
         position=assignment.position,
         item_key=item.key,
@@ -173,6 +173,14 @@ def _row(assignment: Assignment, others: Counter[str]) -> AnswerRow:
         is_failed=bool(right and answer and answer.choice != right),
         others=dict(others),
     )
+
+
+def _side(assignment: Assignment, answer: Annotation) -> str:
+    """The letter of the choice, or the letters of a whole set in the order that was given."""
+    if answer.ranking is None:
+        return _SIDES[assignment.as_displayed(answer.choice)]
+    shown = answer.ranking["shown"]
+    return " › ".join("ABCDE"[shown.index(number)] for number in answer.ranking["ranking"])
 
 
 def _seconds(milliseconds: int | None) -> float | None:

@@ -2,13 +2,21 @@
 
 import random
 from datetime import date
+from itertools import combinations
+from statistics import fmean
 
 import pytest
+from scipy.stats import kendalltau
 
+from analysis.data.aggregates import annotator_aggregates
+from analysis.data.annotators import load_all_answers
 from analysis.data.dataset import load_dataset
+from analysis.data.item_answers import answers_to, as_given, majority_on, shown_with
+from analysis.data.watched import watched_answers
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences
 from analysis.report.render import render_html
+from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
@@ -146,3 +154,91 @@ def test_a_study_without_sets_has_no_chapter():
 
     assert "option_sets" not in report
     assert 'id="option_sets"' not in render_html(report, date=date(2026, 1, 2))
+
+
+ORDERS = ((1, 2, 3), (1, 3, 2), (3, 2, 1))
+
+
+@pytest.fixture
+def whole(study):
+    """The same sets, which three annotators put in order on one screen."""
+    study.set_display = "whole"
+    study.save()
+    Annotation.objects.all().delete()
+    raters = [make_rater(study=study) for _ in ORDERS]
+    Annotator.objects.filter(pk__in=[rater.pk for rater in raters]).update(state="completed")
+    leaders = Item.objects.filter(study=study, key__endswith=":12").order_by("key")
+    Item.objects.filter(study=study).exclude(pk__in=leaders).update(seats_needed=0)
+    for item in leaders:
+        for rater, ranking in zip(raters, ORDERS, strict=True):
+            made = answer(rater, item, "r1" if ranking.index(1) < ranking.index(2) else "r2", 80)
+            shown = {"shown": [1, 3, 2], "ranking": list(ranking)}
+            Annotation.objects.filter(pk=made.pk).update(ranking=shown)
+    return study
+
+
+def test_every_pair_of_a_set_gets_the_answer_of_its_order(whole):
+    data = load_dataset(whole.slug)
+
+    assert len(data.answers) == 60 * 3 * 3
+    chosen = {item.key: [] for item in data.items}
+    for row, choice in zip(data.answers.item, data.answers.choice, strict=True):
+        chosen[data.items[row].key].append(int(choice))
+    # Response 1 of the pairs is option 1, 2 and 3; 0 is response 1.
+    assert chosen["q000:12"] == [0, 0, 1]
+    assert chosen["q000:23"] == [0, 1, 1]
+    assert chosen["q000:31"] == [1, 1, 0]
+    assert set(data.answers.certainty) == {80.0}
+    first = dict(zip(data.answers.item.tolist(), data.answers.shown_first.tolist(), strict=True))
+    assert [first[row] for row in range(3)] == [0, 1, 1]
+    timed = {row for row, s in zip(data.answers.item, data.answers.seconds, strict=True) if s == s}
+    assert timed <= {row for row, item in enumerate(data.items) if item.key.endswith(":12")}
+
+
+def test_other_readers_of_answers_see_the_same_pairs(whole):
+    data = load_dataset(whole.slug)
+    rows = list(annotator_aggregates(whole))
+
+    assert [row["item_id"] for row in rows] == [item.key for item in data.items]
+    assert {(row["item_id"][-2:], row["verdict"], row["certainty"]) for row in rows} == {
+        ("12", "r1", 80.0),
+        ("23", "r2", 80.0),
+        ("31", "r2", 80.0),
+    }
+    assert (load_all_answers(data).choice >= 0).sum() == len(data.answers)
+    run = whole.judge_runs.get(judge__name="content")
+    watched = watched_answers(whole, run)
+    assert (watched.answers, len(watched.observations)) == (60 * 2 * 3, 3)
+
+    item = Item.objects.select_related("persona", "study").get(study=whole, key="q000:31")
+    [one] = annotator_aggregates(whole, [item.key])
+    assert one["r2"] == 2
+    assert majority_on(item).answer == "response 2"
+    given = as_given(item, answers_to(item))
+    assert sorted(each.answer for each in given) == ["response 1", "response 2", "response 2"]
+    assert {each.ranking for each in given} == {"1, 2, 3", "1, 3, 2", "3, 2, 1"}
+    assert {each.shown_first for each in given} == {"response 2"}
+    assert shown_with(item) == "q000:12"
+
+
+def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
+    report = report_of(whole)
+
+    people = report["option_sets"]["people"]
+    assert (people["sets"], people["answers"], people["annotators"]) == (60, 180, 3)
+    assert people["right_first"]["value"] == pytest.approx(2 / 3)
+    assert people["position"]["first"] == pytest.approx(2 / 3)
+    places = [[order.index(option) for option in (1, 2, 3)] for order in ORDERS]
+    taus = [kendalltau(one, other).statistic for one, other in combinations(places, 2)]
+    assert people["tau_people"]["n"] == 180
+    assert people["tau_people"]["value"] == pytest.approx(fmean(taus))
+    content, _ = report["option_sets"]["judges"]
+    # 40 sets as the first annotator orders them, 20 the other way round.
+    assert content["tau_people"]["value"] == pytest.approx((40 - 20) / 60 * (1 + 1 / 3 - 1) / 3)
+    assert not faults({"option_sets": report["option_sets"]})
+    page = render_html(report, date=date(2026, 1, 2))
+    assert "Annotators and judges that rank whole sets" in page
+    [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
+    assert "180 orders of 60 sets" in str(said.text)
+    [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
+    assert "puts a whole set in order answers all its pairs at once" in str(limit.text)

@@ -47,7 +47,7 @@ def client(study):
 
 def at_set(client):
     """The first page that shows a whole set, and its assignment."""
-    assignment = Assignment.objects.exclude(option_order=None).order_by("position").first()
+    assignment = Assignment.objects.filter(option_order__isnull=False).order_by("position").first()
     url = f"/s/{assignment.item.study.slug}/task/{assignment.position}/"
     Assignment.objects.exclude(pk=assignment.pk).filter(position__lt=assignment.position).update(
         state="skipped", is_surplus=True
@@ -166,7 +166,7 @@ def test_a_draft_keeps_the_places_that_are_given(client):
 
 def test_a_choice_alone_is_no_answer_to_a_whole_set(study):
     annotator = walk_in(study)
-    assignment = annotator.assignments.exclude(option_order=None).first()
+    assignment = annotator.assignments.filter(option_order__isnull=False).first()
     named = {"annotator_id": annotator.pk, "assignment_id": assignment.pk, "certainty": 50}
 
     for wrong in ({"choice": "r1"}, {"choice": "", "ranking": [1, 2, 3]}):
