@@ -39,6 +39,16 @@ _BAND_CASES = _cases(
     {f"a.certainty <= {band.high}": band.slug for band in sorted(BANDS, key=lambda band: band.high)}
 )
 _INPUT_CASES = _cases({f"'{control}'": name for control, name in INPUTS.items()})
+
+
+def _named(part: str, between: str) -> str:
+    """The responses of a set by their keys; null where a pair was shown."""
+    numbers = (
+        f"jsonb_array_elements_text(a.ranking -> '{part}') WITH ORDINALITY AS o (number, place)"
+    )
+    return f"(SELECT string_agg('r' || number, '{between}' ORDER BY place) FROM {numbers})"  # noqa: S608
+
+
 _CHANGED = """
     a.revision > 1 AND EXISTS (
         SELECT FROM annotation_annotationrevision r
@@ -75,6 +85,8 @@ _CELLS = {
     "wording_sha256": text_cell("a.wording_sha256"),
     "initial_choice": "b.choice",
     "initial_certainty": "b.certainty",
+    "ranking": _named("ranking", ">"),
+    "options_shown": _named("shown", " "),
 }
 # What is the same in many lines is made once. Spreadsheet rules apply to texts that people chose;
 # everything else is one of a few words or a number.

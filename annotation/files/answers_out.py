@@ -1,6 +1,6 @@
 """Export rows, read in parts: pseudonymous annotators, and answers in the format of imports."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -59,6 +59,7 @@ def annotation_rows(
         wording_sha256,
         initial_choice,
         initial_certainty,
+        ranking,
         position,
         changed,
         failed_attention,
@@ -91,12 +92,19 @@ def annotation_rows(
             "wording_sha256": wording_sha256 or None,
             "initial_choice": initial_choice,
             "initial_certainty": initial_certainty,
+            "ranking": _named(ranking, "ranking", ">"),
+            "options_shown": _named(ranking, "shown", " "),
             "failed_attention": bool(failed_attention),
             "excluded": bool(excluded),
             "exclude_reason": exclude_reason or None,
             "split": split,
             "persona": persona,
         }
+
+
+def _named(ranking: Mapping[str, Any] | None, part: str, between: str) -> str | None:
+    """The responses of a set by their keys; None where a pair was shown."""
+    return between.join(f"r{number}" for number in ranking[part]) if ranking else None
 
 
 def side_of(choice: str, shown_first: str | None) -> str | None:
@@ -151,6 +159,7 @@ def _answers(study: Study) -> QuerySet[Annotation, Any]:
             "wording_sha256",
             "assignment__initial_answer__choice",
             "assignment__initial_answer__certainty",
+            "ranking",
             "assignment__position",
             _as_text(Q(revision__gt=1) & Exists(other_choice)),
             _as_text(Q(**{f"{person}failed_attention": True})),

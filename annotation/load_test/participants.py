@@ -14,6 +14,7 @@ _MOST_STEPS = 50  # before the items
 _BOXES = 30  # that a consent page may have
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
 _RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
+_PLACE = re.compile(r'type="radio" name="(place_[a-e])"')
 _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
 _STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
 
@@ -67,6 +68,7 @@ class Annotator:
         page, self._page = self._page, ""
         entries = {
             "choice": self._rng.choice("ab"),
+            **self._places(page),
             "certainty": str(self._rng.randint(1, 100)),
             "active_ms": "1000",
         }
@@ -76,6 +78,12 @@ class Annotator:
             self._location, self._page = address, response.text
         else:
             self._move(response)
+
+    def _places(self, page: str) -> dict[str, str]:
+        """A place for each response of a whole set; nothing on a page with a pair."""
+        names = list(dict.fromkeys(_PLACE.findall(page)))
+        drawn = self._rng.sample(range(1, len(names) + 1), len(names))
+        return {name: str(place) for name, place in zip(names, drawn, strict=True)}
 
     async def leave(self) -> None:
         if self._step != "feedback":

@@ -10,7 +10,7 @@ from django.utils.text import slugify
 
 from studies.models import Study
 from studies.money import major_units, minor_units
-from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
+from studies.services.settings import READING_FIELDS, fixed_settings
 from studies.texts.criteria import as_lines, from_lines
 
 GROUPS = (
@@ -25,6 +25,7 @@ GROUPS = (
             "allow_changes",
             "persona_style",
             "show_history",
+            "set_display",
             "criteria",
         ),
     ),
@@ -49,6 +50,7 @@ _LABELS = {
     "allow_changes": "Allow changes to earlier answers",
     "persona_style": "Persona display",
     "show_history": "Number of the persona’s earlier choices",
+    "set_display": "Sets of three to five responses",
     "retest_share": "Items answered again, in percent",
     "retest_days": "Days until then",
     "criteria": "Criteria",
@@ -82,6 +84,9 @@ _HINTS = {
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
     "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
     "own answers others may see as examples, which the page that asks for consent says.",
+    "set_display": "Only for items that were imported with three to five responses. On one screen, "
+    "annotators put all of them in order, and each set counts as one item for them. You cannot "
+    "change this once annotators have items.",
     "retest_share": "Only if annotators answer for themselves: how many of their items they answer "
     "a second time. 0 for no second visit.",
     "retest_days": "From 1 to 365, after an annotator has finished.",
@@ -169,7 +174,7 @@ class SettingsForm(forms.ModelForm):
         reward = self.initial.pop("reward", study.reward)
         self.initial.setdefault("pay", major_units(reward, study.currency))
         self.initial["version"] = study.version
-        fixed = () if self.is_new else ("slug", *(FROZEN_FIELDS if study.frozen_at else ()))
+        fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
             self.fields[name].disabled = True
         for name in READING_FIELDS if study.frozen_at else ():

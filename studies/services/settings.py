@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import FrozenStudy, StaleVersion, StudyError
+from studies.errors import FrozenStudy, StaleVersion
 from studies.models import Study
 from studies.services.content_hash import study_content_hash
 from studies.services.drawing import has_begun
@@ -23,6 +23,7 @@ FROZEN_FIELDS = (
     "certainty_control",
     "persona_style",
     "show_history",
+    "set_display",
     "language",
     "instructions",
     "consent",
@@ -99,7 +100,7 @@ def _check_set_display(study: Study) -> None:
             "change. Nothing was saved. Copy the study to use the other display."
         )
     if study.draw:
-        raise StudyError(
+        raise FrozenStudy(
             f"The items of “{study.slug}” were drawn by a judge's certainty, which is about pairs. "
             "Nothing was saved. Draw the items at random first, under Items, “For annotators”."
         )

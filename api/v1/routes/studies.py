@@ -21,7 +21,7 @@ from studies.pages.settings_form import SettingsForm
 from studies.pages.settings_views import MAY_CREATE
 from studies.services.launch_checks import open_draft
 from studies.services.presets import PRESETS
-from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.settings import fixed_settings, save_settings
 from studies.services.studies import create_study, set_state
 
 router = Router()
@@ -56,6 +56,9 @@ class Settings(Schema):
     allow_changes: bool = Field(_NOT_GIVEN)
     persona_style: Literal["facts", "sentences"] = Field(_NOT_GIVEN)
     show_history: int = Field(_NOT_GIVEN, ge=0, le=_SMALL)
+    set_display: Literal["pairs", "whole"] = Field(
+        _NOT_GIVEN, description="How annotators see sets of three to five responses."
+    )
     retest_share: int = Field(_NOT_GIVEN, ge=0, le=100, description="Percent.")
     retest_days: int = Field(_NOT_GIVEN, ge=1, le=365)
     criteria: list[Criterion] = Field(_NOT_GIVEN, max_length=20)
@@ -206,14 +209,15 @@ def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsFor
 
 def _check_frozen(study: Study, given: dict[str, Any]) -> None:
     """The form ignores what can no longer change; a program must hear of it."""
-    if study.frozen_at is None:
-        return
     stored = _settings(study)
     if fixed := [
-        name for name in FROZEN_FIELDS if given.get(name, stored.get(name)) != stored.get(name)
+        name
+        for name in fixed_settings(study)
+        if given.get(name, stored.get(name)) != stored.get(name)
     ]:
+        why = "has answers" if study.frozen_at else "has annotators with items"
         raise FrozenStudy(
-            f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
+            f"“{study.slug}” {why}, so these settings cannot change: {', '.join(fixed)}. "
             "Nothing was saved."
         )
 

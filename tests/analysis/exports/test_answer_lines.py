@@ -43,6 +43,8 @@ def hostile(db):
             answer.certainty_control = controls[number % 4]
         answer.wording_sha256 = TEXTS[number % len(TEXTS)]
         answer.standing = Annotation.Standing.values[number % 5]
+        if number % 5 == 0:
+            answer.ranking = {"shown": [2, 3, 1], "ranking": [3, 1, 2]}
         answer.elapsed_ms, answer.active_ms = [(None, 7), (2**40, None)][number % 2]
         if answer.standing == "imported":
             answer.shown_at = answer.answered_at = None

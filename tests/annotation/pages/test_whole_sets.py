@@ -1,12 +1,13 @@
 """A set of four responses on one screen: its seats, its page, and the order that people give."""
 
-import json
 import re
 
 import pytest
+from django.core.exceptions import ValidationError
 
 from annotation import services
 from annotation.errors import InvalidAnswer
+from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError
@@ -18,7 +19,7 @@ from studies.services.drawing import store_draw
 from studies.services.settings import save_settings
 from tests.annotation.pages.test_item_frames import compared  # noqa: F401
 from tests.annotation.pages.walking import post_answer, start, token_of
-from tests.factories import make_study, walk_in
+from tests.factories import make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.test_option_sets import of_four
 
@@ -110,6 +111,9 @@ def test_the_order_is_stored_with_the_choice_that_follows_and_can_be_changed(cli
     assert answer.ranking == {"shown": order, "ranking": ranking}
     assert answer.choice == assignment.item.choice_of(ranking)
     assert answer.certainty == 72
+    [exported] = annotation_rows(assignment.item.study)
+    assert exported["ranking"] == ">".join(f"r{number}" for number in ranking)
+    assert exported["options_shown"] == " ".join(f"r{number}" for number in order)
     again = client.get(page.request["PATH_INFO"])
     assert re.findall(r'id="place-(\w-\d)" checked', again.content.decode()) == [
         "a-2",
@@ -177,11 +181,23 @@ def test_a_choice_alone_is_no_answer_to_a_whole_set(study):
     assert answer.ranking == {"shown": assignment.option_order, "ranking": [4, 3, 2, 1]}
 
 
-def test_the_display_is_fixed_once_somebody_has_items(study, client):
-    study.set_display = "pairs"
+def test_the_display_is_fixed_once_somebody_has_items(study):
+    editor = sign_in(study)
+    url = f"/studies/{study.slug}/settings/"
+    assert not editor.get(url).context["form"].fields["set_display"].disabled
+    start(study)
 
+    assert editor.get(url).context["form"].fields["set_display"].disabled
+    study.set_display = "pairs"
     with pytest.raises(FrozenStudy, match="the display of sets cannot change"):
         save_settings(study, changed=["set_display"])
+
+
+def test_people_who_answer_for_themselves_see_pairs():
+    study = Study(slug="own", title="Own", perspective="own", set_display="whole")
+
+    with pytest.raises(ValidationError, match="see pairs only"):
+        study.clean()
 
 
 def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
@@ -197,9 +213,6 @@ def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
 
 
 def test_the_preview_shows_a_whole_set(study):
-    from tests.factories import sign_in
-
     page = sign_in(study).get(f"/s/{study.slug}/preview/task/?item=2").content.decode()
 
     assert page.count('type="radio" name="place_') == 16
-    assert json.dumps("q7") not in page
