@@ -68,11 +68,11 @@ def load_all_answers(data: Dataset) -> AllAnswers:
     for item, annotator, choice in found.filter(ranking__isnull=True):
         choices[row[item], column[annotator]] = CODE[choice]
     pairs = SetPairs(study)
-    ranked = found.filter(ranking__isnull=False)
-    for item, annotator, ranking in ranked.values_list(
+    ranked = found.filter(ranking__isnull=False).values_list(
         "assignment__item", "assignment__annotator", "ranking"
-    ):
-        for pair in pairs.answers(item, ranking):
+    )
+    for item_id, annotator, ranking in ranked:
+        for pair in pairs.answers(item_id, ranking or {}):
             choices[row[pair.key], column[annotator]] = CODE[pair.choice]
     return AllAnswers(
         raters=tuple(pseudonym for pseudonym, _, _ in people),

@@ -62,17 +62,13 @@ def _of_people(
         standing__in=COUNTED,
         ranking__isnull=False,
     ).values_list("assignment__item", "assignment__annotator__pseudonym", "ranking")
-    return tuple(
-        sorted(
-            Ranked(
-                int(set_of[position[item]]),
-                number[rater],
-                tuple(ranking["shown"]),
-                tuple(ranking["ranking"]),
-            )
-            for item, rater, ranking in found.iterator()
-        )
-    )
+    orders = []
+    for item, rater, ranking in found.iterator():
+        given: Mapping[str, Any] = ranking or {}
+        option_set = int(set_of[position[item]])
+        shown, ranked = tuple(given["shown"]), tuple(given["ranking"])
+        orders.append(Ranked(option_set, number[rater], shown, ranked))
+    return tuple(sorted(orders))
 
 
 def _rankings(
