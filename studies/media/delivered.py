@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from studies.media.content import LARGEST, Content, read_content
+from studies.media.content import LARGEST, TYPES, Content, read_content
 from studies.media.errors import BadMedia
 
 MOST_FILES = 10_000
@@ -85,9 +85,15 @@ class Delivered:
         self.kept[content.sha256] = content.facts
 
 
+def is_media_name(name: str) -> bool:
+    """Whether a file next to the items has the name of a picture or sound."""
+    ending = name.rpartition(".")[2].casefold()
+    return ending in TYPES or ending == "jpeg"
+
+
 def in_folder(folder: Path) -> Delivered:
     """The files of a folder; nothing outside it, and nothing by a link."""
-    has_files = any(path.is_dir() for path in folder.iterdir())
+    has_files = any(path.is_dir() or is_media_name(path.name) for path in folder.iterdir())
     return Delivered(lambda name: _reader_in(folder, name), has_files=has_files)
 
 

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 
 from studies.media.content import LARGEST
-from studies.media.delivered import Delivered, Reader
+from studies.media.delivered import Delivered, Reader, is_media_name
 from studies.media.errors import BadMedia
 
 
@@ -22,7 +22,8 @@ def in_zip(archive: zipfile.ZipFile, folder: str) -> Delivered:
             raise BadMedia("is a link to another file.", "Put the file itself into the zip.")
         return lambda: _start_of(archive, info)
 
-    has_files = any(name.removeprefix(f"{folder}/").count("/") for name in infos)
+    names = [name.removeprefix(f"{folder}/") for name in infos]
+    has_files = any("/" in name or is_media_name(name) for name in names)
     return Delivered(find, has_files=has_files)
 
 

@@ -1,0 +1,108 @@
+"""Pictures and sounds of items in every storage: imported, sent whole and in part, given away,
+copied and deleted."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from config.operations.doctor.file_checks import broken_media, orphan_files
+from studies.file_storage.storage import files_storage
+from studies.importers.editing import delete_item
+from studies.media.storage import stored_file
+from studies.models import Item, MediaFile, Study
+from studies.services.copies import copy_study
+from studies.services.removal import delete_study
+from tests.annotation.pages.walking import start
+from tests.factories import make_study, sign_in
+from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
+
+RED, BLUE, SOUND = picture(color="red"), picture(color="blue"), sound(1)
+
+
+@pytest.fixture
+def study(storage, tmp_path: Path) -> Study:
+    study = make_study(slug="pictures", state="draft")
+    items = [with_media(1, "a.png", "b.png"), with_media(2, "a.png", "c.wav")]
+    import_zip(
+        "pictures",
+        zipped(tmp_path / "i.zip", items, {"a.png": RED, "b.png": BLUE, "c.wav": SOUND}),
+    )
+    return study
+
+
+def get(client: Client, url: str, **headers: str):
+    response = client.get(url, headers=headers)
+    streamed = response.streaming
+    return response, b"".join(response.streaming_content) if streamed else response.content
+
+
+def test_files_are_kept_and_sent_whole_and_in_part(study):
+    file = MediaFile.objects.get(study=study, type="audio/wav")
+    Study.objects.update(state="open", items_per_annotator=2)
+    owner, participant = sign_in(study, "owner"), start(study)
+
+    assert len(files_storage().owners("media")) == 3
+    assert list(broken_media()) == []
+    for client, page in ((owner, "studies:media"), (participant, "annotation:media")):
+        url = reverse(page, args=[study.slug, file.sha256])
+        whole, body = get(client, url)
+        part, some = get(client, url, range="bytes=100-299")
+        last, end = get(client, url, range="bytes=-7")
+        assert (whole.status_code, part.status_code, last.status_code) == (200, 206, 206)
+        assert body == stored_file(file).read_bytes()
+        assert (some, end) == (body[100:300], body[-7:])
+        assert part["Content-Range"] == f"bytes 100-299/{len(body)}"
+
+
+def test_a_lost_file_is_named_not_found_and_brought_back(study, tmp_path):
+    file = MediaFile.objects.filter(study=study, type="image/png").first()
+    files_storage().delete(stored_file(file).path)
+    owner = sign_in(study, "owner")
+    url = reverse("studies:media", args=[study.slug, file.sha256])
+
+    assert owner.get(url).status_code == 404
+    assert [fault.sentence for fault in broken_media()] == [f"{stored_file(file)} is missing."]
+    import_zip("pictures", tmp_path / "i.zip")
+    assert get(owner, url)[0].status_code == 200
+
+
+def test_the_study_as_files_and_the_export_have_the_same_bytes(study, tmp_path):
+    kept = {stored_file(file).read_bytes() for file in MediaFile.objects.filter(study=study)}
+
+    for what in ("study", "all"):
+        out = tmp_path / what
+        call_command(
+            "export", study.slug, what=what, out=out, stdout=io.StringIO(), stderr=io.StringIO()
+        )
+        given = {path.read_bytes() for path in out.rglob("media/*")}
+        for archive in out.rglob("*.zip"):
+            with zipfile.ZipFile(archive) as opened:
+                members = [name for name in opened.namelist() if "media/" in name]
+                given |= {opened.read(name) for name in members}
+        assert given == kept, what
+
+
+def test_copies_have_their_own_files_and_deletion_leaves_none(
+    study, django_capture_on_commit_callbacks
+):
+    copy = copy_study(study_id=study.pk, slug="t", title="T", with_items=True)
+    assert len(files_storage().owners("media")) == 6
+
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_item(study_id=study.pk, key="x2")
+    assert len(files_storage().owners("media")) == 5
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_study(study_id=study.pk, by=None)
+
+    assert list(broken_media()) == list(orphan_files()) == []
+    files = MediaFile.objects.filter(study=copy)
+    assert {stored_file(file).read_bytes() for file in files} >= {RED, BLUE}
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_study(study_id=copy.pk, by=None)
+    assert not files_storage().owners("media")
+    assert not Item.everything.exists()
