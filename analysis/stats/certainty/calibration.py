@@ -5,8 +5,9 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
+from ..core.checks import known_rows
+from ..core.few_values import distinct_values, in_order, mid_ranks
 from ..core.results import FloatArray, IntArray, Reason
 
 Binning = Literal["width", "distinct", "mass"]
@@ -184,7 +185,7 @@ def calibration_error(
     if values.size == 0:
         return Calibration(None, None, (), binning, 0, n_missing, reason="empty_group")
 
-    order = np.argsort(values, kind="stable")
+    order = in_order(values)
     values, right = values[order], right[order]
     confidence = to_confidence(values, scale)
     bins = []
@@ -249,7 +250,8 @@ def brier_score(
     if values.size == 0:
         return Brier(None, None, None, None, 0, n_missing, reason="empty_group")
     confidence = to_confidence(values, scale)
-    forecasts, group = np.unique(confidence, return_inverse=True)
+    distinct, group = distinct_values(values)
+    forecasts = to_confidence(distinct, scale)
     weight = np.bincount(group) / values.size
     accuracy = np.bincount(group, weights=right) / np.bincount(group)
     base_rate = float(right.mean())
@@ -316,7 +318,7 @@ def discrimination(
     if reason:
         return Discrimination(None, None, None, base_rate, n_right, n_wrong, n_missing, reason)
 
-    ranks = stats.rankdata(values)
+    ranks = mid_ranks(values)
     pairs_won = float(ranks[right == 1].sum()) - n_right * (n_right + 1) / 2
     return Discrimination(
         auroc=pairs_won / (n_right * n_wrong),
@@ -357,12 +359,12 @@ def usable_answers(
             "`certainty` and `correct` must be one-dimensional and equally long, "
             f"got shapes {values.shape} and {right.shape}."
         )
-    if not np.isin(right, (-1, 0, 1)).all():
-        raise ValueError("`correct` may hold only 1 (right), 0 (wrong) and -1 (missing).")
-    stated = values[~np.isnan(values)]
+    right, is_scored = known_rows(right)
+    is_stated = ~np.isnan(values)
+    stated = values[is_stated]
     if stated.size and not (stated.min() >= 0 and stated.max() <= 100):
         raise ValueError("`certainty` must lie between 0 and 100.")
-    known = ~np.isnan(values) & (right >= 0)
+    known = is_stated & is_scored
     return values[known], right[known], int(np.sum(~known))
 
 
@@ -390,7 +392,7 @@ def _bin_rows(ascending: FloatArray, binning: Binning, n_bins: int) -> list[IntA
 
 def _average_precision(score: FloatArray, positive: IntArray) -> float:
     """Average precision with tied scores entering together."""
-    order = np.argsort(-score, kind="stable")
+    order = in_order(-score)
     score, positive = score[order], positive[order]
     ends = np.append(np.flatnonzero(np.diff(score)), score.size - 1)
     hits = np.cumsum(positive)[ends]

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from ..comparison.general_difference import interval_of, t_quantile, why_not
 from ..core.checks import check_level
+from ..core.few_values import distinct_values, mid_ranks
 from ..core.results import Estimate, FloatArray
 from ..core.shared_variance import Sharing
 
@@ -81,7 +81,7 @@ def general_spearman(
 def _influence(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
     """The correlation of ranks, and how much each item moves it."""
     n = x.size
-    u, v = ((stats.rankdata(side) - 0.5) / n - 0.5 for side in (x, y))
+    u, v = ((mid_ranks(side) - 0.5) / n - 0.5 for side in (x, y))
     of_both = u * v + _above(x, v) + _above(y, u)
     of_u, of_v = (share**2 + 2 * _above(side, share) for side, share in ((x, u), (y, v)))
     both, uu, vv = float(u @ v) / n, float(u @ u) / n, float(v @ v) / n
@@ -93,7 +93,7 @@ def _influence(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
 
 def _above(side: FloatArray, weights: FloatArray) -> FloatArray:
     """Mean of the weights of all items with a higher value, with half of those of equal ones."""
-    values, place = np.unique(side, return_inverse=True)
+    values, place = distinct_values(side)
     sums = np.bincount(place, weights=weights, minlength=values.size)
     higher = sums.sum() - np.cumsum(sums)
     return np.asarray((higher + sums / 2)[place] / side.size)

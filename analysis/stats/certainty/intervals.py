@@ -8,7 +8,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..core.bootstrap import resampled_estimate, resampled_weights
-from ..core.checks import check_level, relabel
+from ..core.checks import check_level, kinds_of, relabel
+from ..core.few_values import distinct_values
 from ..core.no_variation import auroc_score_interval, constant_interval
 from ..core.results import Estimate, FloatArray, IntArray, Reason
 from .calibration import MIN_EACH, usable_answers
@@ -129,7 +130,7 @@ def certainty_quality(
         empty = Estimate(None, "empty_group")
         return CertaintyQuality(*(empty,) * 5, n=0, n_missing=n_missing, n_clusters=0, few=True)
 
-    distinct, at = np.unique(values, return_inverse=True)
+    distinct, at = distinct_values(values)
     cell = at * 2 + right
     observed = np.bincount(cell, minlength=2 * distinct.size)[None, :].astype(np.float64)
     drawn = _resample(unit, n_units, cell, observed, n_draws, rng)
@@ -201,9 +202,15 @@ def _resample(
     if n_units == cell.size:
         n = int(observed.sum())
         return rng.multinomial(n, observed[0] / n, n_draws).astype(np.float64)
-    shape = (observed.size, n_units)
-    answers = sparse.csr_array((np.ones(cell.size), (cell, unit)), shape=shape)
-    return np.stack([answers @ drawn for drawn in resampled_weights(n_units, n_draws, rng)])
+    # Units with the same answers are one kind, and the sums of whole numbers stay the same.
+    kind, n_kinds = kinds_of(unit, cell, n_units)
+    example = np.empty(n_kinds, dtype=np.int64)
+    example[kind] = np.arange(n_units)
+    kept = example[kind[unit]] == unit
+    shape = (observed.size, n_kinds)
+    place = (cell[kept], kind[unit[kept]])
+    answers = sparse.csr_array((np.ones(place[0].size), place), shape=shape)
+    return np.stack([answers @ drawn for drawn in resampled_weights(n_units, n_draws, rng, kind)])
 
 
 def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray]:

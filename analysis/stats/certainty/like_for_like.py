@@ -181,12 +181,16 @@ def _majority_answers(
     votes: Votes, truth: IntArray, size: int, rng: np.random.Generator
 ) -> _Answers:
     """Majority of `size` answers of each item with at least that many."""
-    order = np.lexsort((rng.random(votes.n), votes.item))
-    item = votes.item[order]
-    rank = np.arange(votes.n) - np.searchsorted(item, item)
-    enough = np.bincount(votes.item, minlength=votes.n_items) >= size
-    chosen = np.zeros(votes.n, dtype=np.bool_)
-    chosen[order[(rank < size) & enough[item]]] = True
+    lots = rng.random(votes.n)
+    answers = np.bincount(votes.item, minlength=votes.n_items)
+    enough = answers >= size
+    chosen = enough[votes.item]
+    if answers.max(initial=0) > size:
+        order = np.lexsort((lots, votes.item))
+        item = votes.item[order]
+        rank = np.arange(votes.n) - (np.cumsum(answers) - answers)[item]
+        chosen = np.zeros(votes.n, dtype=np.bool_)
+        chosen[order[(rank < size) & enough[item]]] = True
     majority = majority_vote(votes.take(chosen))
     decided = enough & (truth >= 0) & (majority.answer >= 0)
     correct = np.where(decided, (majority.answer == truth).astype(np.int64), -1)

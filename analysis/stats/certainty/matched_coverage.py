@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from ..core.checks import check_level
+from ..core.few_values import in_order
 from ..core.multiway import Clusters, score_variance
 from ..core.proportions import effective_n, wilson_ends
 from ..core.results import Estimate, FloatArray, IntArray, Interval
@@ -124,7 +125,7 @@ def matched_accuracy(
 
 def _around_the_cut(values: FloatArray, coverage: float) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """Weight of each answer at this coverage, and the answers next to the cut."""
-    order = np.argsort(-values, kind="stable")
+    order = in_order(-values)
     wanted = coverage * values.size
     cut = values[order[min(int(wanted), values.size - 1)]]
     above, at = values > cut, values == cut

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from ..core.few_values import distinct_values
 from ..core.results import FloatArray, IntArray, Reason
 from .calibration import usable_answers
 
@@ -68,7 +69,8 @@ def folds_by_key(keys: Sequence[str], n_folds: int = 5) -> IntArray:
     """
     if n_folds < 2:
         raise ValueError(f"`n_folds` must be at least 2, got {n_folds}.")
-    digests = b"".join(hashlib.sha256(key.encode()).digest()[:8] for key in keys)
+    digest = {key: hashlib.sha256(key.encode()).digest()[:8] for key in set(keys)}
+    digests = b"".join(map(digest.__getitem__, keys))
     return (np.frombuffer(digests, dtype=">u8") % n_folds).astype(np.int64)
 
 
@@ -164,7 +166,7 @@ def _brier(confidence: FloatArray, right: IntArray) -> float:
 
 def _isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
     """Values at `at` of the increasing function fitted to `x` and `y`."""
-    distinct, group = np.unique(x, return_inverse=True)
+    distinct, group = distinct_values(x)
     weight = np.bincount(group).astype(np.float64)
     means = np.bincount(group, weights=y) / weight
     fitted = np.clip(optimize.isotonic_regression(means, weights=weight).x, 0, 1)
@@ -174,7 +176,7 @@ def _isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
 def _logistic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
     """Values at `at` of the logistic curve fitted to `x` and `y`."""
     # Answers of equal certainty have the same terms.
-    distinct, group = np.unique(x, return_inverse=True)
+    distinct, group = distinct_values(x)
     design = _log_odds(distinct)
     share = np.bincount(group) / x.size
     target = np.bincount(group, weights=y) / x.size

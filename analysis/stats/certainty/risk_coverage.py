@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..core.few_values import distinct_values
 from ..core.proportions import wilson_interval
 from ..core.results import FloatArray, IntArray, Interval, Proportion, Reason, seed_of
 from .calibration import usable_answers
@@ -317,7 +318,7 @@ def accuracy_at_coverage(
 
 def _groups(values: FloatArray, right: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
     """Distinct certainties, descending, with their answers and their right answers."""
-    distinct, group = np.unique(-values, return_inverse=True)
+    distinct, group = distinct_values(-values)
     at = np.bincount(group).astype(np.int64)
     hits = np.rint(np.bincount(group, weights=right)).astype(np.int64)
     return -distinct, at, hits

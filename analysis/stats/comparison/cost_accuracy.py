@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from ..core.bootstrap import percentile_interval
-from ..core.checks import check_level
+from ..core.checks import check_level, relabel
 from ..core.results import BoolArray, FloatArray, IntArray, Interval
 from ..core.votes import Votes
 from .crowd_equivalence import majority_of_some, people_and_judge
@@ -137,12 +137,14 @@ def price_mixes(
     tried = np.asarray(thresholds, dtype=np.float64)
     # Items of equal counts that every threshold treats alike are one kind of item.
     reached = (stated[:, None] >= tried).sum(axis=1)
-    kinds = np.stack([right, size, judge_right, reached], axis=1)
-    distinct, kind, occurs = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
-    first = np.full(len(distinct), -1, dtype=np.int64)
-    first[kind.ravel()] = np.arange(kind.size)
+    kind = np.zeros(size.size, dtype=np.int64)
+    for part in (right, size, judge_right, reached):
+        kind, n_kinds = relabel(kind * (int(part.max()) + 1) + part)
+    occurs = np.bincount(kind)
+    example = np.empty(n_kinds, dtype=np.int64)
+    example[kind] = np.arange(kind.size)
 
-    ways = _ways(distinct[:, 0], distinct[:, 1], distinct[:, 2], stated[first], tried)
+    ways = _ways(*(part[example] for part in (right, size, judge_right, stated)), tried)
     asked = np.stack([way.asked * way.people for way in ways], axis=1)
     shared = np.array([0.0 if way.policy == "people" else price_judge for way in ways])
     outcome = np.stack([way.outcome for way in ways], axis=1)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..core.bootstrap import resampled_estimate, resampled_weights
+from ..core.checks import relabel
 from ..core.count_rows import ratio
 from ..core.results import Estimate, FloatArray, IntArray, Reason
 from ..core.votes import Votes
@@ -20,7 +21,8 @@ Label = Literal["human-like", "super-consistent", "below human"]
 
 MIN_COMMON = 30  # items that two raters must share before their kappa counts
 MIN_PEOPLE_FOR_LABEL = 10  # with fewer, a rater like any other often gets a wrong label
-CHUNK_CELLS = 1_000_000  # cells of joint tables held in memory at once
+CHUNK_CELLS = 3_000_000  # cells of joint tables held in memory at once
+CACHED_CELLS = 64_000  # cells whose kappas are computed at once: what a processor's cache holds
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def human_likeness_of_several(
         return ()
     pairs, n_skipped = _pairs(votes, choices, min_common)
 
-    observed = _kappas(pairs.tables(np.ones((votes.n_items, 1))))
+    observed = _kappas(pairs.tables(np.ones((votes.n_items, 1), dtype=np.float32)))
     people, with_models = _rater_means(observed, pairs)
     kappas = {int(j): float(people[j, 0]) for j in np.flatnonzero(~np.isnan(people[:, 0]))}
     gaps = _resampled_gaps(pairs, n_draws, rng) if kappas else None
@@ -252,18 +254,35 @@ class _Pairs:
 
     @cached_property
     def _counts(self) -> sparse.csr_array:
-        """1 where an item counts in a cell of a table, shape (C * C * n_pairs, n_items)."""
-        shape = (self.n_options**2 * self.first.size, self.n_items)
-        return sparse.csr_array((np.ones(self.cell.size), (self.cell, self.item)), shape=shape)
+        """1 where an item counts in a cell of a table, shape (C * C * n_pairs, n_items).
 
-    def tables(self, weights: FloatArray) -> FloatArray:
-        """Joint table of each pair under weights of the items, shape (n_items, n_draws).
+        Numbers of 32 bits hold whole numbers exactly up to 16 million, more than any resample.
+        """
+        shape = (self.n_options**2 * self.first.size, self.n_items)
+        ones = np.ones(self.cell.size, dtype=np.float32)
+        return sparse.csr_array((ones, (self.cell, self.item)), shape=shape)
+
+    @cached_property
+    def members(self) -> sparse.csr_array:
+        """1 where the kappa of a pair counts for a rater, shape (n_people + n_models, n_pairs).
+
+        A pair of people counts for both, a pair with a model for the model alone.
+        """
+        number = np.arange(self.first.size)
+        among_people = self.second < self.n_people
+        rater = np.concatenate([self.second, self.first[among_people]])
+        pair = np.concatenate([number, number[among_people]])
+        shape = (self.n_people + self.n_models, number.size)
+        return sparse.csr_array((np.ones(rater.size), (rater, pair)), shape=shape)
+
+    def tables(self, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Joint table of each pair under whole weights of the items, shape (n_items, n_draws).
 
         Shape (C, C, n_pairs, n_draws): the few options are the outer axes, so that later sums add
         long rows.
         """
         shape = (self.n_options, self.n_options, self.first.size, weights.shape[1])
-        return np.asarray((self._counts @ weights).reshape(shape), dtype=np.float64)
+        return np.asarray((self._counts @ weights).reshape(shape), dtype=np.float32)
 
 
 def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_Pairs, int]:
@@ -282,9 +301,11 @@ def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_
     with_people = rater[one] < votes.n_annotators
     one, two = one[with_people], two[with_people]
     n_raters = votes.n_annotators + len(models)
-    codes, pair, common = np.unique(
-        rater[one] * n_raters + rater[two], return_inverse=True, return_counts=True
-    )
+    cells = rater[one] * n_raters + rater[two]
+    pair, n_pairs = relabel(cells)
+    codes = np.empty(n_pairs, dtype=np.int64)
+    codes[pair] = cells
+    common = np.bincount(pair, minlength=n_pairs)
     enough = common >= min_common
     n_skipped = int(np.sum(~enough & (codes % n_raters < votes.n_annotators)))
     first, second = np.divmod(codes[enough], n_raters)
@@ -307,11 +328,21 @@ def _rows_of_one_item(sizes: npt.NDArray[np.intp]) -> tuple[IntArray, IntArray]:
     return np.concatenate(ones), np.concatenate(twos)
 
 
-def _kappas(tables: FloatArray) -> FloatArray:
+def _kappas(tables: npt.NDArray[np.float32]) -> FloatArray:
     """Cohen's kappa of each table, shape (n_pairs, n_draws).
 
     NaN where chance agreement is complete or no shared item was drawn.
     """
+    n_pairs, n_draws = tables.shape[2:]
+    kappas = np.empty((n_pairs, n_draws))
+    step = max(1, CACHED_CELLS // max(1, len(tables) ** 2 * n_draws))
+    for start in range(0, n_pairs, step):
+        part = slice(start, start + step)
+        kappas[part] = _kappas_of_some(tables[:, :, part].astype(np.float64))
+    return kappas
+
+
+def _kappas_of_some(tables: FloatArray) -> FloatArray:
     first, second = tables.sum(axis=1), tables.sum(axis=0)
     n = first.sum(axis=0)
     observed = sum(tables[option, option] for option in range(len(tables)))
@@ -323,16 +354,8 @@ def _kappas(tables: FloatArray) -> FloatArray:
 def _rater_means(kappas: FloatArray, pairs: _Pairs) -> tuple[FloatArray, FloatArray]:
     """Mean kappa with people, of each person, shape (n_people, n_draws), and of each model."""
     defined = ~np.isnan(kappas)
-    number = np.arange(pairs.first.size)
-    among_people = pairs.second < pairs.n_people
-    # A pair of people counts for both, a pair with a model for the model alone.
-    rater = np.concatenate([pairs.second, pairs.first[among_people]])
-    pair = np.concatenate([number, number[among_people]])
-    member = sparse.csr_array(
-        (np.ones(rater.size), (rater, pair)),
-        shape=(pairs.n_people + pairs.n_models, number.size),
-    )
-    means = ratio(member @ np.where(defined, kappas, 0.0), member @ defined.astype(np.float64))
+    sums = pairs.members @ np.where(defined, kappas, 0.0)
+    means = ratio(sums, pairs.members @ defined.astype(np.float64))
     return means[: pairs.n_people], means[pairs.n_people :]
 
 
@@ -342,7 +365,7 @@ def _resampled_gaps(pairs: _Pairs, n_draws: int, rng: np.random.Generator) -> Fl
     size = max(1, CHUNK_CELLS // (pairs.first.size * pairs.n_options**2))
     gaps = []
     while chunk := list(islice(resamples, size)):
-        tables = pairs.tables(np.stack(chunk, axis=1))
+        tables = pairs.tables(np.stack(chunk, axis=1, dtype=np.float32, casting="same_kind"))
         people, with_models = _rater_means(_kappas(tables), pairs)
         defined = ~np.isnan(people)
         total = np.where(defined, people, 0.0).sum(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .checks import check_level, relabel
-from .results import Estimate, FloatArray, Interval, Reason, seed_of
+from .results import Estimate, FloatArray, IntArray, Interval, Reason, seed_of
 
 MAX_UNDEFINED = 0.05  # share of resamples that may leave a statistic undefined
 ROUNDING = 1e-10
@@ -133,15 +133,20 @@ def percentile_interval(
     )
 
 
-def resampled_weights(n_units: int, n_draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def resampled_weights(
+    n_units: int, n_draws: int, rng: np.random.Generator, kind: IntArray | None = None
+) -> Iterator[FloatArray]:
     """Yield, for each resample, how often each unit is in it, shape (n_units,).
 
+    With `kind`, the kind of each unit as codes from 0: how often units of each kind are in it.
     Counting drawn units is an order of magnitude faster than drawing their multinomial counts,
     and one resample at a time stays in the cache.
     """
+    n_kinds = n_units if kind is None else int(kind.max(initial=-1)) + 1
     for _ in range(n_draws):
-        drawn = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)
-        yield drawn.astype(np.float64)
+        drawn = rng.integers(0, n_units, n_units)
+        times = np.bincount(drawn if kind is None else kind[drawn], minlength=n_kinds)
+        yield times.astype(np.float64)
 
 
 def pigeonhole_bootstrap(

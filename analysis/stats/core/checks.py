@@ -34,18 +34,46 @@ def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
 
 def _by_digits(codes: IntArray) -> tuple[IntArray, int]:
     """`relabel` by sorting 16 bits after 16 bits, which numpy does without comparisons."""
+    if (codes[1:] >= codes[:-1]).all():
+        rank = _ranks(codes)
+        return rank, int(rank[-1]) + 1
     order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
     shift = 16
     while int(codes.max()) >> shift:
         digit = ((codes >> shift) & 0xFFFF).astype(np.uint16)
         order = order[np.argsort(digit[order], kind="stable")]
         shift += 16
-    ranked = codes[order]
-    rank = np.zeros(codes.size, dtype=np.int64)
-    np.cumsum(ranked[1:] != ranked[:-1], out=rank[1:])
+    rank = _ranks(codes[order])
     inverse = np.empty(codes.size, dtype=np.int64)
     inverse[order] = rank
     return inverse, int(rank[-1]) + 1
+
+
+def _ranks(ascending: IntArray) -> IntArray:
+    rank = np.zeros(ascending.size, dtype=np.int64)
+    np.cumsum(ascending[1:] != ascending[:-1], out=rank[1:])
+    return rank
+
+
+def kinds_of(unit: IntArray, cell: IntArray, n_units: int) -> tuple[IntArray, int]:
+    """Give units with the same cells, one of them perhaps several times, the same code.
+
+    Returns the code of each unit, -1 without cells, and the number of codes. `unit` and `cell` are
+    one pair each of a unit and a cell of it, both codes from 0.
+    """
+    sizes = np.bincount(unit, minlength=n_units)
+    ranked = cell[np.lexsort((cell, unit))]
+    starts, n_cells = np.cumsum(sizes) - sizes, int(cell.max(initial=-1)) + 1
+    kind, n_kinds = np.full(n_units, -1), 0
+    for size in np.flatnonzero(np.bincount(sizes[sizes > 0])).tolist():
+        units = np.flatnonzero(sizes == size)
+        code = np.zeros(units.size, dtype=np.int64)
+        for place in range(size):
+            # A code is below the number of units, so that the product stays small.
+            code, n_codes = relabel(code * n_cells + ranked[starts[units] + place])
+        kind[units] = n_kinds + code
+        n_kinds += n_codes
+    return kind, n_kinds
 
 
 def n_distinct(codes: npt.ArrayLike) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..core.checks import relabel
+from ..core.checks import kinds_of
 from ..core.results import FloatArray, IntArray
 from ..core.votes import Votes
 
@@ -123,21 +123,8 @@ def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
 
     The last is -1 for all items but the first of each pattern.
     """
-    sizes = np.bincount(votes.item, minlength=votes.n_items)
     cell = votes.annotator * votes.n_options + votes.choice
-    ranked = cell[np.lexsort((cell, votes.item))]
-    starts = np.cumsum(sizes) - sizes
-    of_item, n_patterns = np.full(votes.n_items, -1), 0
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        items = np.flatnonzero(sizes == size)
-        code = np.zeros(items.size, dtype=np.int64)
-        for place in range(size):
-            # A code is below the number of items, so that the product stays small.
-            code, n_codes = relabel(
-                code * (votes.n_annotators * votes.n_options) + ranked[starts[items] + place]
-            )
-        of_item[items] = n_patterns + code
-        n_patterns += n_codes
+    of_item, n_patterns = kinds_of(votes.item, cell, votes.n_items)
     voted = np.flatnonzero(of_item >= 0)
     _, first = np.unique(of_item[voted], return_index=True)
     # In the order of their first items, so that sums do not depend on the names of the options.
