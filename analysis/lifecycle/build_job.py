@@ -3,8 +3,9 @@
 import gc
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,10 @@ from analysis.report.files.item_rows import item_rows, write_item_rows
 from analysis.report.files.json_file import json_parts
 from analysis.report.files.table_files import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
+from analysis.report.section import Report as Contents
 from analysis.report.study_tables import tables_across
-from analysis.report.tables import FIRST_ROWS
+from analysis.report.tables import FIRST_ROWS, Table
+from analysis.report.two_processes import is_large, meanwhile
 from studies.jobs.runner import Progress, carry_out
 
 OnProgress = Callable[[int, str], None]
@@ -151,22 +154,14 @@ def _write(
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        with (draft / "report.json").open("w", encoding="utf-8") as file:
-            file.writelines(json_parts(result))
         tables = all_tables(result)
-        write_tables(list(tables.values()), draft / "tables")
-        if len(result["items"]) > FIRST_ROWS:
-            write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
-        figures = all_figures(result)
-        write_figures(list(figures.values()), draft / "figures")
-        date = timezone.now().date()
-        days = asked_on(result["study"]["slug"])
-        page = render_html(
-            result, date=date, number=number, asked_on=days, tables=tables, figures=figures
-        )
-        (draft / "report.html").write_text(page, encoding="utf-8")
-        (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
-        (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
+        data_files = partial(_write_data_files, result, tables, draft)
+        if is_large(len(result["items"])):
+            with meanwhile(data_files):
+                _write_page(result, tables, draft, number)
+        else:
+            data_files()
+            _write_page(result, tables, draft, number)
         out.mkdir(exist_ok=True)
         # report.json marks the folder as the folder of a report, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
@@ -177,6 +172,31 @@ def _write(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return result
+
+
+def _write_data_files(result: Contents, tables: Mapping[str, Table], draft: Path) -> None:
+    """Write report.json and the tables; what a second process has begun is written again."""
+    with (draft / "report.json").open("w", encoding="utf-8") as file:
+        file.writelines(json_parts(result))
+    write_tables(list(tables.values()), draft / "tables")
+
+
+def _write_page(
+    result: Contents, tables: Mapping[str, Table], draft: Path, number: int | None
+) -> None:
+    """Write the page, its figures and its rows of items, and how to cite it."""
+    if len(result["items"]) > FIRST_ROWS:
+        write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
+    figures = all_figures(result)
+    write_figures(list(figures.values()), draft / "figures")
+    date = timezone.now().date()
+    days = asked_on(result["study"]["slug"])
+    page = render_html(
+        result, date=date, number=number, asked_on=days, tables=tables, figures=figures
+    )
+    (draft / "report.html").write_text(page, encoding="utf-8")
+    (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
+    (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
 
 
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:

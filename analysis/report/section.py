@@ -94,7 +94,7 @@ class Section:
 
     A second process may compute a section whose `turn` is "any". Sections with a row for every item
     or person, or that share what `Study` keeps for them, are computed "first" in the first process,
-    and the one with most rows "last".
+    and the one with most rows "last". Of the others, those that are `is_long` come before the rest.
 
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
     at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
@@ -109,6 +109,7 @@ class Section:
     keys = ""
     has_threshold = False
     turn: Turn = "any"
+    is_long = False
     inside = "Tables and figures"
     is_open = False
     is_printed = False

@@ -1,4 +1,4 @@
-"""Compute a large report's sections in two processes; the results are those of one.
+"""Compute and write a large report in two processes; the results are those of one.
 
 The second process is a copy of this one, so it has the data without reading them. Sections do not
 read each other here, and both processes take the next one from a pipe until none is left.
@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from typing import IO, NoReturn
 
@@ -44,23 +45,42 @@ def computed(sections: Sequence[Section], *, here: Compute, there: Compute) -> l
     the other one and must need nothing but memory. What the second process does not deliver,
     because it fails, is killed or does not answer, is computed here, where an error is raised.
     """
-    moving = [section for section in sections if section.turn == "any"][:MOST_SECTIONS]
+    moving = [section for section in sections if section.turn == "any"]
+    # Both processes end at about the same time if the last turns are short.
+    moving = sorted(moving, key=lambda section: not section.is_long)[:MOST_SECTIONS]
     staying = [section for section in sections if section not in moving]
     last = [section for section in staying if section.turn == "last"]
     first = [section for section in staying if section not in last]
     found: dict[str, Json] = {}
     with _turns(moving) as turns, tempfile.TemporaryFile() as results:
-        began = time.monotonic()
-        with _second_process(turns, results, there) as wait:
+        kept = (turns.pipe, results.fileno())
+        with _second_process(
+            partial(_take_turns, os.getpid(), turns, results, there), kept
+        ) as wait:
             for section in chain(first, turns, last):
                 found[section.name] = here(section)
-            wait(max(PATIENCE_SECONDS, time.monotonic() - began))
+            wait()
         found |= _delivered(results)
     missing = [section for section in moving if section.name not in found]
     if missing:
         logger.warning("The second process of a report did not compute %s sections.", len(missing))
     found |= {section.name: here(section) for section in missing}
     return [found[section.name] for section in sections]
+
+
+@contextmanager
+def meanwhile(write: Callable[[], None]) -> Iterator[None]:
+    """Let a second process `write` files during the block.
+
+    It must need nothing but memory and what it opens itself. If it fails, is killed or does not
+    end, this process does the same after the block, where an error is raised.
+    """
+    with _second_process(write, ()) as wait:
+        yield
+        is_written = wait()
+    if not is_written:
+        logger.warning("The second process of a report did not write its files.")
+        write()
 
 
 class _Turns:
@@ -90,58 +110,67 @@ def _turns(sections: Sequence[Section]) -> Iterator[_Turns]:
 
 
 @contextmanager
-def _second_process(
-    turns: _Turns, results: IO[bytes], compute: Compute
-) -> Iterator[Callable[[float], None]]:
-    """Start the second process; yields what waits for its end. It does not outlive the block."""
-    us = os.getpid()
+def _second_process(work: Callable[[], None], kept: Sequence[int]) -> Iterator[Callable[[], bool]]:
+    """Start the second process with `work` and the open files `kept`; it ends with the block.
+
+    Yields what waits for its end and says whether it has done its work. It gets as much time as
+    everything took until then, and at least `PATIENCE_SECONDS`.
+    """
+    began = time.monotonic()
     with warnings.catch_warnings():
         # Other threads do not exist in the copy, which waits for none of them: it only computes.
         warnings.simplefilter("ignore", DeprecationWarning)
         them = os.fork()
     if not them:
-        _work(us, turns, results, compute)
-    is_there = True
+        _work(work, kept)
+    code: int | None = None
 
-    def wait(seconds: float) -> None:
-        nonlocal is_there
-        limit = time.monotonic() + seconds
-        while is_there and time.monotonic() < limit:
-            is_there = not _has_ended(them)
-            if is_there:
+    def wait() -> bool:
+        nonlocal code
+        limit = time.monotonic() + max(PATIENCE_SECONDS, time.monotonic() - began)
+        while code is None and time.monotonic() < limit:
+            code = _exit_code(them)
+            if code is None:
                 time.sleep(0.01)
+        return code == 0
 
     try:
         yield wait
     finally:
-        if is_there and not _has_ended(them):
+        if code is None and _exit_code(them) is None:
             os.kill(them, signal.SIGKILL)
             os.waitpid(them, 0)
 
 
-def _has_ended(process: int) -> bool:
+def _exit_code(process: int) -> int | None:
+    """0 if a process did its work; None if it has not ended."""
     try:
-        return os.waitpid(process, os.WNOHANG) != (0, 0)
+        ended, status = os.waitpid(process, os.WNOHANG)
     except ChildProcessError:
         # Somebody else has asked for it first.
-        return True
+        return -1
+    return os.waitstatus_to_exitcode(status) if ended else None
 
 
-def _work(us: int, turns: _Turns, results: IO[bytes], compute: Compute) -> NoReturn:
+def _work(work: Callable[[], None], kept: Sequence[int]) -> NoReturn:
     """The second process. It ends here without tidying up what belongs to the first."""
     code = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _close_all_but(turns.pipe, results.fileno())
-        for section in turns:
-            pickle.dump({section.name: compute(section)}, results, pickle.HIGHEST_PROTOCOL)
-            results.flush()
-            if os.getppid() != us:
-                break  # the first process was killed
+        _close_all_but(*kept)
+        work()
         code = 0
     finally:
         os._exit(code)
+
+
+def _take_turns(us: int, turns: _Turns, results: IO[bytes], compute: Compute) -> None:
+    for section in turns:
+        pickle.dump({section.name: compute(section)}, results, pickle.HIGHEST_PROTOCOL)
+        results.flush()
+        if os.getppid() != us:
+            return  # the first process was killed
 
 
 def _close_all_but(*kept: int) -> None:

@@ -14,7 +14,7 @@ from analysis.report import two_processes
 from analysis.report.build import build_report
 from analysis.report.files.json_file import to_json
 from analysis.report.section import Section, Turn
-from analysis.report.two_processes import computed, is_large
+from analysis.report.two_processes import computed, is_large, meanwhile
 from tests.analysis.builders import random_study
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it copies the process")
@@ -153,6 +153,24 @@ def test_an_error_here_ends_the_second_process():
 
     with pytest.raises(KeyError, match="stopped"):
         computed(SECTIONS, here=here, there=there)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_files_are_written_meanwhile_or_afterwards(tmp_path, fails):
+    def write():
+        if fails and os.getpid() != HERE:
+            os.kill(os.getpid(), signal.SIGKILL)
+        (tmp_path / "file").write_text(str(os.getpid()))
+
+    with meanwhile(write):
+        (tmp_path / "other").touch()
+
+    assert ((tmp_path / "file").read_text() == str(HERE)) == fails
+
+
+def test_an_error_while_files_are_written_meanwhile_ends_that(tmp_path):
+    with pytest.raises(KeyError, match="stopped"), meanwhile(lambda: time.sleep(600)):
+        raise KeyError("stopped")
 
 
 KILLED = """

@@ -70,7 +70,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> None:
 
     A LaTeX document shows them, and a workbook has a sheet for each.
     """
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for table in tables:
         with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
             heading, columns = csv_columns(table)

@@ -144,7 +144,8 @@ def price_mixes(
     example = np.empty(n_kinds, dtype=np.int64)
     example[kind] = np.arange(kind.size)
 
-    ways = _ways(*(part[example] for part in (right, size, judge_right, stated)), tried)
+    kinds = right[example], size[example], judge_right[example]
+    ways = _ways(*kinds, stated[example], tried)
     asked = np.stack([way.asked * way.people for way in ways], axis=1)
     shared = np.array([0.0 if way.policy == "people" else price_judge for way in ways])
     outcome = np.stack([way.outcome for way in ways], axis=1)

@@ -273,7 +273,7 @@ class Coefficients(Section):
     """Every customary coefficient, and the source article's bootstrap."""
 
     name = "agreement_coefficients"
-    needs = ("accuracies",)
+    is_long = True
     analyses = (
         Analysis(
             "agreement",
@@ -299,17 +299,10 @@ class Coefficients(Section):
     sources = (Source("human.agreement", "agreement"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:
-        human = earlier["human"]
         found = agreement(study.votes, seed=study.seed, draws=study.draws)
         general = general_agreement(study.votes.counts(), study.shared.items)
         reason = general.interval_reason or general.reason
         put_interval(found, "percent_general_ci", general.interval, reason)
-        found["from_accuracy"] = from_accuracy(
-            found["percent"],
-            human["individual"]["accuracy"],
-            human["majority"]["accuracy"],
-            study.votes,
-        )
         return {"human": {"agreement": found}}
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
@@ -320,6 +313,23 @@ class Coefficients(Section):
 
     def figures(self, report: Report) -> Iterator[Figure | None]:
         yield sheets(report)
+
+
+class AgreementFromAccuracy(Section):
+    """The agreement that the accuracy of annotators leads to expect."""
+
+    name = "agreement_from_accuracy"
+    needs = ("accuracies", "agreement_coefficients")
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        human = earlier["human"]
+        expected = from_accuracy(
+            human["agreement"]["percent"],
+            human["individual"]["accuracy"],
+            human["majority"]["accuracy"],
+            study.votes,
+        )
+        return {"human": {"agreement": {"from_accuracy": expected}}}
 
 
 def _methods(report: Report) -> Iterator[Sentence]:

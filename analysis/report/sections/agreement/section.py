@@ -6,7 +6,7 @@ from typing import Any
 from analysis.report.section import Page, Section
 from analysis.report.sections.agreement.aggregation import Aggregation
 from analysis.report.sections.agreement.alpha_check import AlphaCheck, check_words
-from analysis.report.sections.agreement.coefficients import Coefficients
+from analysis.report.sections.agreement.coefficients import AgreementFromAccuracy, Coefficients
 from analysis.report.sections.agreement.leave_one_out import LeaveOneOut
 from analysis.report.sections.agreement.matrix import AgreementWithJudges
 from analysis.report.sections.agreement.replacement import Replacement
@@ -21,6 +21,7 @@ class Agreement(Section):
     inside = "Coefficients, every two sides, replacing a person, and shared mistakes"
     parts = (
         Coefficients(),
+        AgreementFromAccuracy(),
         AlphaCheck(),
         Aggregation(),
         AgreementWithJudges(),

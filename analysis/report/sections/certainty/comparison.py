@@ -162,6 +162,7 @@ class CertaintyComparison(Section):
     """The certainty of annotators next to that of every run."""
 
     name = "certainty_comparison"
+    is_long = True
     analyses = (
         Analysis(
             "certainty_beside",

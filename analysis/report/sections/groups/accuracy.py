@@ -1,6 +1,7 @@
 """Accuracy by topic and by features of the personas."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def group_tables(study: Study) -> tuple[list[Json], list[list[int]]]:
             table, codes = _table("feature", label, values, study)
             tables.append(table)
             rows.append(codes)
-    return tables, [list(row) for row in zip(*rows, strict=True)] or [[] for _ in data.items]
+    # Few different rows occur: equal ones are one list.
+    return tables, list(map(cache(list), zip(*rows, strict=True))) or [[]] * len(data.items)
 
 
 def _table(kind: str, label: str, values: Sequence[str], study: Study) -> tuple[Json, list[int]]:

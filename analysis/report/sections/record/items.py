@@ -1,7 +1,10 @@
 """Every item: its truth, its votes, and the verdict of each side."""
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import repeat
+
+import numpy as np
 
 from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts
@@ -16,7 +19,9 @@ def _items(study: Study) -> list[Json]:
     """One row per item: the truth, the annotators' votes, the verdict of each run."""
     counts = study.people.majority.counts
     names = CHOICES[: counts.shape[1]]
-    votes = (dict(zip(names, row, strict=True)) for row in counts.tolist())
+    # Few different votes and verdicts occur, so that rows share them.
+    tally = cache(lambda row: dict(zip(names, row, strict=True)))
+    votes = map(tally, map(tuple, counts.tolist()))
     judges = zip(*map(_verdicts, study.judges), strict=True)
     rows = []
     for item, own, people, runs in zip(
@@ -35,25 +40,30 @@ def _items(study: Study) -> list[Json]:
 
 
 def _verdicts(side: Verdicts) -> Iterator[Json]:
-    """The verdict of a side on each item."""
-    for answer, certainty, correct, undecided in zip(
+    """The verdict of a side on each item; equal ones are one object."""
+    verdict = cache(_verdict)
+    certainties = side.certainty.astype(object)
+    certainties[np.isnan(side.certainty)] = None
+    return map(
+        verdict,
         side.answer.tolist(),
-        side.certainty.tolist(),
+        certainties.tolist(),
         side.correct.tolist(),
         side.majority.undecided.tolist(),
-        strict=True,
-    ):
-        out: Json = {"choice": CHOICES[answer] if answer >= 0 else None}
-        if answer < 0:
-            out["choice_reason"] = "tie" if undecided else "no_votes"
-        # Only NaN differs from itself.
-        out["certainty"] = certainty if certainty == certainty else None
-        if out["certainty"] is None:
-            out["certainty_reason"] = "not_stated"
-        out["correct"] = None if correct < 0 else correct == 1
-        if correct < 0:
-            out["correct_reason"] = "not_scored"
-        yield out
+    )
+
+
+def _verdict(answer: int, certainty: float | None, correct: int, undecided: bool) -> Json:
+    out: Json = {"choice": CHOICES[answer] if answer >= 0 else None}
+    if answer < 0:
+        out["choice_reason"] = "tie" if undecided else "no_votes"
+    out["certainty"] = certainty
+    if certainty is None:
+        out["certainty_reason"] = "not_stated"
+    out["correct"] = None if correct < 0 else correct == 1
+    if correct < 0:
+        out["correct_reason"] = "not_scored"
+    return out
 
 
 def items(report: Report) -> Table:

@@ -1,0 +1,44 @@
+"""Order, ranks and distinct values are those of numpy and SciPy, to the bit."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.stats.core.checks import kinds_of
+from analysis.stats.core.few_values import distinct_values, in_order, mid_ranks
+
+rng = np.random.default_rng(5)
+SIDES = {
+    "whole": rng.integers(1, 101, 300).astype(float),
+    "negative": -rng.integers(1, 101, 300).astype(float),
+    "halves": rng.integers(1, 101, 300) + 0.5,
+    "thirds": rng.integers(3, 301, 300) / 3,
+    "far apart": rng.integers(0, 2**40, 300).astype(float),
+    "missing": np.array([1.0, np.nan, 2.0]),
+    "infinite": np.array([1.0, np.inf, -np.inf, 1.0]),
+    "one": np.array([7.0]),
+    "none": np.empty(0),
+}
+
+
+@pytest.mark.parametrize("values", SIDES.values(), ids=SIDES)
+def test_values_are_ordered_and_ranked_as_by_sorting(values):
+    distinct, group = distinct_values(values)
+
+    assert in_order(values).tolist() == np.argsort(values, kind="stable").tolist()
+    np.testing.assert_array_equal(mid_ranks(values), stats.rankdata(values))
+    expected, inverse = np.unique(values, return_inverse=True)
+    np.testing.assert_array_equal(distinct, expected)
+    assert group.tolist() == inverse.tolist()
+
+
+def test_units_with_the_same_cells_are_one_kind():
+    cells = {0: [2, 1], 1: [1, 2], 2: [1], 4: [1, 1, 2], 5: [1], 6: [1, 1]}
+    pairs = [(unit, cell) for unit, own in cells.items() for cell in own]
+    unit, cell = np.array(sorted(pairs, key=lambda pair: (pair[1], -pair[0]))).T
+
+    kind, n_kinds = kinds_of(unit, cell, 7)
+
+    assert n_kinds == 4
+    assert (kind[0], kind[2], kind[3]) == (kind[1], kind[5], -1)
+    assert sorted(kind[[0, 2, 4, 6]]) == [0, 1, 2, 3]
