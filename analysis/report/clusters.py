@@ -14,6 +14,7 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Floats, Ints
 from analysis.report.encode import Json, put_interval
 from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
 from analysis.stats.core.votes import Votes
@@ -52,7 +53,7 @@ class Shared:
 
 def shared_by(data: Dataset, votes: Votes) -> Shared:
     blocks = annotator_blocks(votes)
-    enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
+    enough = n_distinct(blocks[blocks >= 0]) >= MIN_BLOCKS
     persona = _codes(item.persona for item in data.items)
     question = _codes(_questions(data))
     clusters = {"persona": persona, "question": question}

@@ -1,6 +1,5 @@
 """The input of every section: the data of a study, each side's answers, and the options."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -125,10 +124,11 @@ def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer
 
 def members_of(values: Sequence[str]) -> dict[str, Ints]:
     """Positions of the items that have each value."""
-    members: dict[str, list[int]] = defaultdict(list)
-    for index, value in enumerate(values):
-        members[value].append(index)
-    return {value: np.array(items, dtype=np.int64) for value, items in members.items()}
+    number: dict[str, int] = {}
+    codes = np.fromiter((number.setdefault(value, len(number)) for value in values), np.int64)
+    ends = np.cumsum(np.bincount(codes, minlength=1))
+    parts = np.split(np.argsort(codes, kind="stable"), ends[:-1])
+    return dict(zip(number, parts, strict=False))
 
 
 def by_certainty(

@@ -1,7 +1,7 @@
 """Accuracy of answers: overall, and by certainty."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -39,6 +39,46 @@ class AccuracyCells:
     threshold: float
     n_at_threshold: int
     excluded: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyBands:
+    """Answers of one side, prepared for any number of thresholds.
+
+    Attributes
+    ----------
+    cell : callable
+        Accuracy of some of the answers, given by a mask.
+    certainty : ndarray of float, shape (n,)
+        Certainty of each answer that counts; NaN is missing.
+    excluded : mapping of str to int
+        As in `AccuracyCells`.
+    """
+
+    cell: Callable[[BoolArray], Proportion]
+    certainty: FloatArray
+    excluded: Mapping[str, int]
+
+    def split(self, threshold: float) -> tuple[Proportion, Proportion]:
+        """Accuracy of high and of low certainty."""
+        # A comparison with NaN is false, so a missing certainty is neither high nor low.
+        return self.cell(self.certainty >= threshold), self.cell(self.certainty < threshold)
+
+    def cells(self, threshold: float, *, paper_compat: bool = False) -> AccuracyCells:
+        """All cells at one threshold; with `paper_compat`, a missing certainty is low."""
+        if paper_compat:
+            stated = np.where(np.isnan(self.certainty), 0.0, self.certainty)
+            return replace(self, certainty=stated).cells(threshold)
+        high, low = self.split(threshold)
+        return AccuracyCells(
+            overall=self.cell(np.full(self.certainty.shape, True)),
+            high=high,
+            low=low,
+            no_certainty=self.cell(np.isnan(self.certainty)),
+            threshold=threshold,
+            n_at_threshold=int((self.certainty == threshold).sum()),
+            excluded=MappingProxyType(dict(self.excluded)),
+        )
 
 
 def answer_accuracy(
@@ -86,6 +126,20 @@ def answer_accuracy(
     >>> cells.overall.correct, cells.overall.n, cells.high.correct, cells.high.n
     (2, 3, 1, 2)
     """
+    found = answer_bands(answer, truth, certainty, n_options=n_options, item=item, level=level)
+    return found.cells(threshold, paper_compat=paper_compat)
+
+
+def answer_bands(
+    answer: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    certainty: npt.ArrayLike | None = None,
+    *,
+    n_options: int = 2,
+    item: npt.ArrayLike | None = None,
+    level: float = 0.95,
+) -> AccuracyBands:
+    """`answer_accuracy` before a threshold is chosen."""
     answers, truths = _options("answer", answer), _options("truth", truth)
     certainties = _certainties(certainty, answers.size)
     if not answers.shape == truths.shape == certainties.shape:
@@ -106,7 +160,7 @@ def answer_accuracy(
         return item_clustered_proportion(right[rows], items[rows], level=level)
 
     excluded = {"no_truth": int((~known).sum()), "no_answer": int((known & ~counts).sum())}
-    return _cells(cell, certainties[counts], threshold, paper_compat, excluded)
+    return AccuracyBands(cell, certainties[counts], excluded)
 
 
 def individual_accuracy(
@@ -147,6 +201,12 @@ def individual_accuracy(
     >>> cells.overall.correct, cells.high.correct, cells.high.n, cells.no_certainty.n
     (5, 3, 4, 1)
     """
+    found = individual_bands(votes, truth, level=level)
+    return found.cells(threshold, paper_compat=paper_compat)
+
+
+def individual_bands(votes: Votes, truth: npt.ArrayLike, *, level: float = 0.95) -> AccuracyBands:
+    """`individual_accuracy` before a threshold is chosen."""
     truths = _item_truth(truth, votes)[votes.item]
     known = truths >= 0
     known_votes = votes.take(known)
@@ -158,7 +218,7 @@ def individual_accuracy(
         )
 
     excluded = {"no_truth": int((~known).sum()), "no_answer": votes.n_missing}
-    return _cells(cell, known_votes.certainty, threshold, paper_compat, excluded)
+    return AccuracyBands(cell, known_votes.certainty, excluded)
 
 
 def majority_accuracy(
@@ -204,6 +264,14 @@ def majority_accuracy(
     >>> cells.overall.interval.note
     'conditional on these annotators'
     """
+    found = majority_bands(majority, truth, level=level)
+    return found.cells(threshold, paper_compat=paper_compat)
+
+
+def majority_bands(
+    majority: MajorityVote, truth: npt.ArrayLike, *, level: float = 0.95
+) -> AccuracyBands:
+    """`majority_accuracy` before a threshold is chosen."""
     truths = _item_truth(truth, majority.votes)
     voted, known, decided = majority.n_votes > 0, truths >= 0, majority.answer >= 0
     counts = known & decided
@@ -220,7 +288,7 @@ def majority_accuracy(
         "no_truth": int((voted & ~known).sum()),
         "tie": int((voted & known & ~decided).sum()),
     }
-    return _cells(cell, majority.certainty[counts], threshold, paper_compat, excluded)
+    return AccuracyBands(cell, majority.certainty[counts], excluded)
 
 
 def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimate:
@@ -250,28 +318,6 @@ def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimat
     credit = majority.credit(_item_truth(truth, majority.votes))
     credit = credit[~np.isnan(credit)]
     return Estimate(float(credit.mean())) if credit.size else Estimate(None, "empty_group")
-
-
-def _cells(
-    cell: Callable[[BoolArray], Proportion],
-    certainty: FloatArray,
-    threshold: float,
-    paper_compat: bool,
-    excluded: Mapping[str, int],
-) -> AccuracyCells:
-    """Apply `cell` to all rows and to each band of `certainty`."""
-    if paper_compat:
-        certainty = np.where(np.isnan(certainty), 0.0, certainty)
-    return AccuracyCells(
-        overall=cell(np.full(certainty.shape, True)),
-        # A comparison with NaN is false, so a missing certainty is neither high nor low.
-        high=cell(certainty >= threshold),
-        low=cell(certainty < threshold),
-        no_certainty=cell(np.isnan(certainty)),
-        threshold=threshold,
-        n_at_threshold=int((certainty == threshold).sum()),
-        excluded=MappingProxyType(dict(excluded)),
-    )
 
 
 def _options(name: str, values: npt.ArrayLike) -> IntArray:

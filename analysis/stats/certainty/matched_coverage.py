@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level
+from ..core.checks import check_level, n_distinct
 from ..core.few_values import in_order
 from ..core.multiway import Clusters, score_variance
 from ..core.proportions import effective_n, wilson_ends
@@ -139,4 +139,4 @@ def _around_the_cut(values: FloatArray, coverage: float) -> tuple[FloatArray, np
 
 def _n_clusters(clusters: Mapping[str, IntArray], n: int, weight: FloatArray) -> int:
     """Fewest clusters that the accepted answers come from."""
-    return min(np.unique(codes[:n][weight > 0]).size for codes in clusters.values())
+    return min(n_distinct(codes[:n][weight > 0]) for codes in clusters.values())

@@ -1,5 +1,6 @@
 """Alternative annotator test: whether the model could replace an annotator."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -302,20 +303,14 @@ def _test(
         reason: Reason = "too_few_items" if n_skipped else "no_pairs"
         return AltTest(None, None, None, epsilon, q, (), n_skipped, reason)
 
-    p_values = [_one_sided_p(int(n[j]), total[j], squares[j], epsilon) for j in tested]
+    # As numbers of Python, of which tens of thousands are read in a fraction of the time.
+    items, sums, second = (each[tested].tolist() for each in (n, total, squares))
+    p_values = [_one_sided_p(*own, epsilon) for own in zip(items, sums, second, strict=True)]
     adjusted = [p for p in benjamini_yekutieli(p_values) if p is not None]
-    annotators = tuple(
-        AnnotatorTest(
-            annotator=int(j),
-            n_items=int(n[j]),
-            model_wins=float(model_wins[j] / n[j]),
-            annotator_wins=float(annotator_wins[j] / n[j]),
-            p=p,
-            p_adjusted=p_adjusted,
-            rejected=p_adjusted <= q,
-        )
-        for j, p, p_adjusted in zip(tested, p_values, adjusted, strict=True)
-    )
+    wins = (model_wins[tested] / n[tested]).tolist(), (annotator_wins[tested] / n[tested]).tolist()
+    rejected = [p_adjusted <= q for p_adjusted in adjusted]
+    columns = (tested.tolist(), items, *wins, p_values, adjusted, rejected)
+    annotators = tuple(itertools.starmap(AnnotatorTest, zip(*columns, strict=True)))
     omega = sum(test.rejected for test in annotators) / len(annotators)
     rho = math.fsum(test.model_wins for test in annotators) / len(annotators)
     return AltTest(omega, rho, omega >= 0.5, epsilon, q, annotators, n_skipped)

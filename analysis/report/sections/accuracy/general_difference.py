@@ -13,6 +13,7 @@ from analysis.stats.comparison.general_difference import (
     detectable_difference,
     general_difference,
 )
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import FEW_CLUSTERS, Sharing
 
@@ -38,7 +39,7 @@ def add_general(
             result = general_difference(gap, sharing, margin=margin, among=len(family))
             found.append(result)
             entries[index]["difference_general"] = _difference(
-                result, sharing.take(both), int(np.unique(blocks[both]).size), margin
+                result, sharing.take(both), int(n_distinct(blocks[both])), margin
             )
             if is_fixed:
                 _fix_people(entries[index]["difference_general"], study.votes.n_annotators)

@@ -11,7 +11,7 @@ from analysis.report.study import Study, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, HIGH, Column, Table
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.thresholds import threshold_words
-from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
+from analysis.stats.accuracy.bands import answer_bands, individual_bands, majority_bands
 from analysis.stats.core.results import Proportion
 
 
@@ -125,36 +125,21 @@ def by_threshold(study: Study, grid: Grid) -> Json:
     """Steps of the majority, of single answers, of every run, and of each by topic."""
     data, people, votes, judges = study.data, study.people, study.votes, study.judges
 
-    def majority(threshold: float) -> tuple[Proportion, Proportion]:
-        found = majority_accuracy(people.majority, study.truth, threshold=threshold)
-        return found.high, found.low
-
-    def individual(threshold: float) -> tuple[Proportion, Proportion]:
-        found = individual_accuracy(votes, study.truth, threshold=threshold)
-        return found.high, found.low
-
+    majority = majority_bands(people.majority, study.truth)
+    individual = individual_bands(votes, study.truth)
     out: Json = {
         "from": grid.low,
         "to": grid.high,
         "ends": "of the 95 % interval, made as that of the same cell at the report's threshold",
-        "majority": grid.steps(people.certainty, people.correct, majority),
-        "individual": grid.steps(votes.certainty, study.correct_alone, individual),
+        "majority": grid.steps(people.certainty, people.correct, majority.split),
+        "individual": grid.steps(votes.certainty, study.correct_alone, individual.split),
         "judges": [],
         "topics": [],
     }
     for run, verdicts in zip(data.runs, judges, strict=True):
-        own_truth = study.truth_for(run)
-        options = run_options(run)
-
-        def judge(
-            threshold: float, side: Verdicts = verdicts, truth: Ints = own_truth, n: int = options
-        ) -> tuple[Proportion, Proportion]:
-            found = answer_accuracy(
-                side.answer, truth, side.certainty, threshold=threshold, n_options=n
-            )
-            return found.high, found.low
-
-        out["judges"].append(grid.steps(verdicts.certainty, verdicts.correct, judge))
+        truth, options = study.truth_for(run), run_options(run)
+        found = answer_bands(verdicts.answer, truth, verdicts.certainty, n_options=options)
+        out["judges"].append(grid.steps(verdicts.certainty, verdicts.correct, found.split))
     topics = [item.topic for item in data.items]
     if any(topics):
         for topic, items in sorted(members_of(topics).items()):

@@ -12,6 +12,7 @@ from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.results import BoolArray
 
 # Every draw weights every answer, so more answers than this take too long.
@@ -25,7 +26,7 @@ def _pigeonhole(study: Study, rows: BoolArray) -> Json:
     reason = None
     if votes.n > PIGEONHOLE_ANSWERS:
         reason = "too_large"
-    elif np.unique(votes.annotator[rows]).size == 1:
+    elif n_distinct(votes.annotator[rows]) == 1:
         reason = "too_few_annotators"
     elif right.size and right.min() == right.max():
         # Resamples of equal values are all equal, which is not certainty.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import plotly.graph_objects as go
 
 from analysis.data.arrays import Run
@@ -32,6 +31,7 @@ from analysis.report.tables import CONDITIONAL, Column, Table, in_general
 from analysis.report.text.names import run_names
 from analysis.report.text.numbers import percent, percent_range, share_of
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
+from analysis.stats.core.checks import n_distinct
 
 # Labels of the rows of annotators.
 MAJORITY, SINGLE = "People, majority", "People, single answers"
@@ -253,7 +253,7 @@ def _of_judge(study: Study, run: Run, verdicts: Verdicts) -> Json:
         )
         for paper in (False, True)
     )
-    out = identity(run) | {"items": int(np.unique(run.judgments.item).size)}
+    out = identity(run) | {"items": int(n_distinct(run.judgments.item))}
     out |= cells(accuracy, paper_compat) | {"excluded": verdicts.excluded}
     add_clusters(
         out, verdicts.correct, verdicts.certainty, study.shared.judged, threshold=study.threshold

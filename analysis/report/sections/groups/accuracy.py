@@ -13,6 +13,7 @@ from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import Study, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.report.text.names import run_names, whole_runs
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.groups import compare_groups
 
 # A feature with more values than this (a name, a year of birth) makes groups of one persona.
@@ -63,7 +64,7 @@ def _table(kind: str, label: str, values: Sequence[str], study: Study) -> tuple[
         for side in (people, *judges)
     ]
     sizes = np.bincount(codes)
-    personas = [np.unique(shared.persona[codes == code]).size for code in range(len(names))]
+    personas = [n_distinct(shared.persona[codes == code]) for code in range(len(names))]
     table = {
         "by": kind,
         "label": label,

@@ -13,6 +13,7 @@ from analysis.report.section import Report, Section
 from analysis.report.sections.groups.comparison import FAMILY
 from analysis.report.study import Study
 from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.votes import Votes
 
@@ -97,8 +98,8 @@ def _table(
         within = {name: codes[chosen] for name, codes in clusters.items()}
         found = cell(multiway_proportion(correct[chosen] == 1, within).proportion)
         return found | {
-            "people": int(np.unique(votes.annotator[chosen]).size),
-            "personas": int(np.unique(shared.persona[votes.item[chosen]]).size),
+            "people": int(n_distinct(votes.annotator[chosen])),
+            "personas": int(n_distinct(shared.persona[votes.item[chosen]])),
         }
 
     columns = sorted(set(items) - {""})

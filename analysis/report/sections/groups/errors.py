@@ -15,6 +15,7 @@ from analysis.report.tables import Column, Table
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import p_value, points
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
+from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
 from analysis.stats.core.results import FloatArray, IntArray
 
@@ -44,7 +45,7 @@ def _groups(study: Study) -> Iterator[tuple[str, list[str], IntArray]]:
         codes = np.array([code_of.get(value, -1) for value in values], dtype=np.int64)
         if (codes >= 0).mean() < MIN_SHARE:
             continue
-        sizes = [np.unique(persona[codes == code]).size for code in range(len(names))]
+        sizes = [n_distinct(persona[codes == code]) for code in range(len(names))]
         total = sum(sizes)
         if any(min(size, total - size) >= FEWEST_PERSONAS for size in sizes):
             yield label, names, codes
