@@ -16,6 +16,7 @@ from .families import (
     planning,
     published_data,
     replacement,
+    retest,
     systems,
 )
 
@@ -29,6 +30,7 @@ FAMILIES: Mapping[str, Sequence[MethodCheck]] = {
     "planning": planning.CHECKS,
     "disagreement": disagreement.CHECKS,
     "replacement": replacement.CHECKS,
+    "retest": retest.CHECKS,
     "systems": systems.CHECKS,
     "biases": biases.CHECKS,
     "flags": flags.CHECKS,
