@@ -119,7 +119,8 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
     choice, first, ranking = answer.choice, assignment.shown_first, answer.ranking
     if ranking is not None:
         choice, first = item.choice_of(ranking["ranking"]), item.choice_of(ranking["shown"])
-    side = side_of(choice, first)
+    # The letters of a screen with a whole set are not those of this pair.
+    side = None if ranking is not None else side_of(choice, first)
     return GivenAnswer(
         annotator=annotator.pseudonym,
         answer=_LABELS[choice],

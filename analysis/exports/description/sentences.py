@@ -51,8 +51,14 @@ def protocol(described: Description) -> str:
     study = described.study
     asked = "a choice and a certainty from 1 to 100" if study.ask_certainty else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
+    sets = (
+        "Sets of three to five responses were shown on one screen and put in order; the order on "
+        "the screen was drawn for each person. "
+        if study.shows_whole_sets
+        else ""
+    )
     return (
-        f"“{_question(study)}” The answer was {asked}. {ties} Which response was shown first "
+        f"“{_question(study)}” The answer was {asked}. {ties} {sets}Which response was shown first "
         "was decided for each person and item, and is stored. Models were asked with the texts in "
         "prompts/."
     )

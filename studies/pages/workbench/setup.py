@@ -59,7 +59,8 @@ def study_tasks(study: Study) -> Iterator[SetupTask]:
     )
     certainty = "a certainty" if study.ask_certainty else "no certainty"
     tie = f", or “{study.get_tie_meaning_display()}”" if study.allow_tie else ""
-    words = f"{study.get_task_display().capitalize()}: a choice and {certainty}{tie}"
+    order = "; whole sets of responses are put in order" if study.shows_whole_sets else ""
+    words = f"{study.get_task_display().capitalize()}: a choice and {certainty}{tie}{order}"
     yield SetupTask(
         "question", "Question and certainty", TaskState.DONE, words, f"{settings}#id_task"
     )

@@ -1,16 +1,20 @@
 """A set of four responses on one screen: its seats, its page, and the order that people give."""
 
+import random
 import re
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.urls import reverse
 
 from annotation import services
 from annotation.errors import InvalidAnswer
 from annotation.files.answers_out import annotation_rows
+from annotation.load_test.participants import Annotator as Simulated
 from annotation.models import Annotation, Assignment, Draft
 from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError
+from studies.importers.items.import_source import read_paths
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Study
@@ -21,6 +25,7 @@ from tests.annotation.pages.test_item_frames import compared  # noqa: F401
 from tests.annotation.pages.walking import post_answer, start, token_of
 from tests.factories import make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
+from tests.studies.media.files import picture, zipped
 from tests.studies.test_option_sets import of_four
 
 pytestmark = pytest.mark.django_db
@@ -111,6 +116,9 @@ def test_the_order_is_stored_with_the_choice_that_follows_and_can_be_changed(cli
     assert answer.ranking == {"shown": order, "ranking": ranking}
     assert answer.choice == assignment.item.choice_of(ranking)
     assert answer.certainty == 72
+    study = assignment.item.study
+    person = f"{reverse('people:person', args=[study.slug])}?rater={assignment.annotator.pseudonym}"
+    assert "B › A › D › C" in sign_in(study).get(person).content.decode()
     [exported] = annotation_rows(assignment.item.study)
     assert exported["ranking"] == ">".join(f"r{number}" for number in ranking)
     assert exported["options_shown"] == " ".join(f"r{number}" for number in order)
@@ -216,3 +224,35 @@ def test_the_preview_shows_a_whole_set(study):
     page = sign_in(study).get(f"/s/{study.slug}/preview/task/?item=2").content.decode()
 
     assert page.count('type="radio" name="place_') == 16
+
+
+def test_the_simulated_annotators_of_a_load_test_put_a_set_in_order(client):
+    page, _ = at_set(client)
+    simulated = Simulated(None, 1, random.Random(1), {"slug": "s"})
+
+    places = simulated._places(page.content.decode())
+
+    assert sorted(places) == ["place_a", "place_b", "place_c", "place_d"]
+    assert post_answer(client, page, choice=None, **places).status_code == 303
+
+
+def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir()
+    study = make_study(set_display="whole", items_per_annotator=1)
+    colors = {"x/1.png": "navy", "x/2.png": "teal", "x/3.png": "red", "x/4.png": "gold"}
+    responses = [
+        {"key": f"r{n}", "text": "", "media": [{"file": name, "description": color}]}
+        for n, (name, color) in enumerate(colors.items(), start=1)
+    ]
+    files = {name: picture(color=color) for name, color in colors.items()}
+    rows = [of_four(responses=responses, first_person=None)]
+    path = zipped(tmp_path / "items.zip", rows, files)
+    import_items(study.slug, read_paths([path], task="preference", options={"pairs": "all"}))
+    client = start(study)
+
+    page = client.get(f"/s/{study.slug}/task/").content.decode()
+
+    addresses = re.findall(rf'"(/s/{study.slug}/media/[^"]+)"', page)
+    assert len(set(addresses)) == 4
+    assert all(client.get(address).getvalue() in files.values() for address in addresses)
