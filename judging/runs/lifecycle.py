@@ -249,9 +249,7 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
     if run.by_batch:
         batches.work_off(run_id=run_id, on_wait=on_wait)
         return
-    concurrency = run.judge.most_at_once
-    # Two chunks more than the slots hold, so that the slots stay full while a chunk ends.
-    threads = math.ceil(concurrency / chunks.CHUNK) + 2
+    threads = _threads(run)
     with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:
         workers = {pool.submit(_work, run_id) for _ in range(threads)}
         try:
@@ -264,6 +262,14 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
             # After Ctrl-C or a failed chunk, the others store what is in flight and end too.
             runtime.stop_asking()
             raise
+
+
+def _threads(run: JudgeRun) -> int:
+    """One for each chunk of open questions: each has a connection to the database."""
+    # Two chunks more than the slots hold, so that the slots stay full while a chunk ends.
+    most = math.ceil(run.judge.most_at_once / chunks.CHUNK) + 2
+    waiting = Judgment.everything.filter(run=run, state__in=Judgment.OPEN)
+    return max(1, math.ceil(waiting[: most * chunks.CHUNK].count() / chunks.CHUNK))
 
 
 def _work(run_id: int) -> None:

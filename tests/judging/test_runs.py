@@ -2,7 +2,9 @@
 
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 from django.db import connection
@@ -12,6 +14,7 @@ from django.utils import timezone
 from judging.errors import BadJudge, BadRun, ConflictingValue
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle, row_creation
+from judging.worker import chunks
 from studies.errors import StudyError
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
@@ -35,6 +38,19 @@ def test_a_run_asks_every_item_once_and_stores_the_answer_by_content(judge, llm)
         assert judgment.model_snapshot == "mock-2024-05-13"
         assert judgment.fingerprint == "fp_1"
         assert judgment.raw_text == "B]] [[61]]"
+
+
+@pytest.mark.parametrize(("items", "threads"), [(5, 1), (11, 3), (30, 3)])
+def test_a_run_takes_a_thread_a_chunk_and_two_more_than_its_slots_hold(
+    engine, llm, monkeypatch, items, threads
+):
+    study, judge = make_study(), make_judge(base_url=llm.url, concurrency=5)
+    make_items(study, items)
+    monkeypatch.setattr(chunks, "CHUNK", 5)
+    with patch.object(lifecycle, "ThreadPoolExecutor", wraps=ThreadPoolExecutor) as pool:
+        run = judge_all(study, judge)
+
+    assert (run.state, pool.call_args.args) == ("done", (threads,))
 
 
 def test_the_request_carries_the_judges_parameters_and_the_items_words(judge, llm):
