@@ -35,6 +35,8 @@ __all__ = [
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
 TransactionTestCase._fixture_teardown = empty_tables
+# A new connection learns about every table again, which takes longer than most of these tests.
+TransactionTestCase._should_reload_connections = lambda _test: False
 _store_rendered_templates = django.test.client.store_rendered_templates
 
 
