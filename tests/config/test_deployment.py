@@ -143,3 +143,15 @@ def _wait_until_healthy(python: str, app: Path, environment: dict[str, str]) -> 
 
 def _dockerfile() -> str:
     return (ROOT / "Dockerfile").read_text("utf-8")
+
+
+def test_every_change_is_tested_its_packages_listed_and_looked_up():
+    """By commands that exist, with no more rights than to read the repository."""
+    workflow = (ROOT / ".github/workflows/checks.yml").read_text("utf-8")
+    commands = re.findall(r"run: (.+)", workflow)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+
+    assert commands == [".ci/run", "make sbom", "make audit"]
+    assert (ROOT / commands[0]).stat().st_mode & 0o111
+    assert {command.removeprefix("make ") for command in commands[1:]} <= set(targets)
+    assert re.search(r"^permissions:\n  contents: read\n\n", workflow, re.M)
