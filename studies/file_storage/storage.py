@@ -8,6 +8,7 @@ is complete.
 import hashlib
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +21,16 @@ from django.core.files.storage import Storage, storages
 _BLOCK = 1024 * 1024
 
 
-class FilesStorage(Storage):
+class FilesStorage(Storage, ABC):
     """A Django storage that also reads, replaces and deletes the files of one owner together."""
 
+    @abstractmethod
     def reader(self, name: str) -> IO[bytes]:
         """The content of a file, seekable. Raises `FileNotFoundError`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_file(self, name: str) -> bool:
-        raise NotImplementedError
+        """Whether a file has this name."""
 
     def sha256(self, name: str) -> str:
         digest = hashlib.sha256()
@@ -37,25 +39,25 @@ class FilesStorage(Storage):
                 digest.update(block)
         return digest.hexdigest()
 
+    @abstractmethod
     def files(self, folder: str) -> list[str]:
         """The paths of all files below a folder, relative to it, sorted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def owners(self, kind: str) -> dict[str, float]:
         """The owners of files of a kind, sorted, with the time stamp of the last change."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put_folder(self, folder: Path, name: str) -> None:
         """Move the files of a folder of this machine to `kind/owner`, replacing what was there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def delete_folder(self, name: str) -> None:
         """Delete all files below a folder; nothing happens if there are none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def usage(self, kind: str) -> tuple[int, int]:
         """Bytes and number of the files of a kind."""
-        raise NotImplementedError
 
     def copy_folder(self, source: str, target: str) -> None:
         """Give `target` the files of `source`; both are `kind/owner`."""
@@ -63,13 +65,13 @@ class FilesStorage(Storage):
             shutil.copytree(folder, draft, dirs_exist_ok=True)
             self.put_folder(draft, target)
 
+    @abstractmethod
     def shown(self, name: str) -> str:
         """Where a file or folder is, for people."""
-        raise NotImplementedError
 
+    @abstractmethod
     def location_id(self) -> tuple[str, str]:
         """What tells this storage from others, and how people call it."""
-        raise NotImplementedError
 
     @contextmanager
     def exchanged(self, folder: Path, kinds: Iterable[str]) -> Iterator[None]:
