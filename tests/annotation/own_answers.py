@@ -28,6 +28,12 @@ def make_own_study(items: int = 6, **overrides) -> Study:
         )
         for n in range(items)
     )
+    ask_for_age(study)
+    return study
+
+
+def ask_for_age(study: Study) -> None:
+    """Add a question about annotators, with the sentence that a profile has for its answer."""
     DemographicQuestion.objects.create(
         study=study,
         key="age",
@@ -35,7 +41,6 @@ def make_own_study(items: int = 6, **overrides) -> Study:
         options=[{"value": "a", "label": "18–29"}, {"value": "b", "label": "30 or older"}],
         sentence="The person is {answer} years old.",
     )
-    return study
 
 
 def make_person(

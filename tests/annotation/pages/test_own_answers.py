@@ -2,12 +2,13 @@
 
 import pytest
 
-from annotation.models import Annotation, Annotator, DemographicQuestion, OwnProfile
+from annotation.models import Annotation, Annotator, OwnProfile
 from judging.errors import BadRun
 from judging.models import Judge
 from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
 from studies.models import Study
+from tests.annotation.own_answers import ask_for_age
 from tests.annotation.pages.walking import answer_all, arrive, start
 from tests.factories import make_items, make_study
 
@@ -18,13 +19,7 @@ pytestmark = pytest.mark.django_db
 def study(db: None) -> Study:
     study = make_study(perspective="own", items_per_annotator=3, show_history=1)
     make_items(study, 3)
-    DemographicQuestion.objects.create(
-        study=study,
-        key="age",
-        label="How old are you?",
-        options=[{"value": "a", "label": "18–29"}, {"value": "b", "label": "30 or older"}],
-        sentence="The person is {answer} years old.",
-    )
+    ask_for_age(study)
     return study
 
 
