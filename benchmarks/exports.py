@@ -20,6 +20,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tests.migrated import copy_migrated
+
 PER_ITEM, PER_PERSON = 3, 30
 ANSWERS = 1_000_000
 BAR_MB = 300
@@ -222,6 +224,7 @@ def main() -> None:
     name = f"export of {options.answers:,} answers"
     sys.stdout.write(row.format(name, "rows", "CPU s", "seconds", "peak MB", "bar", "file MB"))
     with tempfile.TemporaryDirectory() as folder:
+        copy_migrated(Path(folder))
         run("fill", folder, str(options.answers))
         for what, format in EXPORTS:
             if f"{what}-{format}" not in options.only:

@@ -47,10 +47,11 @@ def set_up() -> None:
 
 
 @contextmanager
-def empty_database() -> Iterator[None]:
-    """Work on a migrated database that is deleted afterwards."""
+def empty_database(template: str) -> Iterator[None]:
+    """Work on a copy of a migrated database that is deleted afterwards."""
     from django.db import connection
 
+    connection.settings_dict["TEST"]["TEMPLATE"] = template
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     name = connection.settings_dict["NAME"]
     try:
@@ -273,14 +274,15 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--only", nargs="+", default=[""], help="operations that contain a word")
     options = parser.parse_args()
+    from tests.migrated import migrated_postgres
     from tests.servers import postgres
 
-    with postgres() as url:
+    with postgres() as url, migrated_postgres(url) as template:
         os.environ["DATABASE_URL"] = url
         set_up()
         smallest: dict[tuple[str, str], float] = {}
         for size in options.sizes:
-            with empty_database():
+            with empty_database(template):
                 run(size, options.times, options.only, smallest)
 
 

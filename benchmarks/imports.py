@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.exports import set_up
+from tests.migrated import copy_migrated
 
 SIZES = (1_000, 10_000, 100_000)
 PER_PERSONA = 10
@@ -87,6 +88,7 @@ def main(sizes: list[int]) -> None:
     where = "PostgreSQL" if os.environ.get("DATABASE_URL") else "SQLite"
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
+            copy_migrated(Path(folder))
             path = Path(folder) / "items.jsonl"
             with path.open("w", encoding="utf-8") as file:
                 for number in range(size):

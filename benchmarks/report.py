@@ -340,10 +340,10 @@ def open_page(page: Path) -> dict[str, Any]:
     """Open the page from the disk: its elements, and seconds until a reader can scroll it."""
     from playwright.sync_api import sync_playwright
 
+    from tests.servers import chromium
+
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM"), args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 800})
         tab.add_init_script(
             "addEventListener('DOMContentLoaded', () => requestAnimationFrame(() =>"
