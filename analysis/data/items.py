@@ -1,9 +1,10 @@
 """Items with the texts that annotators and judges saw."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.data.set_answers import SetPairs
 from studies.models import Item, Study
 from studies.personas.profile_text import profile_for, profile_text
 
@@ -90,7 +91,20 @@ def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, I
             for start in range(0, len(wanted), _CHUNK)
             for row in rows.filter(key__in=wanted[start : start + _CHUNK]).values_list(*columns)
         ]
-    return {row[1]: ItemFacts(*row) for row in found}
+    facts = {row[1]: ItemFacts(*row) for row in found}
+    return facts | _of_whole_sets(study, facts) if study.shows_whole_sets else facts
+
+
+def _of_whole_sets(study: Study, facts: Mapping[str, ItemFacts]) -> dict[str, ItemFacts]:
+    """The same facts of pairs of sets: the item that shows a set has the answers to all of it."""
+    pairs = SetPairs(study, facts.keys())
+    shown = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
+    answered = dict(shown.values_list("pk", "answered"))
+    return {
+        key: replace(one, answers=max(answered.get(pk, 0) for pk in pairs.of_set(one.pk)))
+        for key, one in facts.items()
+        if one.pk in pairs.items
+    }
 
 
 def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, ItemFacts]:

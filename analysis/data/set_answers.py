@@ -66,6 +66,10 @@ class SetPairs:
         """The ids of all items of the sets."""
         return self._set_of.keys()
 
+    def of_set(self, item: int) -> list[int]:
+        """The ids of all pairs of the set of an item, with its own."""
+        return [pair.item for pair in self._pairs[self._set_of[item]]]
+
     def answers(self, item: int, ranking: Mapping[str, Any]) -> Iterator[PairAnswer]:
         """The answers that a ranking stored at `item` gives to the pairs of its set."""
         place = {number: place for place, number in enumerate(ranking["ranking"])}

@@ -12,6 +12,7 @@ from analysis.data.aggregates import annotator_aggregates
 from analysis.data.annotators import load_all_answers
 from analysis.data.dataset import load_dataset
 from analysis.data.item_answers import answers_to, as_given, majority_on, shown_with
+from analysis.data.items import item_facts
 from analysis.data.watched import watched_answers
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences
@@ -219,6 +220,9 @@ def test_other_readers_of_answers_see_the_same_pairs(whole):
     assert {each.ranking for each in given} == {"1, 2, 3", "1, 3, 2", "3, 2, 1"}
     assert {each.shown_first for each in given} == {"response 2"}
     assert shown_with(item) == "q000:12"
+    Item.objects.filter(study=whole, key="q000:12").update(answered=3, seats_taken=3)
+    assert item_facts(whole, ["q000:31", "q001:31"])["q000:31"].answers == 3
+    assert item_facts(whole)["q001:31"].answers == 0
 
 
 def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
