@@ -6,12 +6,9 @@ from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Coalesce
 
 from judging.models import Attempt, JudgeRun, Judgment
+from judging.worker.removed_requests import AMOUNTS, REMOVED, add_removed
 from studies.models import Study
 from studies.services.removal import delete_with_all_that_refers
-
-# In the parameters of a run: what requests cost that its ledger no longer has.
-REMOVED = "removed_requests"
-_COUNTED = ("nano", "tokens", "retries")
 
 
 def ledger_use(run_id: int) -> tuple[int, int, int]:
@@ -28,7 +25,7 @@ def ledger_use(run_id: int) -> tuple[int, int, int]:
         retries=Count("pk", filter=~Q(outcome=Attempt.Outcome.REPLIED)),
     )
     removed = JudgeRun.objects.values_list("parameters", flat=True).get(pk=run_id).get(REMOVED, {})
-    nano, tokens, retries = (found[name] + removed.get(name, 0) for name in _COUNTED)
+    nano, tokens, retries = (found[name] + removed.get(name, 0) for name in AMOUNTS)
     return nano, tokens, retries
 
 
@@ -36,7 +33,8 @@ def remove_judgments(study: Study, items: Collection[int]) -> None:
     """Delete every judgment about items.
 
     A judgment elsewhere that took an answer over, of an item with the same texts about another
-    person, keeps it, and gets the requests that brought it.
+    person, keeps it, and gets the requests that brought it. A request that is in flight meanwhile
+    is counted when it ends (`judging/worker/ledger.py`).
     """
     judgments = Judgment.everything.filter(item__in=items)
     # Workers that store requests of these judgments wait, and are then refused.
@@ -71,10 +69,5 @@ def _keep_costs(run: JudgeRun, before: tuple[int, int, int]) -> None:
     after = ledger_use(run.pk)
     if before == after:
         return
-    removed = run.parameters.get(REMOVED, {})
-    difference = {
-        name: removed.get(name, 0) + old - new
-        for name, old, new in zip(_COUNTED, before, after, strict=True)
-    }
-    run.parameters = run.parameters | {REMOVED: difference}
-    run.save(update_fields=["parameters"])
+    lost = {name: old - new for name, old, new in zip(AMOUNTS, before, after, strict=True)}
+    add_removed(run, lost)

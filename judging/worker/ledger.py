@@ -29,6 +29,7 @@ from judging.engine.interface import (
 from judging.models import NANO, Attempt, Judge, JudgeRun
 from judging.worker.budgets import LockedBudgets
 from judging.worker.endpoints import reply_limit
+from judging.worker.removed_requests import AMOUNTS, add_removed
 from judging.worker.sent_parameters import add_new, known_ids
 from judging.worker.writer import Writer
 from studies.models import Choice, Side
@@ -280,7 +281,9 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         stored = known_ids(cursor, _parameters(openings))
         budgets = LockedBudgets.lock(row.run_id for row in rows)
         if closings:
-            _add_to_runs(statements, closings, _counted_as_lost(cursor, closings))
+            known = _attempts_of(cursor, closings)
+            _add_to_runs(statements, closings, known)
+            _keep_costs_of_removed([r for r in closings if (r.judgment_id, r.number) not in known])
         if openings and budgets.exist:
             statements.execute()  # what was spent counts
         refusals = _refusals(budgets, openings)
@@ -428,31 +431,54 @@ def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
     )
 
 
-def _counted_as_lost(
+def _attempts_of(
     cursor: CursorWrapper, rows: Sequence[Closing]
-) -> dict[tuple[int, int], tuple[int, int]]:
-    """The cost and tokens of attempts that count as lost, by judgment and number.
+) -> dict[tuple[int, int], tuple[int, int] | None]:
+    """The attempts of the rows' judgments by judgment and number, with what lost ones counted for.
 
-    A worker that was silent for longer than its lease, but not dead, brings their ends after all.
+    A worker that was silent for longer than its lease, but not dead, brings the ends of attempts
+    that count as lost after all. The others have None.
     """
     cursor.execute(
-        "SELECT judgment_id, number, cost_nano, prompt_tokens, completion_tokens"  # noqa: S608
-        " FROM judging_attempt WHERE outcome = 'lost'"
-        f" AND judgment_id IN ({', '.join(['%s'] * len(rows))})",
+        "SELECT judgment_id, number, outcome, cost_nano, prompt_tokens,"  # noqa: S608
+        " completion_tokens FROM judging_attempt"
+        f" WHERE judgment_id IN ({', '.join(['%s'] * len(rows))})",
         [row.judgment_id for row in rows],
     )
     return {
-        (judgment, number): (nano or 0, (sent or 0) + (got or 0))
-        for judgment, number, nano, sent, got in cursor.fetchall()
+        (judgment, number): (nano or 0, (sent or 0) + (got or 0)) if outcome == "lost" else None
+        for judgment, number, outcome, nano, sent, got in cursor.fetchall()
     }
+
+
+def _keep_costs_of_removed(rows: Sequence[Closing]) -> None:
+    """Count requests whose judgments were removed while they were in flight.
+
+    The runs, whose rows are locked, have spent their money; no attempt says so any more.
+    """
+    spent = _spent(rows, {})
+    for run in JudgeRun.objects.filter(pk__in=spent) if spent else ():
+        add_removed(run, dict(zip(AMOUNTS, spent[run.pk], strict=True)))
 
 
 def _add_to_runs(
     statements: "Statements",
     rows: Sequence[Closing],
-    lost: Mapping[tuple[int, int], tuple[int, int]],
+    known: Mapping[tuple[int, int], tuple[int, int] | None],
 ) -> None:
     """Add usage and retries to the runs; an end replaces what its attempt counted for as lost."""
+    now = _moment(timezone.now())
+    statements.add(
+        "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
+        " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",
+        [(*sums, now, run_id) for run_id, sums in sorted(_spent(rows, known).items())],
+    )
+
+
+def _spent(
+    rows: Sequence[Closing], known: Mapping[tuple[int, int], tuple[int, int] | None]
+) -> dict[int, list[int]]:
+    """The cost in nano-dollars, the tokens and the failures that the rows add to each run."""
     spent: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         sums = spent[row.run_id]
@@ -460,17 +486,12 @@ def _add_to_runs(
         if row.usage is not None:
             sums[1] += row.usage.total
         sums[2] += row.end.outcome != "replied"
-        if (attempt := (row.judgment_id, row.number)) in lost:
-            nano, tokens = lost[attempt]
+        if lost := known.get((row.judgment_id, row.number)):
+            nano, tokens = lost
             sums[0] -= nano
             sums[1] -= tokens
             sums[2] -= 1
-    now = _moment(timezone.now())
-    statements.add(
-        "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
-        " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",
-        [(*sums, now, run_id) for run_id, sums in sorted(spent.items())],
-    )
+    return spent
 
 
 def _moment(value: datetime) -> Any:

@@ -6,13 +6,15 @@ from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+from config.operations.doctor.judge_checks import wrong_run_totals
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.runs.campaigns import CampaignPlan, start_campaign
+from judging.runs.removed_items import remove_judgments
 from judging.selectors import run_cost
 from judging.worker import chunks, ledger
 from tests.factories import make_item, make_items, make_study
@@ -293,6 +295,22 @@ def test_what_a_killed_worker_had_under_way_is_spent_at_its_most(runs):
     assert (run.spent, run.tokens) == (20, 20)
     (over,) = ledger.apply(openings_of(run, 1, start=2))
     assert isinstance(over, OverBudget)
+
+
+def test_a_request_in_flight_at_the_removal_of_a_person_is_counted_when_it_ends(runs):
+    run = runs.runs[0]
+    first, second = openings_of(run, 2)
+    ledger.apply([first, second])
+    item = Judgment.objects.get(pk=first.judgment_id).item
+
+    with transaction.atomic():
+        remove_judgments(run.study, [item.pk])
+    ledger.apply([closing_of(first, spent=4), closing_of(second, spent=3)])
+
+    run.refresh_from_db()
+    assert (run.spent, run.tokens) == (7, 7)
+    assert run.parameters["removed_requests"] == {"nano": 4 * NANO, "tokens": 4, "retries": 0}
+    assert list(wrong_run_totals()) == []
 
 
 def test_a_reply_that_comes_after_its_request_counts_as_lost_is_counted_once(runs):
