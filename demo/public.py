@@ -4,6 +4,7 @@ Visitors sign in as “visitor”, with the password that is printed, and may do
 what an editor may. The next demo is built while the last one is served, so a change takes seconds.
 """
 
+import argparse
 import os
 import secrets
 import shutil
@@ -168,4 +169,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    # It has no options, but --help must not start it.
+    formatter = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=__doc__, formatter_class=formatter).parse_args()
     raise SystemExit(main())

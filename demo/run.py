@@ -3,6 +3,7 @@
 DEMO_EXIT=1 ends after the report instead of serving. A restarted demo continues where it stopped.
 """
 
+import argparse
 import os
 import secrets
 import signal
@@ -68,4 +69,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    # It has no options, but --help must not start it.
+    formatter = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=__doc__, formatter_class=formatter).parse_args()
     raise SystemExit(main())
