@@ -15,7 +15,7 @@ class Attachment:
     """A picture or sound at a place of a message's text.
 
     `tokens` is a rough number, because providers count differently. `load` reads its bytes, which
-    nothing but a request holds.
+    nothing but a request holds; `size` is how many they are.
     """
 
     place: int
@@ -23,6 +23,7 @@ class Attachment:
     type: str
     tokens: int
     load: Callable[[], bytes] = field(compare=False, repr=False)
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ _ANCHORS = Reason(
 _MEDIA = Reason(
     "media_in_pack",
     "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
-    "a worker.",
+    "a worker, directly or by batch.",
 )
 _BUSY = (
     "Workers are asking this run. Pause it before you write a pack of it, and wait until the "

@@ -5,7 +5,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from django.db import connections
+from django.db import connection, connections
 
 from judging.engine.messages import Attachment, Message
 from studies.file_storage.stored import Stored
@@ -32,7 +32,12 @@ def user_message(filled: str, item: Item) -> Message:
         text,
         tuple(
             Attachment(
-                place, sha, facts[sha]["type"], _tokens(facts[sha]), partial(_read, files[sha])
+                place,
+                sha,
+                facts[sha]["type"],
+                _tokens(facts[sha]),
+                partial(_read, files[sha]),
+                size=facts[sha]["size"],
             )
             for place, sha in places
         ),
@@ -46,8 +51,13 @@ def _tokens(facts: Mapping[str, Any]) -> int:
 
 
 def _read(stored: Stored) -> bytes:
-    """The bytes of a file. A backend calls it in a thread of its own, which keeps no connection."""
+    """The bytes of a file. A backend calls it in a thread of its own, which keeps no connection.
+
+    A worker that writes a file of requests keeps the connection that it has.
+    """
+    had_connection = connection.connection is not None
     try:
         return stored.read_bytes()
     finally:
-        connections.close_all()
+        if not had_connection:
+            connections.close_all()

@@ -9,7 +9,6 @@ from judging.bias.registry import probe_choice
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
-from studies.models import MediaFile
 
 MOST_SAMPLES = 100
 MOST_ANCHORS = 1000
@@ -27,11 +26,6 @@ _NO_START = Reason(
     "{names[by_batch]} out.",
 )
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
-_MEDIA_BATCH = Reason(
-    "media_batch",
-    "{field}: items of this study have pictures or sounds, which files of requests do not hold. "
-    "Leave {field} out.",
-)
 _ONLY_DISCUSSED = Reason(
     "only_discussed",
     "{field}: “{setting}” is the second round of a jury. Start it with the command discuss, or on "
@@ -142,8 +136,6 @@ class RunSpec:
                 raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
         if self.by_batch and not judge.capabilities.batch:
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
-        if self.by_batch and MediaFile.objects.filter(study=self.study_id).exists():
-            raise ConflictingValue("by_batch", _MEDIA_BATCH)
         if not 0 <= self.anchors <= MOST_ANCHORS:
             raise InvalidValue(
                 "anchors", OUT_OF_RANGE, low=0, high=MOST_ANCHORS, value=self.anchors

@@ -1,12 +1,14 @@
 """The requests of a batch: the number that fits into a file and a budget, and their lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf
+from dataclasses import replace
+from math import ceil, inf
 
 from judging.backends.batch import MAX_BYTES, request_line
 from judging.backends.parameters import request_body
 from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.messages import Message
 from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
 from judging.worker import ledger
 from judging.worker.budgets import Room
@@ -36,7 +38,7 @@ def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters
     """The number of questions that fit into a file; at least one, however long it is."""
     room = MAX_BYTES
     for number, question in enumerate(questions):
-        room -= len(_line(question, parameters))
+        room -= _length(question, parameters)
         if room < 0 and number:
             return number
     return len(questions)
@@ -66,6 +68,18 @@ def request_lines(questions: Sequence[JudgeQuestion]) -> Iterator[bytes]:
 def _line(question: JudgeQuestion, parameters: Parameters) -> bytes:
     body = request_body(parameters.values, question, seed=seed_of(question))
     return request_line(custom_id(question), body)
+
+
+def _length(question: JudgeQuestion, parameters: Parameters) -> int:
+    """The bytes of a line; those of pictures and sounds, in base64, are not read for it."""
+    messages = tuple(_without_bytes(message) for message in question.messages)
+    line = _line(replace(question, messages=messages), parameters)
+    media = (each for message in question.asking for each in message.media)
+    return len(line) + sum(4 * ceil(each.size / 3) for each in media)
+
+
+def _without_bytes(message: Message) -> Message:
+    return replace(message, media=tuple(replace(each, load=bytes) for each in message.media))
 
 
 def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]:

@@ -16,9 +16,11 @@ from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from judging.selectors import run_cost
 from judging.worker import batch_requests, batches, chunks, recovery, runtime
+from tests.factories import make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.simulated import demo_study, simulated_server
+from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +78,22 @@ def test_a_run_by_batch_ends_like_any_other_at_half_the_price(study, judge, serv
     )
     batch = run.batches.first()
     assert (batch.state, batch.requests, batch.answered) == ("collected", LIMIT - 1, LIMIT - 1)
+
+
+def test_pictures_and_sounds_are_in_the_file(engine, judge, tmp_path, settings, monkeypatch):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(batches, "_SHORTEST_POLL", 0.1)
+    items = [with_media(n, "x/a.png", "x/b.wav") for n in range(3)]
+    files = {"x/a.png": picture(), "x/b.wav": sound()}
+    study = make_study(slug="pictures")
+    import_zip(study.slug, zipped(tmp_path / "i.zip", items, files))
+    judge.takes_images = judge.takes_audio = True
+    judge.save()
+
+    run = finish(start(study, judge, limit=None, setting="standard"))
+
+    assert (run.state, run.sentence) == ("done", "3 of 3 answered.")
+    assert run.batches.get().requests == 2
 
 
 def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):

@@ -15,6 +15,8 @@ from judging.models import Attempt, Judgment
 from judging.packs.packing import write_pack
 from judging.prompts.asking import messages_of
 from judging.runs.spec import RunSpec
+from judging.worker import batch_requests, runtime
+from judging.worker.questions import questions_of
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
 from studies.prompts import build_prompt
@@ -170,16 +172,28 @@ def test_a_type_that_the_backend_cannot_send_is_named(tmp_path):
         start(study, away(**SEES))
 
 
-def test_batches_packs_and_probes_are_refused(tmp_path):
+def test_packs_and_probes_are_refused(tmp_path):
     study = make(tmp_path)
     judge = away(**SEES)
 
-    with pytest.raises(ConflictingValue, match="which files of requests do not hold"):
-        start(study, judge, by_batch=True)
     with pytest.raises(ConflictingValue, match="probes change texts"):
         start(study, judge, bias_probe="injection")
     with pytest.raises(BadRun, match="which pack does not hold"):
         write_pack(RunSpec(study_id=study.pk, judge_id=judge.pk), tmp_path / "pack")
+
+
+def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path):
+    study = make(tmp_path)
+    run = start(study, away(**SEES), by_batch=True)
+    questions = questions_of(run, list(run.judgments.select_related("item__persona")))
+    parameters = runtime.backend_of(run.judge).parameters()
+
+    counted = [batch_requests._length(each, parameters) for each in questions]
+    lines = [batch_requests._line(each, parameters) for each in questions]
+
+    assert counted == [len(line) for line in lines]
+    parts = json.loads(lines[0])["body"]["messages"][0]["content"]
+    assert next(each[1] for each in of(parts) if isinstance(each, tuple)) == HELLO
 
 
 def test_an_estimate_counts_pictures_and_sounds_roughly(tmp_path):
