@@ -242,6 +242,7 @@ def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     assert not faults({"option_sets": report["option_sets"]})
     page = render_html(report, date=date(2026, 1, 2))
     assert "Annotators and judges that rank whole sets" in page
+    assert "How alike the orders of annotators and judges are" in page
     [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
     assert "180 orders of 60 sets" in str(said.text)
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]

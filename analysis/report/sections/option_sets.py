@@ -170,16 +170,7 @@ def _same_in_both_orders(replies: Sequence[Ranked]) -> Proportion:
     return Proportion(sum(same), len(same), sum(same) / len(same))
 
 
-_TAU = "Kendall’s τ with annotators"
-_AGREEMENT = (
-    ("Mean", "decimal", "tau_people.value", _TAU),
-    ("95 % interval", "range", "tau_people.ci", _TAU),
-)
-_ON_PEOPLE = (
-    ", for annotators also for people in general. Kendall’s τ compares two orders of one set: 1 if "
-    "they are the same, 0 for unrelated orders on average, -1 if one is the reverse. In the row "
-    "of the annotators it compares two of them; its interval is about these people."
-)
+_ON_PEOPLE = ", for annotators also for people in general."
 
 
 def option_sets_table(report: Report) -> Table:
@@ -205,13 +196,31 @@ def option_sets_table(report: Report) -> Table:
             ("by chance", "percent", "position.chance", _PLACE),
             ("p", "p", "position.p", _PLACE),
             ("Same first in both orders", "percent", "both_orders.same_first"),
-            *(_AGREEMENT if people else ()),
         ],
         "One reply of a judge about each set. Orders are drawn, so without an effect of the place "
         "every place holds the option ranked first equally often (p: chi-squared test). The "
         "interval of the chosen response holds for personas and questions in general"
         + (_ON_PEOPLE if people else "."),
         first="Rater" if people else "Judge",
+    )
+
+
+def option_orders_table(report: Report) -> Table:
+    found = report["option_sets"]
+    judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
+    return table_of_entries(
+        "option_orders",
+        "How alike the orders of annotators and judges are",
+        [("Other annotators", found["people"]), *judges],
+        [
+            ("Pairs of orders", "count", "tau_people.n"),
+            ("Mean", "decimal", "tau_people.value", "Kendall’s τ"),
+            ("95 % interval", "range", "tau_people.ci", "Kendall’s τ"),
+        ],
+        "Each order of an annotator is compared with the others of the same set: 1 if both are the "
+        "same, 0 for unrelated orders on average, -1 if one is the reverse. The intervals hold for "
+        "personas and questions in general, those of judges also for people in general.",
+        first="Compared with",
     )
 
 
@@ -231,6 +240,8 @@ class OptionSetsSection(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         if "option_sets" in report:
             yield option_sets_table(report)
+            if "people" in report["option_sets"]:
+                yield option_orders_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         if "option_sets" not in report:
