@@ -4,11 +4,14 @@ Rows are sorted by their content (item key, rater, order shown, sample), never b
 they were stored, so the same data give the same report.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from django.db.models import TextField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Coalesce, Length
+from django.db.models.functions import Cast, Coalesce, Length
 
 from analysis.data.advice import advice_of
 from analysis.data.annotators import (
@@ -60,7 +63,8 @@ def load_dataset(slug: str) -> Dataset:
             _maker("r1"),
             _maker("r2"),
             "draw_probability",
-            "option_set",
+            # As text: few items have one, and Django reads each JSON value by itself.
+            Cast("option_set", TextField()),
             "pk",
         )
     )
@@ -94,7 +98,7 @@ def load_dataset(slug: str) -> Dataset:
         retests=retests_of(study),
         criterion_verdicts=criterion_verdicts_of(study, position, runs),
         ranked_sets=ranked_sets_of(
-            study, position, [(row[2], row[-2]) for row in rows], runs, raters
+            study, position, [(row[2], _stored(row[-2])) for row in rows], runs, raters
         ),
         systems=systems_of([row[-5:-3] for row in rows]),
         option_sets=option_sets_of(study, items),
@@ -111,6 +115,10 @@ def load_dataset(slug: str) -> Dataset:
 def _length(response: str) -> Coalesce:
     """The letters of a response's text, counted by the database: the texts themselves are long."""
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
+
+
+def _stored(json_text: str) -> Any:
+    return json.loads(json_text) if json_text != "{}" else None
 
 
 def _maker(response: str) -> KeyTextTransform:

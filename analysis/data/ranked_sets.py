@@ -15,13 +15,13 @@ from studies.models import Item, Study
 def ranked_sets_of(
     study: Study,
     position: Mapping[int, int],
-    items: Sequence[tuple[str, Mapping[str, Any]]],
+    items: Sequence[tuple[str, Mapping[str, Any] | None]],
     runs: Sequence[Run],
     raters: Sequence[str] = (),
 ) -> RankedSets | None:
     """The sets of a study whose items were paired from some, with their rankings; else None.
 
-    `items` are the persona and the stored set of each item, in the order of the items.
+    `items` are the persona and the stored set of each item, if any, in the order of the items.
     """
     found = [(n, persona, stored) for n, (persona, stored) in enumerate(items) if stored]
     if not found:
