@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.models import Annotation, AnnotationRevision
-from tests.browser.annotators import enter_items, make_everyday_study
+from tests.browser.annotators import enter, enter_items, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, scrolls_sideways
 from tests.factories import make_item
 
@@ -405,7 +405,10 @@ def test_the_page_asks_this_host_alone(open_page, study):
     page = open_page()
     hosts = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
-    enter_items(page, study)
+    enter(page, study)
+    page.click("#consent-yes")
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
     page.wait_for_load_state("networkidle")
 
     assert len(hosts) == 1
