@@ -33,20 +33,37 @@ DATE = datetime.date(2026, 11, 20)
 @pytest.fixture(scope="module")
 def report(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), transaction.atomic():
-        study = random_study(1, n_items=N_ITEMS, n_raters=10, truths=("r1", "r2"))
+        study = random_study(1, n_items=N_ITEMS, n_raters=4, truths=("r1", "r2"))
         found = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
         transaction.set_rollback(True)
     return found
 
 
+@pytest.fixture(scope="module")
+def html(report):
+    return render_without_figures(report)
+
+
+def render_without_figures(report):
+    """The page with nothing to draw, which would take most of the time of each test."""
+    html, n = re.subn(
+        r'(<script[^>]* id="plots"[^>]*>).*?(</script>)',
+        r"\1{}\2",
+        render_html(report, date=DATE),
+        flags=re.DOTALL,
+    )
+    assert n == 1
+    return html
+
+
 @pytest.fixture
-def open_items(browser, report, tmp_path):
+def open_items(browser, html, tmp_path):
     """Open the table of items of a page on the disk, offline."""
     contexts = []
 
-    def open_items(**options):
+    def open_items(html=html, **options):
         path = tmp_path / "report.html"
-        path.write_text(render_html(report, date=DATE), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
         context = browser.new_context(offline=True, **options)
         contexts.append(context)
         page = context.new_page()
@@ -130,7 +147,7 @@ def test_a_file_holds_every_row(open_items, report):
 
 def test_a_page_that_lacks_rows_says_so_and_filters_those_it_has(open_items, report, monkeypatch):
     monkeypatch.setattr(item_rows, "PACKED_BYTES", 2_500)
-    page = open_items()
+    page = open_items(render_without_figures(report))
     n = int(re.search(r"240 rows: (\d+) are in this file", page.content())[1])
     assert 100 <= n < N_ITEMS
 
@@ -186,7 +203,7 @@ def stored_report(report):
     )
     folder = path_of(report_dir(stored.public_id))
     folder.mkdir(parents=True)
-    (folder / "report.html").write_text(render_html(report, date=DATE), encoding="utf-8")
+    (folder / "report.html").write_text(render_without_figures(report), encoding="utf-8")
     rows = item_rows.item_rows(report, all_tables(report)["items"])
     item_rows.write_item_rows(rows, folder / ITEM_ROWS)
     return stored
