@@ -127,10 +127,15 @@ def failures(report: Path) -> dict[str, str]:
     }
 
 
-def marked_end_to_end() -> list[str]:
-    """The files with end-to-end tests: collecting all the others takes ten seconds."""
+def marked_end_to_end(*, without: str = "") -> list[str]:
+    """The files with end-to-end tests: collecting all the others takes ten seconds.
+
+    Two of them go the whole way from items to a report: by default the demo does on SQLite, and a
+    whole job on PostgreSQL, each `without` the other; with --all both on both.
+    """
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [str(file) for file in files if "pytest.mark.e2e" in file.read_text("utf-8")]
+    marked = [file for file in files if "pytest.mark.e2e" in file.read_text("utf-8")]
+    return [str(file) for file in marked if file.name != without or "--all" in sys.argv]
 
 
 def prepare() -> None:
@@ -186,10 +191,6 @@ def main() -> int:
             preparing.result()
             servers = {"DATABASE_URL": database, "CELERY_BROKER_URL": broker, **browser}
             servers[TEMPLATE] = migrated
-            # What the demo does is the same on both, so by default it runs on SQLite alone.
-            chosen = marked_end_to_end()
-            demo = str(ROOT / "tests/e2e/test_demo.py")
-            rest = [file for file in chosen if file != demo or "--all" in sys.argv]
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
             tests = [
                 Pass(
@@ -207,8 +208,18 @@ def main() -> int:
                 ),
             ]
             processes = [
-                Pass("SQLite, end to end", "not postgres and e2e", chosen, servers=browser),
-                Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, servers=apart),
+                Pass(
+                    "SQLite, end to end",
+                    "not postgres and e2e",
+                    marked_end_to_end(without="test_whole_job.py"),
+                    servers=browser,
+                ),
+                Pass(
+                    "PostgreSQL and Redis, end to end",
+                    "not sqlite and e2e",
+                    marked_end_to_end(without="test_demo.py"),
+                    servers=apart,
+                ),
             ]
             # The second lane's lines come after those of the first, never between them.
             with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:

@@ -84,6 +84,16 @@ def test_the_files_of_the_end_to_end_lane_are_those_with_the_marker():
     assert "test_parsing.py" not in names
 
 
+def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["tests.run"])
+    one = {Path(file).name for file in marked_end_to_end(without="test_demo.py")}
+    monkeypatch.setattr("sys.argv", ["tests.run", "--all"])
+    both = {Path(file).name for file in marked_end_to_end(without="test_demo.py")}
+
+    assert "test_whole_job.py" in one
+    assert both - one == {"test_demo.py"}
+
+
 def test_some_cases_of_a_list_keep_their_order_and_every_commit_has_others(monkeypatch):
     chosen = set()
     for seed in map(str, range(40)):

@@ -21,7 +21,7 @@ def study(settings, tmp_path, monkeypatch):
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
     owner = User.objects.create_user("ada")
-    study = random_study(71, n_items=40, title="Everyday choices", is_simulated=True)
+    study = random_study(71, n_items=12, title="Everyday choices", is_simulated=True)
     Membership.objects.create(user=owner, study=study, role="owner")
     for number in range(2):
         report = request_report(study_id=study.pk, bootstrap=100)

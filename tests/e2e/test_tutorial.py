@@ -11,7 +11,7 @@ import pytest
 
 from tests.migrated import copy_migrated
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sqlite]  # on which `setup` puts its database
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(sh|python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
