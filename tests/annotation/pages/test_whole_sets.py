@@ -23,6 +23,7 @@ from studies.services.drawing import store_draw
 from studies.services.settings import save_settings
 from tests.annotation.pages.test_item_frames import compared  # noqa: F401
 from tests.annotation.pages.walking import post_answer, start, token_of
+from tests.api.conftest import program
 from tests.factories import make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.media.files import picture, zipped
@@ -193,12 +194,18 @@ def test_the_display_is_fixed_once_somebody_has_items(study):
     editor = sign_in(study)
     url = f"/studies/{study.slug}/settings/"
     assert not editor.get(url).context["form"].fields["set_display"].disabled
+    own = program(study, "editor").patch(f"studies/{study.slug}", {"perspective": "own"})
+    assert own.status_code == 422
+    assert "see pairs only" in own.content.decode()
     start(study)
 
     assert editor.get(url).context["form"].fields["set_display"].disabled
     study.set_display = "pairs"
     with pytest.raises(FrozenStudy, match="the display of sets cannot change"):
         save_settings(study, changed=["set_display"])
+    refused = program(study, "editor").patch(f"studies/{study.slug}", {"set_display": "pairs"})
+    assert refused.status_code == 409
+    assert "annotators with items, so these settings cannot change" in refused.content.decode()
 
 
 def test_people_who_answer_for_themselves_see_pairs():
