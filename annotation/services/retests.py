@@ -6,6 +6,7 @@ import random
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotation.content.own_profile import own_answers
@@ -78,16 +79,11 @@ def pids_due(*, study_id: int, user: User) -> list[str]:
 
     Excluded annotators and those whose id was deleted are left out. The log says who read them.
     """
-    visits = RetestVisit.objects.filter(
-        annotator__study_id=study_id,
-        annotator__state=Annotator.State.COMPLETED,
-        annotator__excluded_at=None,
-        annotator__prolific_identity__isnull=False,
-        due_at__lte=timezone.now(),
-        finished_at=None,
-    )
-    found = list(visits.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
     study = Study.objects.get(pk=study_id)
+    wanted = _due(study).filter(
+        annotator__excluded_at=None, annotator__prolific_identity__isnull=False
+    )
+    found = list(wanted.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
     record(study, "ids of second visits downloaded", user=user, ids=len(found))
     return found
 
@@ -95,6 +91,15 @@ def pids_due(*, study_id: int, user: User) -> list[str]:
 def visits_of(study: Study) -> dict[str, int]:
     """How many second visits are planned, due and finished."""
     visits = RetestVisit.objects.filter(annotator__study=study)
-    due = visits.filter(due_at__lte=timezone.now(), finished_at=None)
     finished = visits.exclude(finished_at=None)
-    return {"planned": visits.count(), "due": due.count(), "finished": finished.count()}
+    return {"planned": visits.count(), "due": _due(study).count(), "finished": finished.count()}
+
+
+def _due(study: Study) -> QuerySet[RetestVisit]:
+    """Visits that annotators can make now, and have not finished."""
+    return RetestVisit.objects.filter(
+        annotator__study=study,
+        annotator__state=Annotator.State.COMPLETED,
+        due_at__lte=timezone.now(),
+        finished_at=None,
+    )
