@@ -1,6 +1,7 @@
 """Figures that count a whole study; those of a large study are not counted again for every page."""
 
 import hashlib
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,6 +10,8 @@ from django.core.cache import cache
 # Counting this many rows takes a few milliseconds.
 LARGE = 20_000
 SECONDS = 5
+# Counting a study of a million items takes a second: it may take a fiftieth of the time.
+TIMES_AS_LONG, MOST_SECONDS = 50, 60
 
 Figures = TypeVar("Figures")
 
@@ -20,15 +23,18 @@ def kept(
     rows: Callable[[Figures], int],
     seconds: int = SECONDS,
 ) -> Figures:
-    """What `count` returns; up to five `seconds` old if it counted more than `LARGE` `rows`.
+    """What `count` returns; some `seconds` old if it counted more than `LARGE` `rows`.
 
     `name` and `key` say what is counted. Pages that refresh themselves, and several people who look
-    at the same page, then share one count.
+    at the same page, then share one count. It is kept for longer if counting took long, up to a
+    minute.
     """
     address = f"kept-{hashlib.sha256(repr((name, key)).encode()).hexdigest()}"
     found: Figures | None = cache.get(address)
     if found is None:
+        started = time.monotonic()
         found = count()
         if rows(found) > LARGE:
-            cache.set(address, found, seconds)
+            took = time.monotonic() - started
+            cache.set(address, found, max(seconds, min(MOST_SECONDS, TIMES_AS_LONG * took)))
     return found
