@@ -83,8 +83,8 @@ ANNOTATIONS = (
     wording_sha256     text    Hash of the words that were shown.
     *initial_choice    text    The answer before the item's advice; empty without advice.
     *initial_certainty integer The certainty before the item's advice.
-    *ranking           text    The order of a whole set, the best first: r3>r1>r2; empty at pairs.
-    options_shown      text    The whole set as it was shown: r1 r2 r3; empty at pairs.
+    *ranking           text    A whole set, the best first, by its keys: r3>r1>r2; empty at pairs.
+    options_shown      text    The same set in the order of the screen: r1 r2 r3; empty at pairs.
 """),
 )
 JUDGMENTS = (
