@@ -3,7 +3,7 @@
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
 parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
 `@pytest.mark.sampled(keep=2, group="simulations")`. `pytest --all` and `make test-all` run every
-case.
+case. Tests of generated inputs that name no number try 25 by default and 100 with `--all`.
 The header of a run names its seed: `pytest --sample SEED` runs the same cases again. Tests of
 generated inputs take `examples(few, every=many)` of them, and tests that go through a long list
 take `some(cases, keep=few)` of it.
@@ -12,13 +12,14 @@ take `some(cases, keep=few)` of it.
 import datetime as dt
 import hashlib
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--sample"):
         config.option.sample = _commit()
     _seed = config.option.sample
+    if not _runs_every_case:
+        _try_few_examples()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -65,7 +68,6 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all"):
         return
-    _leave_out_constants_of_the_program()
     groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if marker := item.get_closest_marker("sampled"):
@@ -83,10 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
-def _leave_out_constants_of_the_program() -> None:
-    """Few examples would hold one, and looking for them takes each process two seconds."""
-    if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
-        providers._get_local_constants = lambda: providers._local_constants
+def _try_few_examples() -> None:
+    """Where a test does not say how many: a quarter of what hypothesis tries by itself."""
+    settings.register_profile("few", max_examples=25)
+    settings.load_profile("few")
+    # Few examples would hold a constant of the program; finding these takes each process seconds.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def _name(case: object) -> str:
