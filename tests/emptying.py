@@ -1,5 +1,7 @@
 """How the tables are emptied after a test that committed."""
 
+from functools import cache
+
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
@@ -12,9 +14,7 @@ def empty_tables(_test: TransactionTestCase) -> None:
 
     Django's own way empties every table and then writes the kept ones again.
     """
-    quote = connection.ops.quote_name
-    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
-    tables = [quote(name) for name in names if name not in KEPT]
+    tables = _tables(connection.settings_dict["NAME"])
     found = " UNION ALL ".join(
         f"SELECT {number} WHERE EXISTS (SELECT 1 FROM {table})"
         for number, table in enumerate(tables)
@@ -23,3 +23,10 @@ def empty_tables(_test: TransactionTestCase) -> None:
         cursor.execute(found)
         for (number,) in cursor.fetchall():
             cursor.execute(f"DELETE FROM {tables[number]}")
+
+
+@cache
+def _tables(_database: str) -> list[str]:
+    """The tables of a database, which are the same after every test."""
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    return [connection.ops.quote_name(name) for name in names if name not in KEPT]

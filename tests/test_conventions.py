@@ -195,7 +195,7 @@ def modules() -> Iterator[Path]:
 
 
 def test_names_are_words_of_the_glossary():
-    named = [(path, *name) for path in modules() for name in names_in(path)]
+    named = [(path, *name) for path in modules() for name in set(names_in(path))]
     found = [
         f"{path.relative_to(ROOT)}: {name}"
         for path, name, kind in named

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import rankdata
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
@@ -88,6 +89,13 @@ def bootstrap_by_hand(certainty, correct, cluster, statistic, n_draws, seed):
     return np.quantile(values, [0.025, 0.975])
 
 
+def auroc_by_ranks(certainty, correct):
+    """What roc_auc_score gives, in a tenth of its time."""
+    won = correct.sum()
+    ranks = rankdata(certainty)[correct == 1].sum()
+    return (ranks - won * (won + 1) / 2) / (won * (correct.size - won))
+
+
 @pytest.mark.sampled(keep=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4])
@@ -95,13 +103,14 @@ def test_intervals_are_those_of_resampling_items_one_by_one(size):
     certainty = np.array(CASE["conf_percent"], dtype=float)
     correct = np.array(CASE["correct"]) if "correct" in CASE else np.array(CASE["y"])
     cluster = np.arange(certainty.size) // size
+    assert auroc_by_ranks(certainty, correct) == pytest.approx(roc_auc_score(correct, certainty))
 
     result = certainty_quality(
         certainty, correct, None if size == 1 else cluster, rng=seeded(), n_draws=4000
     )
 
     for estimate, statistic in [
-        (result.auroc, lambda c, y: roc_auc_score(y, c)),
+        (result.auroc, auroc_by_ranks),
         (result.brier, lambda c, y: np.mean((c / 100 - y) ** 2)),
     ]:
         low, high = bootstrap_by_hand(certainty, correct, cluster, statistic, 1500, 2)

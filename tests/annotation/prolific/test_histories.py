@@ -235,6 +235,8 @@ def finish_all(world, row, slug, people, researcher) -> None:
             for person in [p for p in people if world.submissions[p.session].status == "ACTIVE"]:
                 for _ in range(12):
                     person.step(comes_back=True)
+                    if person.is_done:
+                        break
                 world.finish(person.session, person.code)
             if world.show_study(row.prolific_id)["status"] != "ACTIVE":
                 break
