@@ -202,6 +202,7 @@ def test_pages_read_no_growing_table_from_end_to_end(grown, page, monkeypatch):
     assert read_whole(opened(grown, page)) == set()
 
 
+@pytest.mark.sampled(keep=6)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_cost_the_same_queries_in_a_study_of_any_size(
     small_and_large, page, django_assert_max_num_queries

@@ -88,6 +88,7 @@ def test_people_and_judges_cost_per_right_label():
     assert rows["paid"] == ["USD", 10.0, 5, 2.0]
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("currency", "reward", "total", "shown", "sentence"),
     [

@@ -39,6 +39,7 @@ def annotator() -> Annotator:
     return annotator
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_list_opens_and_shows_no_platform_id(model, admin, annotator):
     response = admin.get(reverse(f"admin:annotation_{model}_changelist"))

@@ -211,7 +211,7 @@ def test_fifty_people_at_once_leave_a_study_of_300_items_exact():
 
 @pytest.mark.slow
 def test_a_small_crowd_leaves_a_small_study_exact():
-    crowd = run(items=40, each=5, people=12, seed=29)
+    crowd = run(items=20, each=5, people=8, seed=63)
 
     everything_is_exact(crowd)
     assert all(crowd.fates[fate] for fate in FATES), crowd.fates

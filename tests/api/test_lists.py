@@ -109,7 +109,7 @@ LISTS = {
 }
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("path", LISTS)
 def test_every_row_is_on_one_page(study, path):
     owner = program(study, "owner")

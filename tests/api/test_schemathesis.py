@@ -60,7 +60,7 @@ def described() -> Iterator[Any]:
         signal.connect(close_old_connections)
 
 
-@pytest.mark.sampled(keep=10)
+@pytest.mark.sampled(keep=6)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_answer_is_as_described(described, world, name, mode, settings):

@@ -35,6 +35,7 @@ def within_four_errors(hits: int, n: int, p: float) -> bool:
     return abs(hits / n - p) <= 4 * sqrt(p * (1 - p) / n) + 1 / n
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize("style", ["sentences", "facts"])
 @pytest.mark.parametrize("shown_first", ["r1", "r2"])
 @pytest.mark.parametrize("setting", ["standard", "certainty", "tie"])

@@ -35,6 +35,7 @@ def many():
     return sums
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATA)
 @pytest.mark.parametrize("statistic", ["accuracy", "agreement", "majority"])

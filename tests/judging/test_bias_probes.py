@@ -287,7 +287,7 @@ def test_a_run_asks_changed_prompts_and_records_its_probe(study, judge, llm):
     assert again.pk == probed.pk
 
 
-@pytest.mark.sampled(keep=4)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -66,6 +66,7 @@ def test_the_cost_is_what_the_server_says_times_the_price(llm, engine):
     assert run.tokens == 330
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("slots", [1, 16, 64])
 def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, engine, slots):
     judge = make_judge(base_url=llm.url, concurrency=slots, **PRICED)

@@ -201,6 +201,7 @@ def test_the_permission_to_add_judges_makes_an_administrator_of_judges(study):
     assert submit(client, base_url="http://gpu1:8000/v1").status_code == 302
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(
     "name",
     [

@@ -70,6 +70,7 @@ def ask_through(fault, *, patience, away, lasts=250.0, slots=16, workers=2):
     return simulate(scenario)
 
 
+@pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("slots", [2, 16])
 @pytest.mark.parametrize("fault", [ServerError("HTTP 500"), RateLimited("slow down")])
 @pytest.mark.parametrize(("patience", "away"), [(12, 4.5), (120, 4.5), (120, 100)])

@@ -266,6 +266,7 @@ PAIRWISE = (
 )
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize("name", PAIRWISE)
 def test_a_planted_judge_is_recovered_and_every_step_is_what_was_stored(name, study, llm, engine):
     llm.answer = Planted()

@@ -116,6 +116,7 @@ def test_the_rules_of_the_format_hold(study, values, said):
     assert item().topic == ""
 
 
+@pytest.mark.sampled(keep=12)
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text.strip()])
 def test_hostile_text_is_stored_as_typed_or_refused(study, text):
     try:

@@ -47,6 +47,7 @@ def test_the_command_makes_a_study_that_knows_its_source(name, capsys):
     assert sum(reading["rows"].values()) > 0
 
 
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize("name", SETS)
 def test_two_fresh_imports_export_the_same_bytes_and_again_changes_nothing(name, tmp_path, capsys):
     for slug in ("one", "two"):

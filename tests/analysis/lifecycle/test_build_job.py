@@ -77,7 +77,7 @@ def test_the_same_call_writes_the_same_bytes(tmp_path):
 
 
 def test_another_seed_moves_intervals_and_no_estimate(tmp_path):
-    study = little_study(3, n_items=40)
+    study = little_study(3, n_items=16)
     for seed in (1, 2):
         call_command("report", study.slug, out=str(tmp_path / str(seed)), seed=seed, bootstrap=100)
 

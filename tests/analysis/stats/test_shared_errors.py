@@ -16,6 +16,7 @@ from analysis.stats.agreement.shared_errors import (
     LIMIT_WHEN_HURRIED,
     _errors,
 )
+from tests.sampling import examples
 
 
 def brute_force(own, judge, share):
@@ -129,7 +130,7 @@ def test_a_pace_nobody_reads_at_widens_the_limit():
 def test_most_of_those_who_copy_a_judge_are_found():
     rng = np.random.default_rng(12)
     found = []
-    for _ in range(100):
+    for _ in range(examples(40, every=100)):
         wrong, judges = careful_errors(rng, item_sd=1.0, person_sd=0.6)
         own = wrong[:, 0] >= 0
         wrong[own, 0] = judges[1][own]

@@ -9,6 +9,7 @@ from scipy import integrate, stats
 from analysis.planted_truth.worlds.answers import crowd, majority_of
 from analysis.stats import Votes, crowd_equivalence, majority_of_some, price_mixes
 from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
+from tests.sampling import examples
 
 
 def credit(right, k):
@@ -207,7 +208,8 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
     names = [(mix.policy, mix.people) for mix in mixes]
     draws: dict[tuple[str, int], list[float]] = {name: [] for name in names}
     won = dict.fromkeys(names, 0)
-    for _ in range(400):
+    n_resamples = examples(150, every=400)
+    for _ in range(n_resamples):
         rows = rng.integers(0, 200, 200)
         for mix in price_mixes(
             Votes.from_matrix(people[rows]), judge[rows], certainty[rows], truth, **kwargs
@@ -219,7 +221,7 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
         width = np.quantile(draws[name], 0.975) - np.quantile(draws[name], 0.025)
         assert mix.interval.high - mix.interval.low == pytest.approx(width, rel=0.2)
         assert mix.interval.low <= mix.accuracy <= mix.interval.high
-        assert mix.often_best == pytest.approx(won[name] / 400, abs=0.1)
+        assert mix.often_best == pytest.approx(won[name] / n_resamples, abs=0.1)
         assert (mix.interval.seed, mix.interval.n_draws) == (1, 3000)
     alone = price_mixes(votes, judge, certainty, truth, **kwargs)
     assert {(mix.interval, mix.often_best) for mix in alone} == {(None, None)}

@@ -103,7 +103,7 @@ def test_the_same_work_is_never_owed_twice(study, owed, prolific):
     assert Bonus.objects.count() == 2
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", [*LOST, *REFUSED])
 def test_no_fault_pays_a_bonus_twice_and_none_loses_one(fault, study, owed, prolific, monkeypatch):
     payment = ready(study, owed)
@@ -180,7 +180,7 @@ def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
         bonuses.prepare(study_id=study.pk, lines=[Line(owed[0].submission_id, 50, "thanks")])
 
 
-@pytest.mark.sampled(keep=4)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", [*LOST, *REFUSED, "malformed", "empty"])
 def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed, prolific):
     payment = bonuses.prepare(study_id=study.pk, lines=owed)

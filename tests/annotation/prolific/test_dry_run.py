@@ -99,7 +99,7 @@ def test_groups_apart_are_all_tried_and_their_group_is_deleted(prolific, planned
     assert len(prolific.world.studies) == 2
 
 
-@pytest.mark.sampled(keep=8)
+@pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("fault", ["404", "500", "dropped_before", "dropped_after", "malformed"])
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_no_fault_leaves_a_draft_behind(method, path, fault, prolific, planned):

@@ -329,7 +329,7 @@ def only_confirming(name: str):
     return take
 
 
-@pytest.mark.sampled(keep=4)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("action", CALLS)
 def test_the_table_holds_every_call_that_an_action_makes(action, prolific, settings):
     settings.PUBLIC_BASE_URL = "https://study.example.org"

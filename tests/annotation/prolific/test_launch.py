@@ -184,7 +184,7 @@ def test_launching_again_makes_no_second_draft(prolific):
     assert len(prolific.world.studies) == 1
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_makes_a_second_draft(prolific, fault):
     study = make_recruiting()

@@ -103,6 +103,7 @@ def test_a_post_without_its_token_is_refused(page, study, user, prolific):
     assert prolific.requests == []
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("page", GET_PAGES)
 def test_every_page_opens_before_and_after_the_launch(page, study, signed_in, prolific):
     assert signed_in.get(url(study, page)).status_code == 200
@@ -121,6 +122,7 @@ def test_every_page_opens_without_a_token_and_says_what_to_set(page, study, sign
         assert "PROLIFIC_API_TOKEN" in response.content.decode()
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("page", GET_PAGES)
 def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, signed_in, prolific):
     study.title = ATTACK

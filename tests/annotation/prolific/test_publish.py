@@ -90,7 +90,7 @@ def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific,
         )
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()

@@ -216,7 +216,7 @@ def test_submissions_of_another_study_are_not_approved(study, row, prolific):
         approve(study_id=other.pk, submission_ids=ids, confirmed=1)
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", [*LOST, *REFUSED])
 def test_an_approval_that_a_fault_lost_is_asked_for_again(fault, study, row, prolific):
     ids = awaiting(prolific, row, 2)

@@ -202,6 +202,7 @@ def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prol
     assert all(hook.confirmed for hook in prolific.world.hooks.values())
 
 
+@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("fault", ["dropped_after", "malformed", "empty", "500"])
 @pytest.mark.parametrize("path", ["hooks/subscriptions/", "hooks/secrets/"])
 def test_a_subscription_whose_answer_was_lost_is_made_anew(path, fault, prolific, settings):

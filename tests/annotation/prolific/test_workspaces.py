@@ -146,7 +146,7 @@ def test_a_draft_that_was_moved_to_another_project_is_not_published(prolific, la
     assert prolific.world.wallet(WORKSPACE) == 10_000_000
 
 
-@pytest.mark.sampled(keep=3)
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", ["500", "404", "401", "502_html", "dropped_after"])
 @pytest.mark.parametrize("path", ["reward-recommendations/", "balance/"])
 def test_advice_that_cannot_be_read_is_a_line_and_stops_nothing(path, fault, prolific, study):

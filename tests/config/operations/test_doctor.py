@@ -227,7 +227,7 @@ def test_it_finds_nothing_in_an_installation_that_is_used(lived_in):
     assert "checks hold" in doctor()
 
 
-@pytest.mark.sampled(keep=8)
+@pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize(
     ("plant", "names", "is_derived"), PLANTED, ids=[plant.__name__ for plant, *_ in PLANTED]
 )

@@ -55,6 +55,7 @@ def shown(page):
     return re.findall(r'<a href="[^"]+"(?: aria-current="(\w+)")?>([A-Z]\w+)', nav[0])
 
 
+@pytest.mark.sampled(keep=6)
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_of_a_study_has_the_same_sections(editor, study, name):
     found = shown(editor.get(reverse(name, args=[study.slug])))
