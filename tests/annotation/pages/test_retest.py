@@ -163,11 +163,15 @@ def test_owners_download_the_ids_of_who_is_due(study, client):
     assert owner.post(url).content == b""
 
 
-def test_the_page_has_what_a_second_study_on_prolific_needs(study, client):
+def test_the_page_has_what_a_second_study_on_prolific_needs(
+    study, client, django_assert_max_num_queries
+):
     pass_days(7)
-    url = reverse("people:second-visits", args=[study.slug])
+    url, owner = reverse("people:second-visits", args=[study.slug]), sign_in(study, "owner")
+    second_visit_code(study.pk)
 
-    html = sign_in(study, "owner").get(url).content.decode()
+    with django_assert_max_num_queries(16):
+        html = owner.get(url).content.decode()
 
     assert f"/s/{study.slug}/retest/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}" in html
     assert second_visit_code(study.pk) in html
