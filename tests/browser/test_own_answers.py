@@ -125,6 +125,7 @@ def test_the_second_visit(open_page, own_study):
         page.click("#submit")
     expect(page.locator("main")).to_contain_text("You have answered every item again.")
     assert set(RetestAnswer.objects.values_list("certainty", flat=True)) == {55}
+    look(page, "ended")  # with the completion code, if the study recruits on Prolific
 
 
 def test_the_page_of_the_linked_study(signed_in, live_server):
@@ -138,3 +139,7 @@ def test_the_page_of_the_linked_study(signed_in, live_server):
 
     expect(page.locator("h1")).to_contain_text("Linked study")
     look(page, "linked")
+    Study.objects.filter(pk=first.pk).update(retest_share=50, entry="prolific")
+    page.goto(f"{live_server.url}/studies/{first.slug}/people/second-visits/")
+    expect(page.locator("h2")).to_contain_text("Bring people back on Prolific")
+    look(page, "second-visits")
