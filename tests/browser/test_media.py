@@ -14,6 +14,7 @@ LOADED = "[...document.images].length && [...document.images].every((each) => ea
 QUESTION = "Which of the two would you hang up?"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 def test_a_long_context_is_opened_by_keyboard(open_page, study, javascript):
     Item.objects.update(context="Once upon a time there was a kitchen. " * 100)
@@ -46,6 +47,7 @@ def shown(settings, tmp_path):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_pictures_fit_and_a_sound_plays_without_choosing(open_page, shown, viewport):
     page = open_page(viewport=viewport)

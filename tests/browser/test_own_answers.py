@@ -55,6 +55,7 @@ def look(page, name):
         page.emulate_media(color_scheme="light")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["script", "no script"])
 def test_the_whole_way(open_page, own_study, javascript):
     page = open_page(viewport=PHONE, javascript=javascript)

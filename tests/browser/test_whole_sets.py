@@ -18,6 +18,7 @@ def sets(live_server):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_place_that_is_taken_is_freed_and_the_order_is_stored(open_page, sets, viewport):
     page = open_page(viewport=viewport)

@@ -62,6 +62,7 @@ def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(t
 
 
 @pytest.mark.sqlite
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("command", ["judge x --judge y", "create_study x"])
 def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command):
     failed = run(tmp_path, "manage.py", *command.split())
@@ -85,6 +86,7 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.sqlite
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
@@ -96,6 +98,7 @@ def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arg
     assert failed.stderr == "DEBUG must be 1 or 0, not “maybe”.\n"
 
 
+@pytest.mark.sqlite
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "arguments",
