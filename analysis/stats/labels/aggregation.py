@@ -318,10 +318,16 @@ def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray,
     Scores that differ only by rounding are equal: 0.3 + 0.6 ties with 0.9.
     """
     masked = np.where(candidates, scores, -np.inf)
-    best = masked.max(axis=1, keepdims=True, initial=-np.inf)
-    shares = candidates & np.isclose(masked, best, rtol=1e-12, atol=1e-12)
-    n_shared = shares.sum(axis=1)
-    answer = np.where(n_shared == 1, shares.argmax(axis=1), -1)
+    # Options are few: their columns are read one after the other, faster than rows of two or three.
+    best = np.full(len(masked), -np.inf)
+    for column in masked.T:
+        best = np.maximum(best, column)
+    shares = candidates & np.isclose(masked, best[:, None], rtol=1e-12, atol=1e-12)
+    n_shared, sharing = np.zeros(len(masked), dtype=np.int64), np.full(len(masked), -1)
+    for option, shared in enumerate(shares.T):
+        n_shared += shared
+        sharing[shared] = option
+    answer = np.where(n_shared == 1, sharing, -1)
     return answer, shares & (n_shared > 1)[:, None]
 
 
