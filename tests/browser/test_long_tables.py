@@ -33,7 +33,8 @@ DATE = datetime.date(2026, 11, 20)
 @pytest.fixture(scope="module")
 def report(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), transaction.atomic():
-        study = random_study(1, n_items=N_ITEMS, n_raters=4, truths=("r1", "r2"))
+        runs = [{"judge": "steady", "setting": "certainty"}]
+        study = random_study(1, n_items=N_ITEMS, n_raters=4, truths=("r1", "r2"), runs=runs)
         found = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
         transaction.set_rollback(True)
     return found
