@@ -1,14 +1,13 @@
-"""The preview in Chromium, the checks before the items, and endings that few people ever see."""
+"""The preview in Chromium, and endings that few people ever see."""
 
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.models import Annotator, Assignment, ComprehensionQuestion
+from annotation.models import Annotator, Assignment
 from annotation.seats.completion_codes import ensure_codes
 from studies.models import Membership
 from tests.browser.annotators import add_quota, enter, make_everyday_study
-from tests.browser.conftest import PHONE, fits_and_reads_well, scrolls_sideways
-from tests.factories import make_item
+from tests.browser.conftest import PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -76,49 +75,3 @@ def test_a_draft_says_that_it_is_not_open_yet(open_page, live_server):
 
     assert page.inner_text("h1") == "The study is not open yet"
     fits_and_reads_well(page)
-
-
-@pytest.mark.sampled(keep=1)
-@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
-def test_the_check_and_the_practice_keep_the_rules(open_page, live_server, javascript):
-    study = make_everyday_study(items=1)
-    ComprehensionQuestion.objects.create(
-        study=study,
-        text="Whose answer do you give?",
-        options=["My own", "The person's"],
-        right=1,
-        pointer="Answer as the person would.",
-        position=1,
-    )
-    make_item(study=study, split="practice", first_person="r1")
-    page = open_page(viewport=PHONE, javascript=javascript)
-
-    def check(address):
-        page.wait_for_url(address)
-        assert page.locator("h1").count() == 1
-        if javascript:
-            fits_and_reads_well(page)
-        else:
-            assert not scrolls_sideways(page)
-
-    enter(page, study)
-    page.click("#consent-yes")
-    page.wait_for_url("**/instructions/")
-    page.click("#submit")
-    check("**/quiz/1/")
-    page.locator("[name=answer]").first.check()
-    page.click("#submit")
-    page.wait_for_selector("text=Answer as the person would.")
-    check("**/quiz/1/")
-    page.locator("[name=answer]").nth(1).check()
-    page.click("#submit")
-    check("**/practice/")
-    page.check("#choice-a")
-    page.fill("#certainty", "60")
-    page.click("#submit")
-    page.wait_for_selector("text=The person’s own answer")
-    check("**/practice/")
-    page.click("#submit")
-
-    page.wait_for_url(lambda url: "/task/" in url)
-    assert Annotator.objects.get().state == "annotating"
