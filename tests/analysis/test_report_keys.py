@@ -81,5 +81,5 @@ def test_the_keys_above_decide_what_a_name_means():
 def test_a_key_without_a_description_stops_the_tests():
     from analysis.report import build
 
-    with pytest.raises(AssertionError, match="describes nothing_like_it"):
+    with pytest.raises(AssertionError, match="does not describe nothing_like_it"):
         build.merge({}, {"nothing_like_it": 1})
