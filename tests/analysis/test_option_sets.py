@@ -182,7 +182,7 @@ def test_every_pair_of_a_set_gets_the_answer_of_its_order(whole):
     data = load_dataset(whole.slug)
 
     assert len(data.answers) == 60 * 3 * 3
-    chosen = {item.key: [] for item in data.items}
+    chosen: dict[str, list[int]] = {item.key: [] for item in data.items}
     for row, choice in zip(data.answers.item, data.answers.choice, strict=True):
         chosen[data.items[row].key].append(int(choice))
     # Response 1 of the pairs is option 1, 2 and 3; 0 is response 1.
