@@ -74,8 +74,10 @@ def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
     from redis.exceptions import RedisError, WatchError
 
     key = f"thirdperson:limits:{endpoint}"
+    # A client that nobody holds closes its connections: another thread may have made the kept one.
+    client = _redis(os.getpid())
     try:
-        with _redis(os.getpid()).pipeline() as pipe:
+        with client.pipeline() as pipe:
             for _ in range(_TRIES):
                 pipe.watch(key)
                 seconds, microseconds = pipe.time()

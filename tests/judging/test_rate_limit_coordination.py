@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import redis
 from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
@@ -294,6 +295,30 @@ def test_redis_hands_out_no_slot_twice(redis_url, settings):
     assert sum(granted) == 10
     shared_rate_limits._redis(os.getpid()).close()
     shared_rate_limits._redis.cache_clear()
+
+
+def test_what_others_write_is_seen_while_another_thread_makes_the_client(
+    redis_url, settings, monkeypatch
+):
+    """Threads that begin at once each make a client, of which the last is kept for all."""
+    settings.CELERY_BROKER_URL = redis_url
+    shared_rate_limits._redis.cache_clear()
+    settle, asked = shared_rate_limits.settle, []
+    endpoint = f"test-{time.time_ns()}"
+
+    def settle_meanwhile(*args, **kwargs):
+        asked.append(args)
+        if len(asked) == 1:
+            shared_rate_limits._redis.cache_clear()
+            with redis.Redis.from_url(redis_url) as other:
+                other.set(f"thirdperson:limits:{endpoint}", "{}")
+        return settle(*args, **kwargs)
+
+    monkeypatch.setattr(shared_rate_limits, "settle", settle_meanwhile)
+    shared_rate_limits._in_redis(endpoint, "m", report())
+    shared_rate_limits._redis.cache_clear()
+
+    assert len(asked) == 2
 
 
 @pytest.mark.sampled(keep=1)
