@@ -43,10 +43,15 @@ def _default(field: Any) -> Any:
 
 def _converter(field: Any) -> Callable[[Any], Any] | None:
     if isinstance(field, models.JSONField):
-        return json.dumps
+        return _json
     if isinstance(field, models.DateTimeField):
         return connection.ops.adapt_datetimefield_value
     return None
+
+
+def _json(value: Any) -> str | None:
+    """As Django stores it: nothing is NULL, not the null of JSON."""
+    return None if value is None else json.dumps(value)
 
 
 def _insert(table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

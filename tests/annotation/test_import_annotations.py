@@ -45,6 +45,8 @@ def test_imported_answers_hold_no_seats_lie_beyond_n_and_freeze_the_study(study)
 
     assert (result.added, result.unchanged, result.raters) == (6, 0, 5)
     assert set(Annotation.objects.values_list("standing", flat=True)) == {"imported"}
+    assert not Annotation.objects.filter(ranking__isnull=False).exists()
+    assert not Assignment.objects.filter(option_order__isnull=False).exists()
     assert set(study.all_items.values_list("seats_taken", "answered")) == {(0, 0)}
     answer = Annotation.objects.get(assignment__annotator__pseudonym="r3")
     assert (answer.choice, answer.certainty, answer.active_ms) == ("r1", 53, 900)

@@ -7,11 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from analysis.data.arrays import CODE
 from analysis.data.dataset import load_dataset
 from analysis.errors import AnalysisError
 from analysis.report.build import build_report
 from analysis.report.files.json_file import to_json
+from annotation.files.imports import import_annotations
 from annotation.models import AnnotationRevision
+from studies.importers.files.bundle import File
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
 
@@ -39,6 +42,17 @@ def test_only_counted_and_imported_answers_of_people_who_are_not_excluded_count(
         "excluded": 1,
         "excluded_people": 1,
     }
+
+
+def test_answers_of_a_file_are_read():
+    study = make_study(slug="imported")
+    make_item(study=study, key="i1")
+    lines = "rater_id,item_id,choice,certainty\nr1,i1,r1,70\nr2,i1,r2,\nr3,i1,tie,\n"
+
+    import_annotations(study_id=study.pk, file=File("answers.csv", lines.encode()))
+    data = load_dataset("imported")
+
+    assert sorted(data.answers.choice) == sorted([CODE["r1"], CODE["r2"], CODE["tie"]])
 
 
 def test_practice_and_attention_checks_lie_outside():
