@@ -46,7 +46,7 @@ class Short:
 
 # In the order in which they run. A benchmark that is not here has a short default of its own.
 SHORT = {
-    "peers": Short(290, ("--rounds", "3", "--seconds", "6")),
+    "peers": Short(280, ("--rounds", "3", "--seconds", "6")),
     "annotation": Short(50, ("--seconds", "8")),
     "answer_cpu": Short(30, ("--people", "6")),
     "judging": Short(125, ("--items", "400", "--latency-ms", "20"), True),
@@ -54,7 +54,7 @@ SHORT = {
     "judge_faults": Short(30, ("--judgments", "400", "--worker", "--only", "errors"), True),
     "judge_kills": Short(100, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
     "imports": Short(20, ("1000", "5000")),
-    "exports": Short(50, ("--answers", "30000")),
+    "exports": Short(60, ("--answers", "30000")),
     "growth": Short(85, ("--sizes", "1000", "10000", "--times", "20")),
     "report": Short(55, ("1000",), True),
     "statistics": Short(25),
