@@ -194,6 +194,8 @@ def test_people_are_approved_in_bulk_after_their_number_is_confirmed(study, row,
     result = approve(study_id=study.pk, submission_ids=ids, confirmed=3)
 
     assert (result.asked, result.approved) == (3, 3)
+    again = approve(study_id=study.pk, submission_ids=ids, confirmed=3)
+    assert (again.asked, again.approved, again.gone.total()) == (0, 3, 0)
     assert {s.status for s in prolific.world.submissions.values()} == {"APPROVED"}
 
 
