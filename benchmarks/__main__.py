@@ -46,23 +46,23 @@ class Short:
 
 # In the order in which they run. A benchmark that is not here has a short default of its own.
 SHORT = {
-    "peers": Short(280, ("--rounds", "3", "--seconds", "6")),
-    "annotation": Short(50, ("--seconds", "8")),
+    "peers": Short(270, ("--rounds", "3", "--seconds", "6")),
+    "annotation": Short(55, ("--seconds", "8")),
     "answer_cpu": Short(30, ("--people", "6")),
-    "judging": Short(125, ("--items", "400", "--latency-ms", "20"), True),
-    "judging_size": Short(30, ("--sizes", "1000"), True),
-    "judge_faults": Short(30, ("--judgments", "400", "--worker", "--only", "errors"), True),
-    "judge_kills": Short(100, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
+    "judging": Short(110, ("--items", "400", "--latency-ms", "20"), True),
+    "judging_size": Short(40, ("--sizes", "1000"), True),
+    "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
+    "judge_kills": Short(150, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
     "imports": Short(20, ("1000", "5000")),
-    "exports": Short(60, ("--answers", "30000")),
-    "growth": Short(85, ("--sizes", "1000", "10000", "--times", "20")),
-    "report": Short(55, ("1000",), True),
+    "exports": Short(40, ("--answers", "6000")),
+    "growth": Short(75, ("--sizes", "1000", "10000", "--times", "10")),
+    "report": Short(45, ("1000",), True),
     "statistics": Short(25),
-    "slow_clients": Short(25, ("0", "20")),
+    "slow_clients": Short(30, ("0", "20")),
     "coverage": Short(15, ("--only", "agreement", "--only", "systems")),
-    "fault_tests": Short(45, ("--only", "sqlite", "--only", "jobs")),
+    "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
     "local_models": Short(
-        20, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
+        10, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
     ),
 }
 OTHERS = Short(30)
