@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -73,15 +73,13 @@ class FilesStorage(Storage, ABC):
     def location_id(self) -> tuple[str, str]:
         """What tells this storage from others, and how people call it."""
 
-    @contextmanager
-    def exchanged(self, folder: Path, kinds: Iterable[str]) -> Iterator[None]:
+    @abstractmethod
+    def exchanged(self, folder: Path, kinds: Iterable[str]) -> AbstractContextManager[None]:
         """Exchange all files of these kinds for those of a draft folder of VAR_DIR.
 
         It is entered in the transaction of the rows and left after its end. If that failed, the
         files are those from before.
         """
-        raise NotImplementedError
-        yield
 
     def remove_drafts(self, before: float) -> None:
         """Delete what killed processes left in the storage before a time stamp."""
