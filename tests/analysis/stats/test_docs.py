@@ -14,13 +14,36 @@ import analysis.stats
 from analysis.stats import Reason
 
 METHODS = Path(__file__).parents[3] / "docs" / "methods.md"
+STATISTICS = sorted(METHODS.with_suffix("").glob("*.md"))
+WORDS = "\n".join(page.read_text("utf-8") for page in (METHODS, *STATISTICS))
 
 
-def test_every_example_of_the_methods_page_gives_what_it_shows():
-    result = doctest.testfile(str(METHODS), module_relative=False)
+@pytest.fixture(scope="module")
+def conventions():
+    """What the examples of every page go on from."""
+    names = {}
+    test = doctest.DocTestParser().get_doctest(
+        METHODS.read_text("utf-8"), names, METHODS.name, str(METHODS), 0
+    )
+    assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+    return test.globs
 
-    assert result.attempted > 20
+
+@pytest.mark.parametrize("page", STATISTICS, ids=lambda page: page.name)
+def test_every_example_of_the_methods_gives_what_it_shows(page, conventions):
+    result = doctest.testfile(str(page), module_relative=False, globs=conventions)
+
+    assert result.attempted > 5
     assert result.failed == 0
+
+
+def test_the_index_of_methods_names_every_statistic():
+    index = METHODS.read_text("utf-8")
+
+    assert len(STATISTICS) > 5
+    for page in STATISTICS:
+        headings = re.findall(r"^##+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        assert [one for one in headings if f"[{one}](methods/{page.name}#" not in index] == []
 
 
 def test_every_public_name_exists_once_and_in_order():
@@ -33,17 +56,15 @@ def test_every_public_name_exists_once_and_in_order():
 FUNCTIONS = [n for n in analysis.stats.__all__ if inspect.isfunction(getattr(analysis.stats, n))]
 
 
-def test_the_methods_page_uses_every_public_function_in_an_example():
-    lines = METHODS.read_text().splitlines()
+def test_the_methods_pages_use_every_public_function_in_an_example():
+    lines = WORDS.splitlines()
     examples = "\n".join(line for line in lines if line.startswith((">>>", "...")))
 
     assert not set(FUNCTIONS) - set(re.findall(r"\w+", examples))
 
 
-def test_the_methods_page_names_every_reason():
-    page = METHODS.read_text()
-
-    assert not [reason for reason in get_args(Reason) if f"`{reason}`" not in page]
+def test_the_methods_pages_name_every_reason():
+    assert not [reason for reason in get_args(Reason) if f"`{reason}`" not in WORDS]
 
 
 def test_the_package_works_without_django_and_its_settings():
