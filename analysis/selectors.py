@@ -4,7 +4,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import ExpressionWrapper, F, IntegerField, QuerySet
 from django.shortcuts import get_object_or_404
 
-from analysis.data.answers import withdrawn_answers
+from analysis.data.annotators.answers import withdrawn_answers
 from analysis.models import Report
 from studies.models.studies import Membership
 from studies.selectors import studies_for

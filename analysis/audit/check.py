@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Fewer labelled items than this say nothing about a rule that predicts the own answer.
 FEWEST = 30

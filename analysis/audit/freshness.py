@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.audit.findings import Finding, Level, finding_from
-from analysis.data.audited_items import audit_fingerprint
+from analysis.data.items.audited_items import audit_fingerprint
 from analysis.errors import BadParameters
 from analysis.models import AcceptedFinding, Audit
 from analysis.tasks import audit_items

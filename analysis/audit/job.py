@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.audit.checks import CHECKS
 from analysis.audit.findings import Finding
-from analysis.data.audited_items import audit_fingerprint, audited_items, audited_study
+from analysis.data.items.audited_items import audit_fingerprint, audited_items, audited_study
 from analysis.models import Audit
 from studies.jobs.runner import Progress, carry_out
 from studies.models.studies import Study

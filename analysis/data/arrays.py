@@ -23,13 +23,13 @@ from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
+    from analysis.data.annotators.retests import Retests
     from analysis.data.certificates import Certificates
-    from analysis.data.criterion_verdicts import CriterionVerdicts
-    from analysis.data.draws import Draw
-    from analysis.data.option_sets import OptionSets
-    from analysis.data.probes import ProbedRun
-    from analysis.data.retests import Retests
-    from analysis.data.systems import Systems
+    from analysis.data.items.draws import Draw
+    from analysis.data.items.option_sets import OptionSets
+    from analysis.data.items.systems import Systems
+    from analysis.data.judges.criterion_verdicts import CriterionVerdicts
+    from analysis.data.judges.probes import ProbedRun
 
 CHOICES = ("r1", "r2", "tie")
 TIE = 2

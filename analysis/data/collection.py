@@ -10,7 +10,7 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
-from analysis.data.drift import versions_in_words
+from analysis.data.judges.drift import versions_in_words
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift.reading import anchors_of

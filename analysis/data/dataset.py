@@ -13,14 +13,14 @@ from django.db.models import TextField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Length
 
-from analysis.data.advice import advice_of
-from analysis.data.annotators import (
+from analysis.data.annotators.raters import (
     answers_of,
     attention_of,
     not_counted,
     people_by_state,
     quotas_of,
 )
+from analysis.data.annotators.retests import retests_of
 from analysis.data.arrays import (
     Dataset,
     FrozenPlan,
@@ -28,14 +28,14 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.certificates import certificates_of
-from analysis.data.criterion_verdicts import criterion_verdicts_of
-from analysis.data.draws import draw_of
-from analysis.data.option_sets import option_sets_of
+from analysis.data.items.advice import advice_of
+from analysis.data.items.draws import draw_of
+from analysis.data.items.option_sets import option_sets_of
+from analysis.data.items.ranked_sets import ranked_sets_of
+from analysis.data.items.systems import systems_of
+from analysis.data.judges.criterion_verdicts import criterion_verdicts_of
+from analysis.data.judges.runs import juries_of, runs_of
 from analysis.data.plans import late_changes, read_plan
-from analysis.data.ranked_sets import ranked_sets_of
-from analysis.data.retests import retests_of
-from analysis.data.runs import juries_of, runs_of
-from analysis.data.systems import systems_of
 from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
@@ -106,7 +106,7 @@ def load_dataset(slug: str) -> Dataset:
         answers_are_sets=study.offers_either,
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
-    from analysis.data.juries import with_juries
+    from analysis.data.judges.juries import with_juries
 
     data = with_juries(data, juries_of(study))
     return replace(data, certificates=certificates_of(study, data.runs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db.models import QuerySet
 
-from analysis.data.comparisons import runs_to_compare
+from analysis.data.items.comparisons import runs_to_compare
 from analysis.errors import BadParameters
 from annotation.prolific.money.reservations import with_fees
 from judging.errors import JudgingError

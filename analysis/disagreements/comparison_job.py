@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Min
 
-from analysis.data.comparisons import (
+from analysis.data.items.comparisons import (
     FilterChoices,
     ItemVerdicts,
     fingerprint_of,

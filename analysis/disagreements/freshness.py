@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from analysis.data.comparisons import fingerprint_of, is_small
+from analysis.data.items.comparisons import fingerprint_of, is_small
 from analysis.disagreements.comparison_job import compare_queued, delete_rows
 from analysis.models import Comparison
 from analysis.tasks import compare_items

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntFlag, auto
 
-from analysis.data.comparisons import ItemVerdicts
+from analysis.data.items.comparisons import ItemVerdicts
 
 STEP = 5  # Certainties are counted in steps of five: 1 to 5, 6 to 10, …
 STEPS = 100 // STEP

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, F, Q, QuerySet
 
-from analysis.data.comparisons import mark_of
+from analysis.data.items.comparisons import mark_of
 from analysis.disagreements.patterns import DEFAULT, LISTINGS, STEP, Fact
 from analysis.models import ComparedItem, Comparison, ItemNote
 

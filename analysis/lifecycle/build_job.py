@@ -11,11 +11,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from analysis.data.answers import removed_own_answers
+from analysis.data.annotators.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
+from analysis.data.judges.runs import asked_on
 from analysis.data.pooling import pool
-from analysis.data.runs import asked_on
 from analysis.errors import AnalysisError
 from analysis.lifecycle.parameters import (
     DEFAULT_BOOTSTRAP,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
-from analysis.data.items import runs_with_certainty
+from analysis.data.items.texts import runs_with_certainty
 from analysis.errors import BadParameters
 from studies.models.studies import Study
 from studies.services.drawing import store_draw
@@ -53,7 +53,7 @@ def draw_by_judge(
     """
     import numpy as np
 
-    from analysis.data.draws import judged_items
+    from analysis.data.items.draws import judged_items
     from analysis.stats.estimation.active_draw import (
         draw_items,
         draw_probabilities,

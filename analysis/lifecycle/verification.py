@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.data.annotators import people_now
+from analysis.data.annotators.raters import people_now
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError

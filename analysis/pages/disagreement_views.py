@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from analysis.data.comparisons import find_run, runs_to_compare
-from analysis.data.items import items_by_id
+from analysis.data.items.comparisons import find_run, runs_to_compare
+from analysis.data.items.texts import items_by_id
 from analysis.disagreements import notes
 from analysis.disagreements.freshness import comparison_for, stored_for
 from analysis.disagreements.patterns import LISTINGS, Fact

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from analysis.data.items import runs_with_certainty
+from analysis.data.items.texts import runs_with_certainty
 from analysis.errors import AnalysisError
 from analysis.lifecycle.item_draw import draw_by_judge
 from studies.errors import StudyError

@@ -14,8 +14,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.data.comparisons import find_run
-from analysis.data.item_answers import (
+from analysis.data.items.comparisons import find_run
+from analysis.data.items.item_answers import (
     answers_to,
     as_given,
     get_item,

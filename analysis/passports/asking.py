@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.data.arrays import Dataset, Run
-from analysis.data.judge_facts import judge_description, prompt_hash_now, reported_versions
-from analysis.data.juries import jury_run
+from analysis.data.judges.juries import jury_run
+from analysis.data.judges.passport_facts import (
+    judge_description,
+    prompt_hash_now,
+    reported_versions,
+)
 from analysis.errors import NoSuchJudge, PassportError
 from analysis.passports.document import Passport
 from judging.errors import JudgingError

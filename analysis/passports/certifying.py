@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import Dataset, Run
-from analysis.data.certifiable import certifiable, score, truth_of
+from analysis.data.certificate_signals import certifiable, score, truth_of
 from analysis.data.dataset import load_dataset
-from analysis.data.items import item_facts
-from analysis.data.judge_facts import (
+from analysis.data.items.texts import item_facts
+from analysis.data.judges.passport_facts import (
     judge_description,
     protocol_description,
     readings_of,

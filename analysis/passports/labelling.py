@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.data.arrays import Dataset, Run
-from analysis.data.certifiable import certifiable
+from analysis.data.certificate_signals import certifiable
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import FAILURES, run_verdicts
 from analysis.errors import BadPassport, HasMoved

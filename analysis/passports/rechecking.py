@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import CODE, Dataset
-from analysis.data.certifiable import certifiable
+from analysis.data.certificate_signals import certifiable
 from analysis.data.dataset import load_dataset
-from analysis.data.items import items_by_content
-from analysis.data.judge_facts import (
+from analysis.data.items.texts import items_by_content
+from analysis.data.judges.passport_facts import (
     answers_of_rounds,
     readings_of,
     run_of_readings,

@@ -5,7 +5,7 @@ from collections import Counter
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.items import item_facts
+from analysis.data.items.texts import item_facts
 from analysis.errors import PassportError
 from analysis.passports.labels import REASONS, Labels
 from studies.models.studies import Study

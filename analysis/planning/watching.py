@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.comparisons import runs_to_compare
+from analysis.data.items.comparisons import runs_to_compare
 from analysis.data.planning import items_for_people, rates_of
-from analysis.data.watched import Watched, has_answers, watched_answers
+from analysis.data.watched_comparison import Watched, has_answers, watched_answers
 from analysis.errors import NotWatchable
 from analysis.models import WatchedComparison
 from studies.models.studies import Study

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.annotators import load_all_answers
+from analysis.data.annotators.raters import load_all_answers
 from analysis.data.arrays import Dataset, Run
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import Verdicts, run_verdicts

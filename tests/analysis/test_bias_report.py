@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from analysis.data.aggregates import aggregate_rows
-from analysis.data.comparisons import runs_to_compare
 from analysis.data.dataset import load_dataset
+from analysis.data.items.aggregates import aggregate_rows
+from analysis.data.items.comparisons import runs_to_compare
 from analysis.exports.tables.catalogue import Disclosure, make_table
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables

@@ -8,12 +8,12 @@ from statistics import fmean
 import pytest
 from scipy.stats import kendalltau
 
-from analysis.data.aggregates import annotator_aggregates
-from analysis.data.annotators import load_all_answers
+from analysis.data.annotators.raters import load_all_answers
 from analysis.data.dataset import load_dataset
-from analysis.data.item_answers import answers_to, as_given, majority_on, shown_with
-from analysis.data.items import item_facts
-from analysis.data.watched import watched_answers
+from analysis.data.items.aggregates import annotator_aggregates
+from analysis.data.items.item_answers import answers_to, as_given, majority_on, shown_with
+from analysis.data.items.texts import item_facts
+from analysis.data.watched_comparison import watched_answers
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences
 from analysis.report.render import render_html

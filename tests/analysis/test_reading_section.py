@@ -5,7 +5,7 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judgments import judgment_rows
+from analysis.data.judges.judgments import judgment_rows
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from judging.models import Judgment

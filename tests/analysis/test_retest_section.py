@@ -7,8 +7,8 @@ from datetime import date, timedelta
 import pytest
 from django.utils import timezone
 
+from analysis.data.annotators.retests import retests_of
 from analysis.data.dataset import load_dataset
-from analysis.data.retests import retests_of
 from analysis.exports.delivery.study_export import export_study
 from analysis.report.build import build_report
 from analysis.report.render import render_html

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.systems import systems_of
+from analysis.data.items.systems import systems_of
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html

@@ -11,7 +11,7 @@ from django.utils import timezone
 from scipy.stats import binomtest, fisher_exact
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judgments import judgment_rows
+from analysis.data.judges.judgments import judgment_rows
 from judging.drift.anchors import create_anchors
 from judging.drift.comparison import AnchorComparison, Share, chance_of_as_many
 from judging.drift.reading import anchors_of
@@ -297,7 +297,7 @@ def test_only_workers_and_anchors_see_all_judgments():
             if "Judgment.everything" in path.read_text("utf-8"):
                 users.add(path.relative_to(root).as_posix())
     assert users == {
-        "analysis/data/drift.py",
+        "analysis/data/judges/drift.py",
         "config/operations/doctor/judge_checks.py",
         "judging/drift/anchors.py",
         "judging/drift/reading.py",

@@ -11,7 +11,7 @@ from analysis.audit.check import (
     percent,
 )
 from analysis.audit.findings import Finding, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 UNUSED = 0.7
 MARGIN = 0.05

@@ -13,7 +13,7 @@ from analysis.audit.check import (
     percent,
 )
 from analysis.audit.findings import Effect, Finding, Level, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # A rule of thumb right this much more often than a coin, at the near end of its interval.
 MARGIN = 0.05

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, ListedItems, counted, percent, plain
 from analysis.audit.findings import Effect, Finding, Level, State
-from analysis.data.audited_items import AuditedItem, AuditedPersona, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedPersona, AuditedStudy
 
 TOLD_SHARE = 0.2
 FEW_FEATURES = 3

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
 from analysis.audit.findings import Effect, Finding, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
 EXPECTED = 0.6

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ItemCheck
 from analysis.audit.findings import Finding, Level, State
-from analysis.data.audited_items import AuditedStudy
+from analysis.data.items.audited_items import AuditedStudy
 
 
 class LicenceMissing(ItemCheck):

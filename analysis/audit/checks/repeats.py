@@ -14,7 +14,7 @@ from analysis.audit.check import (
     plain,
 )
 from analysis.audit.findings import Effect, Finding, Level, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 ALIKE = 0.9
 _SHINGLE = 3  # words

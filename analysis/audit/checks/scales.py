@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
 from analysis.audit.findings import Effect, Finding, State
-from analysis.data.audited_items import AuditedItem, AuditedStudy
+from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 _ON_SCALE = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|out of|of|von|auf|sur|de|su)\s*(\d{1,3})(?![\d.,%])",

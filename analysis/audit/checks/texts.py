@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ListedItems, percent
 from analysis.audit.findings import Level
-from analysis.data.audited_items import AuditedItem
+from analysis.data.items.audited_items import AuditedItem
 from studies.importers.sets.prism import refuses
 from studies.texts.reading import LONG as FOLDED
 from studies.texts.reading import START, shown_at_once

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
 from analysis.audit.findings import Effect, Finding, Level, State
-from analysis.data.audited_items import AuditedStudy
+from analysis.data.items.audited_items import AuditedStudy
 from studies.texts.reading import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, WORDS_PER_MINUTE
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.data.collection import collection_of
-from analysis.data.wordings import wordings_of
+from analysis.data.judges.wordings import wordings_of
 from analysis.exports.delivery.new_folder import new_folder
 from analysis.exports.description.card import dataset_card
 from analysis.exports.description.croissant import croissant

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from analysis.data.aggregates import aggregate_rows
+from analysis.data.items.aggregates import aggregate_rows
 from analysis.exports.errors import ExportError
 from analysis.exports.tables import columns
 from analysis.exports.tables.drift import anchor_table, version_table

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.data.drift import anchor_rows, version_rows
+from analysis.data.judges.drift import anchor_rows, version_rows
 from analysis.exports.tables.columns import ANCHORS, VERSIONS, in_columns
 from analysis.exports.tables.pseudonyms import to_the_minute
 from studies.exporters.items import may_redistribute

@@ -7,9 +7,9 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from analysis.data.aggregates import run_aggregates
-from analysis.data.answers import is_counted
-from analysis.data.items import ItemTexts, item_texts
+from analysis.data.annotators.answers import is_counted
+from analysis.data.items.aggregates import run_aggregates
+from analysis.data.items.texts import ItemTexts, item_texts
 from analysis.exports.tables.people import annotation_table
 from studies.models.studies import Study
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from analysis.data.judgments import judgment_rows
+from analysis.data.judges.judgments import judgment_rows
 from analysis.exports.tables.columns import JUDGMENTS, in_columns
 from analysis.exports.tables.pseudonyms import to_the_minute
 from studies.exporters.items import may_redistribute

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from analysis.data.answers import counted_pseudonyms
-from analysis.data.items import item_keys, run_labels
+from analysis.data.annotators.answers import counted_pseudonyms
+from analysis.data.items.texts import item_keys, run_labels
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column
 from analysis.exports.tables.judged_items import counted_answers, judged_items

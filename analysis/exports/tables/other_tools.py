@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from analysis.data.items import ItemTexts, item_texts
+from analysis.data.items.texts import ItemTexts, item_texts
 from analysis.exports.tables.judged_items import JudgedItem, counted_answers, judged_items
 from analysis.exports.tables.judgments import judgment_table
 from studies.models.studies import Study

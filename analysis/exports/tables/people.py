@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db import connection
 
-from analysis.data.answer_lines import answer_lines
-from analysis.data.answers import (
+from analysis.data.annotators.answer_lines import answer_lines
+from analysis.data.annotators.answers import (
     annotator_rows,
     answer_page,
     answer_rows,

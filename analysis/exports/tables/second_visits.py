@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.data.second_visits import answered_again
+from analysis.data.annotators.second_visits import answered_again
 from analysis.exports.tables.pseudonyms import exported_id, to_the_minute
 from studies.models.studies import Study
 

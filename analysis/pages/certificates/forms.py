@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from analysis.data.items import juries_and_runs
+from analysis.data.items.texts import juries_and_runs
 from studies.models.studies import Study
 
 _SIGNALS = (

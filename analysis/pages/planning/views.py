@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from analysis.data.comparisons import runs_to_compare
+from analysis.data.items.comparisons import runs_to_compare
 from analysis.data.planning import items_for_people
-from analysis.data.watched import has_answers
+from analysis.data.watched_comparison import has_answers
 from analysis.errors import AnalysisError
 from analysis.pages.planning.forms import ForecastForm, WatchForm
 from analysis.pages.planning.panels import what_if_context

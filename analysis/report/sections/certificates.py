@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.data.certifiable import FIRST_PERSON, MAJORITY, certifiable
+from analysis.data.certificate_signals import FIRST_PERSON, MAJORITY, certifiable
 from analysis.data.certificates import CertificateFacts
 from analysis.report.encode import Json, put
 from analysis.report.section import Report, Section, Sentence

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.retests import Retests
+from analysis.data.annotators.retests import Retests
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import MISSING
-from analysis.data.systems import MIN_CONTESTS
+from analysis.data.items.systems import MIN_CONTESTS
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.section import Page, Report, Section, Sentence

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
+from analysis.data.judges.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 from analysis.report.encode import Json, number, put, put_estimate, put_interval
 from analysis.report.registration import run_mark
 from analysis.report.rules import LEVEL

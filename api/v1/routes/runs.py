@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from analysis.data.judgments import judgment_page
+from analysis.data.judges.judgments import judgment_page
 from analysis.exports.tables.judgments import exported_judgments
 from api.problems import Problem
 from api.v1.cursors import PageOf, PageQuery, page

@@ -10,7 +10,7 @@ import pytest
 from analysis.audit.checks import CHECKS
 from analysis.audit.checks.precision import items_for
 from analysis.audit.findings import Finding, Level, State, finding_from
-from analysis.data.audited_items import (
+from analysis.data.items.audited_items import (
     AuditedItem,
     AuditedPersona,
     AuditedStudy,

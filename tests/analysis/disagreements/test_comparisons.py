@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from analysis.data import comparisons
+from analysis.data.items import comparisons
 from analysis.disagreements import comparison_job, freshness
 from analysis.disagreements.freshness import comparison_for, delete_unused, stored_for
 from analysis.disagreements.patterns import LISTINGS

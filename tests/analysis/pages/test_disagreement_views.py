@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.data import comparisons
+from analysis.data.items import comparisons
 from analysis.disagreements import freshness
 from analysis.disagreements.notes import save_note
 from analysis.models import Comparison

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.data.certifiable import NAMES, certifiable
+from analysis.data.certificate_signals import NAMES, certifiable
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
 from analysis.errors import BadParameters, BadPassport, NoSuchJudge

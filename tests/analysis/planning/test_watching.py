@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from analysis.data.watched import watched_answers
+from analysis.data.watched_comparison import watched_answers
 from analysis.errors import NotWatchable
 from analysis.models import WatchedComparison
 from analysis.planning.watching import fix_comparison, state_of, watched

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import MISSING
-from analysis.data.probes import OwnSides, ProbedRun
+from analysis.data.judges.probes import OwnSides, ProbedRun
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.rules import LEVEL

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.probes import Pairs, ProbedRun, baseline_of, pairs_of
+from analysis.data.judges.probes import Pairs, ProbedRun, baseline_of, pairs_of
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence

@@ -9,9 +9,9 @@ from typing import Any
 from django.db.models import Case, Q, QuerySet, Value, When
 from django.http import Http404
 
-from analysis.data.aggregates import annotator_aggregates, run_aggregates
-from analysis.data.answers import COUNTED
-from analysis.data.set_answers import SetPairs
+from analysis.data.annotators.answers import COUNTED
+from analysis.data.annotators.set_answers import SetPairs
+from analysis.data.items.aggregates import annotator_aggregates, run_aggregates
 from annotation.content.wording import setting_of
 from annotation.files.answers_out import side_of
 from annotation.models import Annotation

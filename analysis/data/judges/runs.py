@@ -20,8 +20,8 @@ from analysis.data.arrays import (
     Run,
     without_own_port,
 )
-from analysis.data.drift import anchor_record, drift_sentences, version_records
-from analysis.data.probes import Makers, ProbedRun, probed
+from analysis.data.judges.drift import anchor_record, drift_sentences, version_records
+from analysis.data.judges.probes import Makers, ProbedRun, probed
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury

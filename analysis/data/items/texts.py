@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.data.set_answers import SetPairs
+from analysis.data.annotators.set_answers import SetPairs
 from studies.models import Item, Study
 from studies.personas.profile_text import profile_for, profile_text
 

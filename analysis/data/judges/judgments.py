@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from analysis.data.answers import feature_keys
+from analysis.data.annotators.answers import feature_keys
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment
 from studies.models import Choice, Item, Study

@@ -10,7 +10,8 @@ import numpy as np
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
-from analysis.data.answers import COUNTED
+from analysis.data.annotators.answers import COUNTED
+from analysis.data.annotators.set_answers import SetPairs
 from analysis.data.arrays import (
     CODE,
     MISSING,
@@ -19,7 +20,6 @@ from analysis.data.arrays import (
     Dataset,
     sorted_columns,
 )
-from analysis.data.set_answers import SetPairs
 from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
 from studies.models import Item as ItemRow

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Cost, Dataset, Judgments, Prompt, Run
-from analysis.data.juries import jury_run
+from analysis.data.judges.juries import jury_run
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study

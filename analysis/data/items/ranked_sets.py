@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.answers import COUNTED
+from analysis.data.annotators.answers import COUNTED
 from analysis.data.arrays import MISSING, Ranked, RankedSets, Run
 from annotation.models import Annotation
 from judging.models import Judgment

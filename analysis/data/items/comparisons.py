@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, Sum
 
-from analysis.data.aggregates import annotator_aggregates, run_aggregates
-from analysis.data.answers import COUNTED
+from analysis.data.annotators.answers import COUNTED
+from analysis.data.items.aggregates import annotator_aggregates, run_aggregates
 from annotation.models import Annotation, Annotator
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Persona, Study

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.data.answers import COUNTED
-from analysis.data.set_answers import SetPairs
+from analysis.data.annotators.answers import COUNTED
+from analysis.data.annotators.set_answers import SetPairs
 from annotation.models import Annotation, Annotator
 from judging.models import JudgeRun, Judgment
 from studies.models import Choice, Item, Study

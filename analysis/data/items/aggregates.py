@@ -12,8 +12,8 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, Q, QuerySet
 
-from analysis.data.answers import COUNTED
-from analysis.data.set_answers import SetPairs
+from analysis.data.annotators.answers import COUNTED
+from analysis.data.annotators.set_answers import SetPairs
 from annotation.content.wording import setting_of
 from annotation.models import Annotation
 from judging.models import Judgment

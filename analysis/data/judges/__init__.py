@@ -1,0 +1,1 @@
+"""Judges: their runs and judgments as arrays and rows, juries, probes, wordings and versions."""
