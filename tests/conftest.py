@@ -67,6 +67,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs row locks where somebody runs a file by hand, on SQLite."""
+    if item.get_closest_marker("postgres") and connection.vendor == "sqlite":
+        pytest.skip("needs PostgreSQL: set DATABASE_URL, or make test")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: tests wait for databases, for Chromium and for each other."""

@@ -1,17 +1,19 @@
-"""To tables of before, and to those of now again: each way takes seconds, so a test goes once.
+"""Tables as migrations of before made them, to see what the next migrations do to their rows.
 
-Of all tests with both marks, one runs by default, on one of the two databases.
+They are made from what the migrations say of a few models, without the hundred other migrations
+and models, and apart from the tables of every other test.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.apps.registry import Apps
+from django.db import connection, connections
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ModelState, ProjectState
+from django.db.migrations.utils import resolve_relation
 
-sampled_migration = pytest.mark.sampled(keep=1, group="migrations")
 on_either_database = pytest.mark.parametrize(
     "database",
     [
@@ -21,14 +23,69 @@ on_either_database = pytest.mark.parametrize(
 )
 
 
+class Tables:
+    """The tables of some models, first as they are after the last of `migrations`."""
+
+    def __init__(self, models: Sequence[str], migrations: Sequence[tuple[str, str]]) -> None:
+        loader = MigrationLoader(None)
+        self._migrations = [loader.get_migration(*migration) for migration in migrations]
+        needed = {node for one in self._migrations for node in one.dependencies}
+        state = _only(models, loader.project_state([*needed - {*migrations}]))
+        self._before = []
+        for migration in self._migrations:
+            self._before.append(state.clone())
+            state = migration.mutate_state(state)
+        self.models: Apps = state.apps
+        with connection.schema_editor() as editor:
+            for model in self.models.get_models():
+                editor.create_model(model)
+
+    def go_back(self) -> Apps:
+        """Undo the migrations; the models before all of them."""
+        for migration, state in zip(self._migrations[::-1], self._before[::-1], strict=True):
+            connection.check_constraints()
+            with connection.schema_editor() as editor:
+                migration.unapply(state.clone(), editor)
+        return self._before[0].apps
+
+    def go_on(self) -> Apps:
+        """Apply the migrations again; the models after all of them."""
+        state = self._before[0].clone()
+        for migration in self._migrations:
+            connection.check_constraints()
+            with connection.schema_editor() as editor:
+                state = migration.apply(state, editor)
+        return state.apps
+
+
 @contextmanager
-def tables_of(*migrations: tuple[str, str]) -> Iterator[Any]:
-    """The models after `migrations`, with their tables; at its end the tables are the newest."""
-    executor = MigrationExecutor(connection)
+def tables(models: Sequence[str], migrations: Sequence[tuple[str, str]]) -> Iterator[Tables]:
+    """Tables of `models` and of those that they point to, in a database that has no others."""
+    if connection.vendor != "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE SCHEMA of_before; SET LOCAL search_path TO of_before")
+        yield Tables(models, migrations)
+        return  # The schema goes with the transaction of the test.
+    tests, connections["default"] = connections["default"], connection.copy()
     try:
-        executor.migrate([*migrations])
-        # What `migrate` returns on a way back depends on the order in which apps went back.
-        yield executor.loader.project_state([*migrations]).apps
+        connection.settings_dict["NAME"] = ":memory:"
+        yield Tables(models, migrations)
     finally:
-        executor = MigrationExecutor(connection)
-        executor.migrate(executor.loader.graph.leaf_nodes())
+        connection.close()
+        connections["default"] = tests
+
+
+def _only(models: Sequence[str], state: ProjectState) -> ProjectState:
+    """The models of these names, and all that their rows point to."""
+    found: dict[tuple[str, str], ModelState] = {}
+    wanted = [resolve_relation(model) for model in models]
+    while wanted:
+        app, name = wanted.pop()
+        if (app, name) not in found:
+            model = found[app, name] = state.models[app, name].clone()
+            wanted += [
+                resolve_relation(field.remote_field.model, app, name)
+                for field in model.fields.values()
+                if field.remote_field
+            ]
+    return ProjectState(models=found)

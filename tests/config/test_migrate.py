@@ -12,13 +12,20 @@ import pytest
 from config.migrate import what_is_wrong
 from tests.migrated import copy_migrated
 
-# Ends the process, as a kill would, when the fifth migration is about to be recorded.
-KILLED = """
+OWN = ("studies", "annotation", "judging", "analysis", "api")
+# The twenty migrations of Django's own apps: the eighty others take ten seconds.
+MIGRATE = f"""
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
 django.setup()
-from django.db.migrations.recorder import MigrationRecorder
+from django.conf import settings
+settings.MIGRATION_MODULES = dict.fromkeys({OWN})
 from config.migrate import migrate
+"""
+# Ends the process, as a kill would, when the fifth migration is about to be recorded.
+KILLED = f"""
+{MIGRATE}
+from django.db.migrations.recorder import MigrationRecorder
 record, calls = MigrationRecorder.record_applied, []
 def die(self, app, name):
     calls.append(name)
@@ -52,13 +59,15 @@ def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(t
 
     killed = run(tmp_path, "-c", KILLED).returncode
     left_behind = rows(tmp_path, tables)
-    again = run(tmp_path, "-m", "config.migrate").returncode
+    again = run(tmp_path, "-c", f"{MIGRATE}\nmigrate()").returncode
 
     assert killed == 9
     assert left_behind == set()
     assert again == 0
-    assert rows(tmp_path, tables) == rows(whole, tables)
-    assert rows(tmp_path, applied) == rows(whole, applied)
+    assert rows(tmp_path, tables) == {
+        row for row in rows(whole, tables) if not row[0].startswith(tuple(f"{app}_" for app in OWN))
+    }
+    assert rows(tmp_path, applied) == {row for row in rows(whole, applied) if row[0] not in OWN}
 
 
 @pytest.mark.sqlite

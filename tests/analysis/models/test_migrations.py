@@ -2,19 +2,18 @@
 
 import pytest
 
-from analysis.models import Report
-from tests.factories import make_study
-from tests.migrating import on_either_database, sampled_migration, tables_of
+from tests.migrating import on_either_database, tables
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db
+MIGRATIONS = [("analysis", "0004_number_reports"), ("analysis", "0005_report_number_once")]
 
 
-@sampled_migration
 @on_either_database
 def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age(database):
-    studies = [make_study(), make_study()]
-
-    with tables_of(("analysis", "0003_exports")) as old:
+    with tables(["analysis.Report"], MIGRATIONS) as migrated:
+        old = migrated.go_back()
+        add = old.get_model("studies", "Study").objects.create
+        studies = [add(slug="one", title="One"), add(slug="other", title="Other")]
         for study, seed in ((0, 1), (1, 2), (0, 3), (0, 4)):
             old.get_model("analysis", "Report").objects.create(
                 study_id=studies[study].pk,
@@ -25,5 +24,7 @@ def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age(d
                 bootstrap=10,
             )
 
-    numbers = Report.objects.order_by("seed").values_list("number", flat=True)
-    assert list(numbers) == [1, 1, 2, 3]
+        reports = migrated.go_on().get_model("analysis", "Report").objects
+        numbers = list(reports.order_by("seed").values_list("number", flat=True))
+
+    assert numbers == [1, 1, 2, 3]
