@@ -37,7 +37,7 @@ from judging.protocols.certainty import Certainty
 from judging.protocols.tie import Tie
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.selectors import run_progress
 from studies.management.progress import progress_bar
 from studies.models import Item, Study

@@ -18,8 +18,8 @@ from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
 from judging.models import JudgeRun, Judgment
-from judging.runs import reuse
-from judging.runs.spec import Reuse
+from judging.runs.rows import reuse
+from judging.runs.rows.spec import Reuse
 from judging.worker import chunks, recovery
 from studies.models import Item
 from studies.pages import long_lists

@@ -13,9 +13,9 @@ from analysis.errors import BadParameters
 from annotation.prolific.money.reservations import with_fees
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
-from judging.runs.estimates import estimate_run
-from judging.runs.spec import RunSpec
-from judging.runs.usage import usage_of
+from judging.runs.costs.estimates import estimate_run
+from judging.runs.costs.usage import usage_of
+from judging.runs.rows.spec import RunSpec
 from studies.errors import StudyError
 from studies.models import Item, Study
 

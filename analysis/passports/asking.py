@@ -17,9 +17,9 @@ from analysis.passports.document import Passport
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.runs import lifecycle, rechecks
-from judging.runs.extension import run_for
 from judging.runs.rechecks import Round
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import Reuse, RunSpec
 from judging.worker import runtime
 from studies.models.studies import Study
 

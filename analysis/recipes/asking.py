@@ -16,9 +16,9 @@ from judging.models import JudgeRun
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.campaigns import CampaignPlan, cells_of
-from judging.runs.estimates import RunEstimate, estimate_run
+from judging.runs.costs.estimates import RunEstimate, estimate_run
+from judging.runs.costs.shared_budgets import StudyPlan, start_with_shared_budget
 from judging.runs.judges import add_judge
-from judging.runs.shared_budgets import StudyPlan, start_with_shared_budget
 from judging.selectors import run_progress
 from judging.wordings.recovered import import_template
 from judging.worker import runtime

@@ -35,7 +35,7 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import messages_of
 from judging.protocols.registry import DEFAULT, protocol
-from judging.runs.usage import Usage
+from judging.runs.costs.usage import Usage
 from judging.worker.endpoints import kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts.language import language_or_english

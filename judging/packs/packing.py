@@ -25,7 +25,7 @@ from judging.packs.custom_ids import CustomId
 from judging.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.worker import batch_requests, chunks
 from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of

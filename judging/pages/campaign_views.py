@@ -15,9 +15,15 @@ from judging.errors import JudgingError
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.pages.forms import CampaignForm
 from judging.runs import campaigns, lifecycle
+from judging.runs.costs.estimates import (
+    RunEstimate,
+    estimate_cells,
+    estimate_plan,
+    estimate_rest,
+    gather,
+)
+from judging.runs.costs.probes import probes_of
 from judging.runs.discussions import has_first_round, start_discussion
-from judging.runs.estimates import RunEstimate, estimate_cells, estimate_plan, estimate_rest, gather
-from judging.runs.probes import probes_of
 from judging.selectors import (
     RunProgress,
     RunRow,

@@ -17,7 +17,7 @@ from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
 from judging.protocols import framings, registry
 from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
-from judging.runs.spec import MOST_ANCHORS, Reuse, RunSpec
+from judging.runs.rows.spec import MOST_ANCHORS, Reuse, RunSpec
 from judging.selectors import campaigns_of
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys

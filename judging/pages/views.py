@@ -31,10 +31,10 @@ from judging.pages.listing import (
 )
 from judging.prompts.asking import messages_of
 from judging.runs import lifecycle
-from judging.runs.estimates import estimate_extension
-from judging.runs.probes import probe_of
+from judging.runs.costs.estimates import estimate_extension
+from judging.runs.costs.probes import probe_of
 from judging.runs.request_conditions import Conditions, conditions_of
-from judging.runs.reuse import Saving, saving_of
+from judging.runs.rows.reuse import Saving, saving_of
 from judging.selectors import (
     campaigns_of,
     get_run,

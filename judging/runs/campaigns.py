@@ -15,10 +15,10 @@ from judging.bias.registry import EVERY, PROBES, probe_choice, with_baselines
 from judging.errors import BadPlan, BadRun, ConflictingValue, InvalidValue, Reason
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
-from judging.runs.spec import NO_PRICE, Reuse, RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import NO_PRICE, Reuse, RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from judging.selectors import has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets

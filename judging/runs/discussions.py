@@ -11,8 +11,8 @@ from judging.errors import BadRun
 from judging.models import Campaign, JudgeRun, Jury
 from judging.protocols.discussion import Discussion
 from judging.runs.lifecycle import start_run
-from judging.runs.spec import RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs.rows.spec import RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from studies.models import Study
 from studies.services.studies import lock_study
 

@@ -10,9 +10,9 @@ from judging.backends.replay import IMPORTED, ReplayKind
 from judging.errors import ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.runs.extension import parameters_key
 from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
+from judging.runs.rows.extension import parameters_key
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.models import Item, Study

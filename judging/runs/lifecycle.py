@@ -14,13 +14,13 @@ from judging.drift.anchors import create_anchors, retry_failed_anchors
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
 from judging.runs.judges import keep_exact
-from judging.runs.reuse import reuse_answers
-from judging.runs.row_creation import create_judgments
-from judging.runs.shared_requests import share_requests
-from judging.runs.spec import RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs.rows.extension import EXTENDED_FIELDS, client_versions, extended, run_for
+from judging.runs.rows.reuse import reuse_answers
+from judging.runs.rows.row_creation import create_judgments
+from judging.runs.rows.shared_requests import share_requests
+from judging.runs.rows.spec import RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from judging.selectors import has_replies
 from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime

@@ -17,10 +17,10 @@ from judging.drift.comparison import AnchorComparison, Share, chance_of_as_many
 from judging.drift.reading import anchors_of
 from judging.errors import ConflictingValue, InvalidValue
 from judging.models import JudgeRun, Judgment
-from judging.runs.estimates import estimate_run
-from judging.runs.extension import run_for
+from judging.runs.costs.estimates import estimate_run
 from judging.runs.lifecycle import retry_failed, work_off
-from judging.runs.spec import RunSpec
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import RunSpec
 from judging.selectors import run_cost, run_progress
 from judging.worker import recovery
 from studies.models import Item
@@ -303,7 +303,7 @@ def test_only_workers_and_anchors_see_all_judgments():
         "judging/drift/reading.py",
         "judging/drift/versions.py",
         "judging/runs/lifecycle.py",
-        "judging/runs/probes.py",
+        "judging/runs/costs/probes.py",
         "judging/runs/rechecks.py",
         "judging/runs/removed_items.py",
         "judging/runs/study_content.py",

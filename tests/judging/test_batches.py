@@ -13,7 +13,7 @@ from judging.backends.batch import BatchClient, BatchError, BatchLine, read_line
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.runs import lifecycle
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.selectors import run_cost
 from judging.worker import batch_requests, batches, chunks, recovery, runtime
 from tests.factories import make_study

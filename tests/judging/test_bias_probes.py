@@ -20,9 +20,9 @@ from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, grid_of, read_plan, start_campaign
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import work_off
-from judging.runs.spec import RunSpec
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import RunSpec
 from studies.models import Study
 from studies.personas.profile import Fact, HistoryEntry, Profile
 from studies.texts.slots import Slots

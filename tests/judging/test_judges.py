@@ -8,7 +8,7 @@ from judging.errors import BadJudge
 from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_study

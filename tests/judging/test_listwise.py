@@ -15,8 +15,8 @@ from judging.packs.packing import write_pack
 from judging.packs.reading import import_raw
 from judging.prompts.asking import Asking
 from judging.runs import lifecycle
-from judging.runs.estimates import estimate_run
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.costs.estimates import estimate_run
+from judging.runs.rows.spec import Reuse, RunSpec
 from judging.worker.chunks import judge_chunk, release
 from judging.worker.shared_replies import share_replies
 from studies.importers.files.bundle import File
@@ -255,7 +255,7 @@ def test_a_pack_holds_one_request_for_a_set_and_its_reply_answers_all_pairs(stud
 
 def test_an_estimate_counts_requests(study, judge, llm):
     spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="listwise", orders="both")
-    from judging.runs.extension import run_for
+    from judging.runs.rows.extension import run_for
 
     assert estimate_run(run_for(study, judge, spec), spec).questions == 4
     llm.answer = ranks

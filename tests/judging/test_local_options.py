@@ -18,9 +18,9 @@ from judging.backends.local.revisions import content_hash, exact_revision
 from judging.backends.registry import backend_kind
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
-from judging.runs.extension import run_for
 from judging.runs.judges import add_judge
-from judging.runs.spec import RunSpec
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import RunSpec
 from judging.worker.endpoints import settings_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.run_helpers import start

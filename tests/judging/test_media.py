@@ -14,7 +14,7 @@ from judging.errors import BadRun, ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.packs.packing import write_pack
 from judging.prompts.asking import messages_of
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.worker import batch_requests, runtime
 from judging.worker.questions import questions_of
 from studies.media.storage import stored_file

@@ -12,7 +12,7 @@ from django.urls import reverse
 from judging.models import Attempt, Judgment, PackJob
 from judging.packs import jobs
 from judging.runs import lifecycle
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion

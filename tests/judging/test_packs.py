@@ -17,7 +17,7 @@ from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.packs.packing import write_pack
 from judging.packs.reading import import_raw
 from judging.runs import lifecycle
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.worker import batches, chunks, recovery
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import Refused

@@ -14,7 +14,7 @@ from judging.packs.custom_ids import CustomId
 from judging.packs.formats import read_raw
 from judging.packs.packing import write_pack
 from judging.packs.reading import import_raw
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from tests.factories import make_items, make_study

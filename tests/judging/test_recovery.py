@@ -11,7 +11,7 @@ from kombu.exceptions import OperationalError
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.worker import batches, chunks, database_outages, recovery, runtime
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from judging.models import Judgment
 from judging.runs import lifecycle
-from judging.runs.reuse import saving_of
-from judging.runs.spec import Reuse, RunSpec
+from judging.runs.rows.reuse import saving_of
+from judging.runs.rows.spec import Reuse, RunSpec
 from studies.models import Membership, Study
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge

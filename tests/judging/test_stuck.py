@@ -18,7 +18,7 @@ from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.standard import Standard
 from judging.runs import lifecycle
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from judging.worker import chunks, ledger, runtime
 from judging.worker.writer import Writer
 from tests.factories import make_items, make_study

@@ -19,9 +19,9 @@ from api.v1.scopes import READ, SPEND, WRITE, needs
 from judging.backends.replay import IMPORTED
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
-from judging.runs.estimates import RunEstimate, estimate_start
-from judging.runs.spec import MOST_ANCHORS, MOST_SAMPLES, Reuse, RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs.costs.estimates import RunEstimate, estimate_start
+from judging.runs.rows.spec import MOST_ANCHORS, MOST_SAMPLES, Reuse, RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from judging.selectors import RunProgress, get_run, run_progress, run_rows
 from studies.models import Study
 

@@ -11,7 +11,7 @@ from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
-from judging.runs.estimates import Estimate, estimate_plan
+from judging.runs.costs.estimates import Estimate, estimate_plan
 from judging.selectors import campaign_progress, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart

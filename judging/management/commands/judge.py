@@ -15,11 +15,12 @@ from judging.models import Judge, JudgeRun
 from judging.packs.discarding import discard_packs
 from judging.packs.packing import write_pack
 from judging.protocols import framings, registry
-from judging.runs import lifecycle, probes
-from judging.runs.extension import run_for
-from judging.runs.reuse import saving_of
-from judging.runs.spec import Reuse, RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs import lifecycle
+from judging.runs.costs import probes
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.reuse import saving_of
+from judging.runs.rows.spec import Reuse, RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from judging.selectors import RunCost, RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart

@@ -6,7 +6,7 @@ from annotation.models import Annotation, Annotator, OwnProfile
 from judging.errors import BadRun
 from judging.models import Judge
 from judging.runs.lifecycle import start_run
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from studies.models import Study
 from tests.annotation.own_answers import ask_for_age
 from tests.annotation.pages.walking import answer_all, arrive, start

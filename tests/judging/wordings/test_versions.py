@@ -10,8 +10,8 @@ from judging.errors import BadRun, ConflictingValue, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.extension import run_for
-from judging.runs.spec import RunSpec
+from judging.runs.rows.extension import run_for
+from judging.runs.rows.spec import RunSpec
 from judging.wordings.checks import SLOTS, check_template
 from judging.wordings.comparison import compare
 from judging.wordings.versions import delete_wording, save_wording

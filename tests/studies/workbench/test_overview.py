@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotation.models import ProlificStudy
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
-from judging.runs.spec import RunSpec
+from judging.runs.rows.spec import RunSpec
 from studies.models import Item, Membership, Study
 from studies.pages.workbench.monitor import monitor
 from studies.pages.workbench.setup import setup

@@ -13,13 +13,18 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, Cell, cells_of
-from judging.runs.extension import extended, run_for
-from judging.runs.probes import Probe
-from judging.runs.reuse import never_asked, take_over
-from judging.runs.row_creation import chosen_items, count_missing, count_sides, missing_judgments
-from judging.runs.shared_requests import requests_in
-from judging.runs.spec import Reuse, RunSpec
-from judging.runs.usage import Usage, duration, usage_of
+from judging.runs.costs.probes import Probe
+from judging.runs.costs.usage import Usage, duration, usage_of
+from judging.runs.rows.extension import extended, run_for
+from judging.runs.rows.reuse import never_asked, take_over
+from judging.runs.rows.row_creation import (
+    chosen_items,
+    count_missing,
+    count_sides,
+    missing_judgments,
+)
+from judging.runs.rows.shared_requests import requests_in
+from judging.runs.rows.spec import Reuse, RunSpec
 from judging.selectors import run_progress
 from studies.errors import StudyError
 from studies.models import Item, Side, Study

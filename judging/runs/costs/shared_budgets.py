@@ -10,7 +10,7 @@ from django.db import transaction
 from judging.errors import ConflictingValue
 from judging.models import Campaign, JudgeRun
 from judging.runs.campaigns import CampaignPlan, start_campaign
-from judging.runs.spec import NO_PRICE
+from judging.runs.rows.spec import NO_PRICE
 from studies.services.studies import lock_study
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, PromptTemplate
 from judging.prompts.asking import tasks_of
-from judging.runs.row_creation import QuestionItem, questions_of_study
+from judging.runs.rows.row_creation import QuestionItem, questions_of_study
 from studies.models import Study
 from studies.personas import features as feature_sets
 

@@ -14,9 +14,9 @@ from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols import framings
-from judging.runs.combinations import check_combination, language_for
-from judging.runs.spec import RunSpec
-from judging.runs.study_facts import StudyFacts
+from judging.runs.rows.combinations import check_combination, language_for
+from judging.runs.rows.spec import RunSpec
+from judging.runs.rows.study_facts import StudyFacts
 from judging.worker.endpoints import kind_of
 from studies.models import Study
 from studies.personas import features as feature_sets

@@ -13,8 +13,8 @@ from judging.bias.registry import probe_choice
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
-from judging.runs.orders import shown_first
-from judging.runs.shared_requests import OptionPlaces, count_requests
+from judging.runs.rows.orders import shown_first
+from judging.runs.rows.shared_requests import OptionPlaces, count_requests
 from studies.models import Item, Study
 
 _ROWS_AT_ONCE = 1000

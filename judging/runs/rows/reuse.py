@@ -14,7 +14,7 @@ from judging.engine.messages import prompt_sha256
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.spec import Reuse
+from judging.runs.rows.spec import Reuse
 from studies.models import Choice, Item, Side
 from studies.selectors import studies_for
 

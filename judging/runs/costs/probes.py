@@ -11,7 +11,7 @@ from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import messages_of
 from judging.protocols.registry import protocol
-from judging.runs.usage import duration, usage_in
+from judging.runs.costs.usage import duration, usage_in
 from judging.worker import chunks
 
 
