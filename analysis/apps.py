@@ -12,7 +12,7 @@ class AnalysisConfig(AppConfig):
         from analysis.pages import workbench
         from analysis.pages.planning import panels
         from studies.importers import uploads
-        from studies.services import removal, shown_people
+        from studies.services.whole_studies import removal, shown_people
         from studies.study_files import parts
 
         parts.register(PlanFile())

@@ -10,7 +10,8 @@ class AnnotationConfig(AppConfig):
         from annotation.researchers.setup import workbench as texts
         from annotation.services import study_copies
         from annotation.services.own_profiles import wait_for_answers
-        from studies.services import copies, item_preview, removal, shown_people
+        from studies.services.items import item_preview
+        from studies.services.whole_studies import copies, removal, shown_people
         from studies.study_files import parts
 
         copies.register(study_copies.copy_questions)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from api.problems import Problem
 from studies.models import AccessToken
-from studies.services.access_tokens import find_token
+from studies.services.accounts.access_tokens import find_token
 
 _WINDOW = timedelta(minutes=1)
 _CHALLENGE = 'Bearer realm="Thirdperson"'

@@ -102,7 +102,7 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
         if scheme.lower() == "bearer" and request.method in ("GET", "HEAD"):
             from django.contrib.auth.models import AnonymousUser
 
-            from studies.services.access_tokens import find_token
+            from studies.services.accounts.access_tokens import find_token
 
             found = find_token(token.strip())
             reads = found is not None and found.Scope.READ in found.scopes

@@ -13,7 +13,8 @@ class JudgingConfig(AppConfig):
         from judging.runs.study_content import content_of
         from judging.wordings.study_part import Wordings
         from judging.wordings.versions import copy_wordings
-        from studies.services import copies, launch_checks, removal, shown_people
+        from studies.services import launch_checks
+        from studies.services.whole_studies import copies, removal, shown_people
         from studies.study_files import parts
 
         copies.register(copy_wordings)

@@ -7,7 +7,7 @@ class StudiesConfig(AppConfig):
     def ready(self) -> None:
         from studies.importers.columns.uploads import content_of
         from studies.pages.workbench import navigation, setup, study_list
-        from studies.services import removal
+        from studies.services.whole_studies import removal
         from studies.study_files import items, parts
 
         removal.register(content_of)

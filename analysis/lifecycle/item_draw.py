@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from analysis.data.items.texts import runs_with_certainty
 from analysis.errors import BadParameters
 from studies.models.studies import Study
-from studies.services.drawing import store_draw
+from studies.services.items.drawing import store_draw
 
 FEWEST_KNOWN = 30  # own answers from which a certainty is corrected
 DIGITS = 9  # of a probability, so that equal certainties have one

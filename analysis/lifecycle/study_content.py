@@ -5,7 +5,7 @@ from analysis.lifecycle.parameters import folder_of as report_folder
 from analysis.models import Certificate, Export, Labelling, Report
 from studies.jobs.models import Job
 from studies.models.studies import Study
-from studies.services.removal import Content
+from studies.services.whole_studies.removal import Content
 
 
 def content_of(study: Study) -> Content:

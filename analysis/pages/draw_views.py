@@ -16,7 +16,7 @@ from analysis.lifecycle.item_draw import draw_by_judge
 from studies.errors import StudyError
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study
-from studies.services.drawing import end_draw, has_begun
+from studies.services.items.drawing import end_draw, has_begun
 
 
 class DrawForm(forms.Form):

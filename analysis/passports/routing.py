@@ -9,8 +9,8 @@ from analysis.data.items.texts import item_facts
 from analysis.errors import PassportError
 from analysis.passports.labels import REASONS, Labels
 from studies.models.studies import Study
-from studies.services.copies import copy_study
 from studies.services.studies import record
+from studies.services.whole_studies.copies import copy_study
 
 # Where an item of the new study says why it is there.
 NOTE = "routed"

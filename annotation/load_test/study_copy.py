@@ -13,9 +13,9 @@ from django.db import IntegrityError, transaction
 from annotation.errors import AnnotationError
 from annotation.models import ComprehensionQuestion, QuotaGroup
 from studies.models import Item, Study, StudyLog
-from studies.services.copies import copy_study
-from studies.services.removal import delete_rows
 from studies.services.studies import record
+from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies.removal import delete_rows
 
 _EVENT = "copied for a load test"
 _PLACES = 1_000_000  # in each quota group of the copy, so that nobody is turned away

@@ -40,7 +40,7 @@ from annotation.seats.flow import ending_of, step_of
 from annotation.seats.platform_status import is_doubtful
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
-from studies.services.rate_limits import minutes
+from studies.services.accounts.rate_limits import minutes
 from studies.texts.markdown import render_markdown
 
 REFUSED = 422

@@ -21,8 +21,8 @@ from studies.media import storage
 from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Persona, Study
 from studies.personas.profile_text import what_it_asks
-from studies.services.content_hash import study_content_hash
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 from studies.texts.normalisation import fold
 

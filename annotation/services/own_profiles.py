@@ -10,7 +10,7 @@ from annotation.errors import InvalidAnswer, WrongStep
 from annotation.models import Annotator, AnnotatorEvent, Assignment, OwnProfile
 from annotation.seats import flow
 from studies.models import Study
-from studies.services.shown_people import remove_personas
+from studies.services.whole_studies.shown_people import remove_personas
 
 State = Annotator.State
 

@@ -10,8 +10,8 @@ from annotation.models import (
     QuotaGroup,
 )
 from studies.models import Study
-from studies.services.copies import copy_rows
-from studies.services.removal import Content
+from studies.services.whole_studies.copies import copy_rows
+from studies.services.whole_studies.removal import Content
 
 # On Prolific nothing waits for the researcher in these.
 _ENDED = ["", "UNPUBLISHED", "COMPLETED"]

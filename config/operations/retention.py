@@ -9,10 +9,10 @@ from annotation.services.identities import purge_identities
 from annotation.services.study_copies import content_of
 from studies.errors import StudyError
 from studies.models import Retention, Study
-from studies.services.archive import archive
-from studies.services.removal import delete_study
-from studies.services.retention import backups_sentence, identities_due
 from studies.services.studies import record
+from studies.services.whole_studies.archive import archive
+from studies.services.whole_studies.removal import delete_study
+from studies.services.whole_studies.retention import backups_sentence, identities_due
 
 logger = logging.getLogger(__name__)
 

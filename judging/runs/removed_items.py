@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.worker.removed_requests import AMOUNTS, REMOVED, add_removed
 from studies.models import Study
-from studies.services.removal import delete_with_all_that_refers
+from studies.services.whole_studies.removal import delete_with_all_that_refers
 
 
 def ledger_use(run_id: int) -> tuple[int, int, int]:

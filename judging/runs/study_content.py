@@ -3,7 +3,7 @@
 from judging.models import JudgeRun, Judgment, PackJob, PromptTemplate
 from studies.file_storage.stored import Stored
 from studies.models import Study
-from studies.services.removal import Content
+from studies.services.whole_studies.removal import Content
 
 
 def content_of(study: Study) -> Content:

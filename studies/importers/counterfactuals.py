@@ -17,10 +17,10 @@ from studies.importers.items.validation import Validator
 from studies.media.delivered import Media
 from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Study
-from studies.services.content_hash import study_content_hash
-from studies.services.copies import copy_study
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
 from studies.services.studies import record
+from studies.services.whole_studies.copies import copy_study
 
 SOURCE = "counterfactual"  # the key in a study's source, and in the notes of changed items
 Fact = Mapping[str, Any]

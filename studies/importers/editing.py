@@ -21,8 +21,8 @@ from studies.importers.items.validation import Validator
 from studies.media import storage
 from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Study
-from studies.services.content_hash import study_content_hash
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study, record
 
 _LOGGED = 300  # characters of a text in the log

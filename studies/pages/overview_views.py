@@ -25,8 +25,8 @@ from studies.services.launch_checks import (
     registered_checks,
     sort_checks,
 )
-from studies.services.retention import planned
 from studies.services.studies import set_state
+from studies.services.whole_studies.retention import planned
 
 
 @require_GET

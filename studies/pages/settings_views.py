@@ -15,7 +15,7 @@ from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.settings_form import SettingsForm
 from studies.selectors import get_study
-from studies.services.expected_time import expected_time
+from studies.services.items.expected_time import expected_time
 from studies.services.presets import PRESETS
 from studies.services.settings import save_settings
 from studies.services.studies import create_study

@@ -7,9 +7,9 @@ from django.db import transaction
 
 from studies.errors import FrozenStudy, StaleVersion
 from studies.models import Study
-from studies.services.content_hash import study_content_hash
-from studies.services.drawing import has_begun
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.drawing import has_begun
+from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study, record
 
 # Content that annotators and models have seen once the first answer is stored.

@@ -15,7 +15,7 @@ from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.storage import import_items
 from studies.media.delivered import in_folder
 from studies.models import Item, Study
-from studies.services.drawing import store_draw
+from studies.services.items.drawing import store_draw
 from studies.services.settings import save_settings
 from studies.study_files.folder import Folder, value_of
 from studies.study_files.parts import Content, to_json

@@ -23,7 +23,7 @@ from studies.importers.items.validation import Validator
 from studies.models import Backup, Item, Persona, RemovedPerson, StudyLog
 from studies.personas.profile_text import profile_for, profile_text
 from studies.prompts import build_prompt
-from studies.services.copies import copy_study
+from studies.services.whole_studies.copies import copy_study
 from tests.analysis.builders import judge_item, make_run
 from tests.annotation.own_answers import make_own_study, make_person
 from tests.factories import make_study, sign_in

@@ -19,7 +19,7 @@ from studies.importers.editing import (
 from studies.importers.files.faults import Refused
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Persona, Study
-from studies.services.content_hash import study_content_hash
+from studies.services.items.content_hash import study_content_hash
 from studies.services.studies import lock_study
 from tests.factories import answer_all, make_study, walk_in
 from tests.studies.files import jsonl, raw_item, read

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from studies.errors import TooManyAttempts
 from studies.models import SignIn
-from studies.services import sign_ins
+from studies.services.accounts import sign_ins
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Max
 
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Persona, Study
-from studies.services.expected_time import ExpectedTime, expected_time
+from studies.services.items.expected_time import ExpectedTime, expected_time
 
 _CHUNK = 500
 _EDITS = ("item edited", "persona edited", "settings changed")

@@ -9,7 +9,7 @@ from analysis.errors import AnalysisError
 from analysis.lifecycle.item_draw import draw_by_judge, find_run
 from studies.errors import StudyError
 from studies.management.study_lookup import find_study
-from studies.services.drawing import end_draw
+from studies.services.items.drawing import end_draw
 
 
 class Command(BaseCommand):

@@ -24,7 +24,7 @@ from studies.jobs.pages import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.money import format_money
 from studies.selectors import get_study, studies_for
-from studies.services.expected_time import expected_time
+from studies.services.items.expected_time import expected_time
 
 
 @login_required

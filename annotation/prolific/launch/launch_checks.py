@@ -23,7 +23,7 @@ from annotation.prolific.launch.place_and_pay_checks import (
 )
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
-from studies.services.expected_time import ExpectedTime, expected_time
+from studies.services.items.expected_time import ExpectedTime, expected_time
 from studies.services.launch_checks import LaunchCheck, registered_checks
 
 

@@ -11,7 +11,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan, seats
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.money import format_money
-from studies.services.expected_time import ExpectedTime
+from studies.services.items.expected_time import ExpectedTime
 from studies.services.launch_checks import LaunchCheck
 
 

@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 from annotation.errors import TooManyStarts
 from annotation.models import LinkStart
 from studies.models import Study
-from studies.services.rate_limits import Limit
+from studies.services.accounts.rate_limits import Limit
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from annotation.models import (
 from annotation.seats import flow
 from config.operations.doctor.faults import PORTION, Fault, InvariantCheck, portions
 from studies.models import Item, Study
-from studies.services.sampling import seat_items
+from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study
 
 _HELD = (Assignment.State.RESERVED, Assignment.State.ANSWERED)

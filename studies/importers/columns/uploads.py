@@ -18,7 +18,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.parquet import is_parquet
 from studies.importers.uploads import lay_out
 from studies.models import Study, Upload
-from studies.services.removal import Content
+from studies.services.whole_studies.removal import Content
 
 _KEPT = timedelta(days=1)
 

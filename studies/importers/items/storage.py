@@ -19,8 +19,8 @@ from studies.importers.sets.tally import Watch
 from studies.media import storage
 from studies.models import Item, Persona, Side, Study
 from studies.models.keys import shuffle_key
-from studies.services.content_hash import study_content_hash
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 from studies.statements.bulk import insert_rows
 from studies.texts.redistribution import REDISTRIBUTION

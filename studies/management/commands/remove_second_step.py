@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.services.second_steps import switch_off
+from studies.services.accounts.second_steps import switch_off
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 
 from studies.errors import StudyError, TooManyAttempts
 from studies.pages.accounts.client_address import client_address
-from studies.services import second_steps, sign_ins
+from studies.services.accounts import second_steps, sign_ins
 
 
 class SignInForm(AuthenticationForm):

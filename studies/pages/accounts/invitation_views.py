@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.errors import StudyError
 from studies.pages.accounts.forms import AccountForm
-from studies.services import team
+from studies.services.accounts import team
 
 _GONE, _REFUSED = 410, 422
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
 
 from studies.jobs.queueing import queue
-from studies.services import sign_ins
+from studies.services.accounts import sign_ins
 
 
 def ask_for_reset(*, email: str, address: str) -> None:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from studies.errors import StudyError
 from studies.pages.accounts.forms import SwitchOffForm, SwitchOnForm
-from studies.services import second_steps
+from studies.services.accounts import second_steps
 
 _REFUSED = 422
 

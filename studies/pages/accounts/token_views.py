@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from studies.errors import StudyError
 from studies.models import AccessToken
 from studies.pages.accounts.forms import TokenForm
-from studies.services.access_tokens import create_token
+from studies.services.accounts.access_tokens import create_token
 
 _REFUSED = 422
 

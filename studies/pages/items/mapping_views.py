@@ -30,7 +30,7 @@ from studies.pages.framed import with_frames
 from studies.pages.import_views import announce, refusal
 from studies.pages.items.mapping_form import MappingForm, sent_mapping, unsaved
 from studies.selectors import get_study
-from studies.services.item_preview import show_item
+from studies.services.items.item_preview import show_item
 from studies.tasks import import_file
 
 _REFUSED = 422

@@ -18,7 +18,7 @@ from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.team.forms import InvitationForm, MemberForm
 from studies.selectors import get_study, studies_for
-from studies.services import team
+from studies.services.accounts import team
 
 _REFUSED = 422
 

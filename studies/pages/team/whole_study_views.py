@@ -16,10 +16,10 @@ from studies.pages.listing import role_of
 from studies.pages.settings_views import MAY_CREATE
 from studies.pages.team.forms import CopyForm, DeletionForm, RetentionForm
 from studies.selectors import get_study
-from studies.services import archive as archives
-from studies.services.copies import copy_study
-from studies.services.removal import content_of, delete_study
-from studies.services.retention import backups_sentence, planned, set_retention
+from studies.services.whole_studies import archive as archives
+from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies.removal import content_of, delete_study
+from studies.services.whole_studies.retention import backups_sentence, planned, set_retention
 
 _REFUSED = 422
 

@@ -17,7 +17,7 @@ from analysis.data.items.audited_items import (
     SameWithout,
     SidesChosen,
 )
-from studies.services.expected_time import ExpectedTime
+from studies.services.items.expected_time import ExpectedTime
 
 STUDY = AuditedStudy(items=400, licence="CC0-1.0", redistribution="allowed", margin=0.05)
 WORDS = (

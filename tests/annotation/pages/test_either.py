@@ -6,7 +6,7 @@ from annotation.content.comprehension import standard_questions
 from annotation.content.text_templates import template_for
 from annotation.content.texts import instructions_text
 from annotation.models import Annotation
-from studies.services.content_hash import study_content_hash
+from studies.services.items.content_hash import study_content_hash
 from tests.annotation.pages.walking import item_page, post_answer
 from tests.factories import make_items, make_study
 

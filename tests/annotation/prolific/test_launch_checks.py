@@ -13,7 +13,7 @@ from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
 from judging.runs.launch_checks import judges_of
 from studies.models import Item
-from studies.services.expected_time import ExpectedTime
+from studies.services.items.expected_time import ExpectedTime
 from tests.annotation.prolific.life import launched, make_recruiting, published
 from tests.factories import make_study
 

@@ -16,7 +16,7 @@ from judging.wordings.checks import SLOTS, check_template
 from judging.wordings.comparison import compare
 from judging.wordings.versions import delete_wording, save_wording
 from judging.worker.questions import questions_of
-from studies.services.copies import copy_study
+from studies.services.whole_studies.copies import copy_study
 from studies.texts.slots import Slots
 from tests.factories import make_item, make_study
 

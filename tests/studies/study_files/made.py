@@ -15,9 +15,9 @@ from judging.runs.judges import add_judge
 from judging.wordings.versions import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
-from studies.services.drawing import store_draw
-from studies.services.removal import delete_rows
+from studies.services.items.drawing import store_draw
 from studies.services.studies import create_study
+from studies.services.whole_studies.removal import delete_rows
 from tests.studies.files import jsonl, raw_item, read
 
 SETTINGS: dict[str, Any] = {

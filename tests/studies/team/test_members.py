@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Invitation, Membership
-from studies.services import team
+from studies.services.accounts import team
 from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db

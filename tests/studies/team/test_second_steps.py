@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from studies.models import SecondStep, SignIn
-from studies.services import second_steps
+from studies.services.accounts import second_steps
 
 pytestmark = pytest.mark.django_db
 

@@ -20,8 +20,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from studies.errors import StudyError
-        from studies.services.removal import content_of, delete_study
-        from studies.services.retention import backups_sentence
+        from studies.services.whole_studies.removal import content_of, delete_study
+        from studies.services.whole_studies.retention import backups_sentence
 
         study = find_study(options["study"])
         content, backups = content_of(study), backups_sentence(study)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from studies.errors import FrozenStudy, StudyError
 from studies.models import Item, Study
-from studies.services.sampling import seat_items
+from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study, record
 
 _CHUNK = 500

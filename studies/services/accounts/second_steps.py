@@ -12,7 +12,7 @@ from django.db import transaction
 from studies.errors import StudyError
 from studies.models import SecondStep
 from studies.sealing import cipher
-from studies.services.team import hash_of
+from studies.services.accounts.team import hash_of
 
 if TYPE_CHECKING:
     from pyotp import TOTP

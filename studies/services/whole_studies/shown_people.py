@@ -6,10 +6,10 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from studies.models import Item, Persona, RemovedPerson, Study
-from studies.services.content_hash import study_content_hash
-from studies.services.removal import delete_with_all_that_refers
-from studies.services.retention import backups_sentence
+from studies.services.items.content_hash import study_content_hash
 from studies.services.studies import lock_study, record
+from studies.services.whole_studies.removal import delete_with_all_that_refers
+from studies.services.whole_studies.retention import backups_sentence
 
 # What other apps remove first: of a study, and of these items of it, by id.
 _removers: list[Callable[[Study, Collection[int]], None]] = []

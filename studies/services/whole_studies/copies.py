@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from studies.media import storage
 from studies.models import FeatureSet, Item, Persona, Study
-from studies.services.content_hash import study_content_hash
-from studies.services.sampling import seat_items
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 
 M = TypeVar("M", bound=Model)

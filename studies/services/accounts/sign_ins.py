@@ -15,7 +15,7 @@ from django.utils.crypto import salted_hmac
 
 from studies.errors import TooManyAttempts
 from studies.models import SignIn
-from studies.services.rate_limits import Limit, minutes
+from studies.services.accounts.rate_limits import Limit, minutes
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import AccessToken
-from studies.services.team import hash_of
+from studies.services.accounts.team import hash_of
 
 # Programs that search repositories for secrets know them by a fixed beginning.
 _PREFIX = "thirdperson_"

@@ -1,0 +1,1 @@
+"""Accounts and members: sign-in limits, second steps, access tokens, invitations and roles."""

@@ -1,0 +1,1 @@
+"""Whole studies: copies, the archive, retention dates, deletion, and people no longer shown."""
