@@ -12,9 +12,9 @@ from annotation import services
 from annotation.content.practice import OpenQuestion, open_question, practice_of, practice_order
 from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
-from annotation.participants.context import item_context
 from annotation.participants.forms import AnswerForm, QuizForm
-from annotation.participants.task_views import next_url
+from annotation.participants.items.context import item_context
+from annotation.participants.items.task_views import next_url
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
 

@@ -15,10 +15,10 @@ from annotation.content.own_profile import preview_profile
 from annotation.content.practice import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
-from annotation.participants.context import ShownInitial, instructions_context, item_context
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm, ProfileForm
+from annotation.participants.items.context import ShownInitial, instructions_context, item_context
+from annotation.participants.items.progress import ItemProgress, Progress
 from annotation.participants.profile_views import profile_context
-from annotation.participants.progress import ItemProgress, Progress
 from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
 

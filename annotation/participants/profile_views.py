@@ -11,7 +11,7 @@ from annotation.content.own_profile import ShownProfile, shown_profile
 from annotation.models import Annotator, OwnProfile
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import ProfileForm
-from annotation.participants.progress import next_position_of
+from annotation.participants.items.progress import next_position_of
 from annotation.seats.flow import ending_of
 from studies.models import Study
 

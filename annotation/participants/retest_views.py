@@ -16,9 +16,9 @@ from annotation.participants.access import (
     see_other,
     study_page,
 )
-from annotation.participants.context import item_context
 from annotation.participants.forms import AnswerForm
-from annotation.participants.progress import ItemProgress, Progress
+from annotation.participants.items.context import item_context
+from annotation.participants.items.progress import ItemProgress, Progress
 from annotation.prolific.sync.entry import verify_return
 from annotation.seats.completion_codes import second_visit_code
 from annotation.seats.identity import identity_hashes

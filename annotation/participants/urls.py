@@ -2,15 +2,8 @@
 
 from django.urls import path
 
-from annotation.participants import (
-    comprehension_views,
-    media_views,
-    preview,
-    profile_views,
-    retest_views,
-    task_views,
-    views,
-)
+from annotation.participants import comprehension_views, preview, profile_views, retest_views, views
+from annotation.participants.items import media_views, task_views
 from studies.pages.framed import framed_here
 
 app_name = "annotation"

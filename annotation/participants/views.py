@@ -26,12 +26,12 @@ from annotation.participants.access import (
     study_page,
     took_part,
 )
-from annotation.participants.context import instructions_context, task_url
 from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
-from annotation.participants.progress import progress_of
+from annotation.participants.items.context import instructions_context, task_url
+from annotation.participants.items.progress import progress_of
+from annotation.participants.items.task_views import next_url
 from annotation.participants.selectors import completion_code
-from annotation.participants.task_views import next_url
 from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry
 from annotation.prolific.sync.session_lookups import is_confirmed

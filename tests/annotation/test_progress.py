@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from annotation.participants.progress import ItemProgress, Progress
+from annotation.participants.items.progress import ItemProgress, Progress
 
 
 def at(done: int, total: int, seconds: list[float]) -> Progress:

@@ -18,7 +18,7 @@ from annotation.models import (
     DemographicQuestion,
     QuotaGroup,
 )
-from annotation.participants import task_views
+from annotation.participants.items import task_views
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.migrated import copy_migrated

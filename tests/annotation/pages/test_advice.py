@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, InitialAnswer
-from annotation.participants import item_page as frames
-from annotation.participants.task_views import ITEM
+from annotation.participants.items import item_page as frames
+from annotation.participants.items.task_views import ITEM
 from studies.models import Item, Study
 from tests.annotation.pages.walking import item_page, post_answer, start, token_of
 from tests.factories import make_item, make_study

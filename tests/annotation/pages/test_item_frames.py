@@ -5,8 +5,8 @@ from django.middleware import csrf
 from django.shortcuts import render
 
 from annotation.models import Annotator, Assignment, Draft
-from annotation.participants import item_page, task_views
 from annotation.participants.deadline import Deadline
+from annotation.participants.items import item_page, task_views
 from tests.annotation.pages.walking import post_answer, start
 from tests.factories import make_item, make_items, make_persona, make_study
 

@@ -5,7 +5,7 @@ from django.test import Client
 
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
-from annotation.participants.task_views import ITEM
+from annotation.participants.items.task_views import ITEM
 from tests.annotation.pages.walking import post_answer, token_of
 
 pytestmark = pytest.mark.django_db

@@ -24,8 +24,8 @@ from django.utils import translation
 from django.utils.html import conditional_escape, escape
 
 from annotation.content.wording import PLACES, bands_for
-from annotation.participants.context import SIDES, places, question_heading
 from annotation.participants.deadline import Deadline
+from annotation.participants.items.context import SIDES, places, question_heading
 from studies.models import Study
 from studies.prompts import wording
 from studies.prompts.own_answers import own_wording

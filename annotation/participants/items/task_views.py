@@ -18,11 +18,11 @@ from annotation.participants.access import (
     see_other,
     step_url,
 )
-from annotation.participants.context import entered, task_context, task_url
 from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
-from annotation.participants.item_page import item_page
-from annotation.participants.progress import Progress, next_position_of, progress_of
+from annotation.participants.items.context import entered, task_context, task_url
+from annotation.participants.items.item_page import item_page
+from annotation.participants.items.progress import Progress, next_position_of, progress_of
 from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
