@@ -5,7 +5,7 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from analysis.pages import item_views
+from analysis.pages.items import item_views
 from annotation.prolific.pages.webhook_view import webhook
 from api.gateway import gateway
 from config.health import healthz
@@ -52,8 +52,8 @@ urlpatterns = [
     path("studies/", include((_STUDIES, study_urls.app_name))),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
-    path("studies/<slug:slug>/disagreements/", include("analysis.pages.disagreement_urls")),
-    path("studies/<slug:slug>/audit/", include("analysis.pages.audit_urls")),
+    path("studies/<slug:slug>/disagreements/", include("analysis.pages.items.disagreement_urls")),
+    path("studies/<slug:slug>/audit/", include("analysis.pages.items.audit_urls")),
     path("studies/<slug:slug>/certificates/", include("analysis.pages.certificates.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
     path("studies/<slug:slug>/planning/", include("analysis.pages.planning.urls")),

@@ -1,13 +1,7 @@
 from django.urls import path
 
-from analysis.pages import (
-    annotator_views,
-    draw_views,
-    plan_views,
-    share_link_views,
-    version_views,
-    views,
-)
+from analysis.pages import annotator_views, plan_views, share_link_views, version_views, views
+from analysis.pages.items import draw_views
 
 app_name = "analysis"
 urlpatterns = [

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from analysis.pages import audit_views
+from analysis.pages.items import audit_views
 
 app_name = "audit"
 urlpatterns = [

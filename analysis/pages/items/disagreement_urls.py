@@ -1,6 +1,6 @@
 from django.urls import path
 
-from analysis.pages import disagreement_views
+from analysis.pages.items import disagreement_views
 
 app_name = "disagreements"
 urlpatterns = [
