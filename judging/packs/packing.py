@@ -27,9 +27,9 @@ from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from judging.worker import batch_requests, chunks
-from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
+from judging.worker.records.budgets import room_of
 from studies.models import MediaFile
 from studies.services.provider_permission import forbids_providers
 from studies.services.studies import freeze, lock_study, record

@@ -25,7 +25,7 @@ from judging.models import NANO, DraftingJob, Judge, ProfileDraft
 from judging.profile_drafts.prompt import usable
 from judging.worker import runtime
 from judging.worker.endpoints import reply_limit
-from judging.worker.ledger import Prices, most_of, price
+from judging.worker.records.ledger import Prices, most_of, price
 
 T = TypeVar("T")
 

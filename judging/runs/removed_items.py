@@ -6,7 +6,7 @@ from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Coalesce
 
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.worker.removed_requests import AMOUNTS, REMOVED, add_removed
+from judging.worker.records.removed_requests import AMOUNTS, REMOVED, add_removed
 from studies.models import Study
 from studies.services.whole_studies.removal import delete_with_all_that_refers
 
@@ -34,7 +34,7 @@ def remove_judgments(study: Study, items: Collection[int]) -> None:
 
     A judgment elsewhere that took an answer over, of an item with the same texts about another
     person, keeps it, and gets the requests that brought it. A request that is in flight meanwhile
-    is counted when it ends (`judging/worker/ledger.py`).
+    is counted when it ends (`judging/worker/records/ledger.py`).
     """
     judgments = Judgment.everything.filter(item__in=items)
     # Workers that store requests of these judgments wait, and are then refused.

@@ -17,7 +17,8 @@ from judging.engine.interface import (
     Rejected,
 )
 from judging.models import Batch, JudgeRun
-from judging.worker import batch_requests, ledger, runtime
+from judging.worker import batch_requests, runtime
+from judging.worker.records import ledger
 
 # Whether asking again may help after an error about a request with these parameters.
 Learn = Callable[[str, Parameters], bool]

@@ -10,9 +10,9 @@ from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import Message
 from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
-from judging.worker import ledger
-from judging.worker.budgets import Room
 from judging.worker.questions import questions_of
+from judging.worker.records import ledger
+from judging.worker.records.budgets import Room
 
 ROWS = 200  # committed together
 

@@ -24,11 +24,11 @@ from judging.models import Batch, JudgeRun, Judgment
 from judging.selectors import has_replies
 from judging.worker import batch_requests, chunks, runtime
 from judging.worker.batch_answers import AnswerReader
-from judging.worker.budgets import room_of
 from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
+from judging.worker.records.budgets import room_of
 
 logger = logging.getLogger(__name__)
 

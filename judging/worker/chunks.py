@@ -28,9 +28,9 @@ from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
-from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
+from judging.worker.records.ledger import LedgerRows, RunLedger
 from judging.worker.shared_replies import share_replies
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from judging.errors import DatabaseAway
 from judging.worker import runtime
-from judging.worker.writer import RETRY_SECONDS
+from judging.worker.records.writer import RETRY_SECONDS
 
 T = TypeVar("T")
 _PAUSE = 1.0

@@ -11,9 +11,10 @@ from judging.engine.interface import Backend, Ledger
 from judging.engine.loop import EngineLoop
 from judging.engine.routes import Route
 from judging.models import Judge
-from judging.worker import ledger, shared_rate_limits
+from judging.worker import shared_rate_limits
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
-from judging.worker.writer import Writer
+from judging.worker.records import ledger
+from judging.worker.records.writer import Writer
 
 
 @dataclass(frozen=True)

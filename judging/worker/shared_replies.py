@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from judging.models import JudgeRun, Judgment
 from judging.protocols.listwise import is_better
 from judging.protocols.registry import PROTOCOLS
-from judging.worker.ledger import Statements
+from judging.worker.records.ledger import Statements
 from studies.models import Side
 
 _PORTION = 500

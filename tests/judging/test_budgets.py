@@ -16,7 +16,8 @@ from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.removed_items import remove_judgments
 from judging.selectors import run_cost
-from judging.worker import chunks, ledger
+from judging.worker import chunks
+from judging.worker.records import ledger
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion

@@ -19,8 +19,9 @@ from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.standard import Standard
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
-from judging.worker import chunks, ledger, runtime
-from judging.worker.writer import Writer
+from judging.worker import chunks, runtime
+from judging.worker.records import ledger
+from judging.worker.records.writer import Writer
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion

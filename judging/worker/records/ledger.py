@@ -27,11 +27,11 @@ from judging.engine.interface import (
     Usage,
 )
 from judging.models import NANO, Attempt, Judge, JudgeRun
-from judging.worker.budgets import LockedBudgets
 from judging.worker.endpoints import reply_limit
-from judging.worker.removed_requests import AMOUNTS, add_removed
-from judging.worker.sent_parameters import add_new, known_ids
-from judging.worker.writer import Writer
+from judging.worker.records.budgets import LockedBudgets
+from judging.worker.records.removed_requests import AMOUNTS, add_removed
+from judging.worker.records.sent_parameters import add_new, known_ids
+from judging.worker.records.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
 

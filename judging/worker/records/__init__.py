@@ -1,0 +1,1 @@
+"""What a worker stores: the ledger of requests and answers, budgets, and the thread that writes."""
