@@ -122,6 +122,8 @@ def _prepare(run: JudgeRun) -> Batch | None:
     """Store the next batch of a run; None if nothing waits or the budget has no room."""
     batch = Batch(run=run, requests=0, busy_until=timezone.now() + BUSY)
     with transaction.atomic():
+        # Whoever locks a run and its judgments locks the run first.
+        JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
         judgments = chunks.claim(run, batch.public_id, most=LINES, until=timezone.now() + _LEASE)
         if not judgments:
             return None

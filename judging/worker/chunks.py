@@ -174,17 +174,27 @@ def _end_probe(run_id: int, asked: list[Judgment]) -> None:
     run.update(state=JudgeRun.State.PAUSED, sentence=sentence, ended_at=timezone.now())
 
 
-@transaction.atomic
 def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
     """Lease the next waiting judgments, in order, and mark the run as running.
 
     Anchors of the start come first, those of the end when nothing else is open. A single question,
     which tries whether a judge answers, is neither.
     """
-    now = timezone.now()
+    ids = _lease(run, lease, most=most, until=until)
+    if not ids:
+        return []
+    # After the leases are committed: whoever locks a run and its judgments locks the run first.
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
+    claimed = Judgment.everything.select_related("item__persona").in_bulk(ids)
+    return [claimed[pk] for pk in ids if pk in claimed]  # some may have been removed since
+
+
+@transaction.atomic
+def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int]:
+    """Lease the next waiting judgments; return their ids."""
     if run.state == JudgeRun.State.QUEUED:
         JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
-            state=JudgeRun.State.RUNNING, started_at=now
+            state=JudgeRun.State.RUNNING, started_at=timezone.now()
         )
     ids: list[int] = []
     for waiting in _stages(run, has_anchors=bool(run.anchors) and most > 1):
@@ -193,14 +203,11 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
         ids += free.values_list("pk", flat=True)[: most - len(ids)]
         if len(ids) == most:
             break
-    if not ids:
-        return []
-    Judgment.everything.filter(pk__in=ids).update(
-        state=Judgment.State.LEASED, lease=lease, leased_until=until
-    )
-    JudgeRun.objects.filter(pk=run.pk).update(touched_at=now)
-    claimed = Judgment.everything.select_related("item__persona").in_bulk(ids)
-    return [claimed[pk] for pk in ids]
+    if ids:
+        Judgment.everything.filter(pk__in=ids).update(
+            state=Judgment.State.LEASED, lease=lease, leased_until=until
+        )
+    return ids
 
 
 def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]:

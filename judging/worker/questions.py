@@ -59,7 +59,8 @@ def _note_prompts(judgments: list[Judgment]) -> None:
         statements = Statements(cursor)
         statements.add(
             "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
-            [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
+            # By their ids, as everybody locks judgments.
+            [(each.prompt_sha256, each.pk) for each in sorted(judgments, key=lambda each: each.pk)],
         )
         statements.execute()
 

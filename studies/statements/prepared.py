@@ -5,6 +5,7 @@ There a statement is prepared when it is first sent on a connection: the server 
 """
 
 import itertools
+import threading
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -43,10 +44,31 @@ class Prepared:
         self._known_to: Any = None  # the connection of the driver, which Django may replace
 
     def execute(self, cursor: Any, arguments: list[Any]) -> None:
+        self._prepare(cursor)
+        cursor.execute(self._call, arguments)
+
+    def text(self, cursor: Any, arguments: list[Any]) -> bytes:
+        """What `execute` sends, to be sent together with other statements."""
+        self._prepare(cursor)
+        text: bytes = cursor.mogrify(self._call, arguments)
+        return text
+
+    def _prepare(self, cursor: Any) -> None:
         if self._known_to is not cursor.connection:
             cursor.execute(f"PREPARE {self._name} AS {self._sql}", self._parameters)
             self._known_to = cursor.connection
-        cursor.execute(self._call, arguments)
+
+
+_kept = threading.local()  # each thread has a connection of its own
+
+
+def prepared(sql: str) -> Prepared:
+    """The statement `sql` with a place %s for each argument, for this thread's connection."""
+    statements: dict[str, Prepared] = _kept.__dict__
+    if sql not in statements:
+        count = sql.count("%s")
+        statements[sql] = Prepared(sql, [None] * count, list(range(count)))
+    return statements[sql]
 
 
 def statement_on(

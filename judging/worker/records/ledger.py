@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DataError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
@@ -30,10 +30,11 @@ from judging.models import NANO, Attempt, Judge, JudgeRun
 from judging.worker.endpoints import reply_limit
 from judging.worker.records.budgets import LockedBudgets
 from judging.worker.records.removed_requests import AMOUNTS, add_removed
-from judging.worker.records.sent_parameters import add_new, known_ids
+from judging.worker.records.sent_parameters import add_new, stored_hashes
 from judging.worker.records.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
+from studies.statements.prepared import prepared
 
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200
@@ -272,14 +273,18 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
     """
     closings = [row for row in rows if isinstance(row, Closing)]
     openings = [row for row in rows if isinstance(row, Opening)]
+    runs = {row.run_id for row in rows}
+    if _runs_with_budgets.isdisjoint(runs) and _apply_at_once(openings, closings):
+        return [None] * len(rows)
     with transaction.atomic(), connection.cursor() as cursor:
         if closings:
             _freeze(closings)
         statements = Statements(cursor)
         _close_attempts(statements, closings)
         _store_replies(statements, closings)
-        stored = known_ids(cursor, _parameters(openings))
-        budgets = LockedBudgets.lock(row.run_id for row in rows)
+        stored = stored_hashes(cursor, _parameters(openings))
+        budgets = LockedBudgets.lock(runs)
+        (_runs_with_budgets.update if budgets.exist else _runs_with_budgets.difference_update)(runs)
         if closings:
             known = _attempts_of(cursor, closings)
             _add_to_runs(statements, closings, known)
@@ -288,10 +293,84 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             statements.execute()  # what was spent counts
         refusals = _refusals(budgets, openings)
         granted = [row for row in openings if id(row) not in refusals]
-        sent_with = add_new(cursor, _parameters(granted), stored, now=_moment(timezone.now()))
-        _open_attempts(statements, granted, sent_with)
+        add_new(cursor, _parameters(granted), stored, now=_moment(timezone.now()))
+        _open_attempts(statements, granted)
         statements.execute()
     return [refusals.get(id(row)) for row in rows]
+
+
+def _apply_at_once(openings: Sequence[Opening], closings: Sequence[Closing]) -> bool:
+    """Write rows in one round trip, in which nothing has to be decided; False if it has to be.
+
+    PostgreSQL alone can do it: statements that are sent together are one transaction. The row of
+    the run is locked as long as the server takes, and not while this process waits for its turn.
+    """
+    if connection.vendor != "postgresql" or connection.in_atomic_block:
+        return False
+    if any(row.freezes and row.answer is not None for row in closings):
+        return False
+    with connection.cursor() as cursor:
+        statements = Statements(cursor)
+        runs = sorted({row.run_id for row in openings} | {row.run_id for row in closings})
+        statements.add(
+            "SELECT FROM judging_judgerun WHERE id = %s FOR NO KEY UPDATE", [(pk,) for pk in runs]
+        )
+        statements.add(
+            _FAIL_UNLESS_USUAL,
+            [
+                (
+                    sorted({row.run_id for row in openings}),
+                    sorted({parameters.sha256 for parameters in _parameters(openings)}),
+                    [row.judgment_id for row in closings],
+                    [row.number for row in closings],
+                )
+            ],
+        )
+        _close_attempts(statements, closings)
+        _store_replies(statements, closings)
+        _add_to_runs(statements, closings, {})
+        _open_attempts(statements, openings)
+        try:
+            statements.execute()
+        except DataError:  # nothing is written
+            return False
+    return True
+
+
+# Ends the transaction with an error unless the first runs are active and have no budget, the
+# parameters are stored, and the attempts that end are known and do not count as lost.
+_FAIL_UNLESS_USUAL = """
+WITH given AS (
+    SELECT %s::bigint[] AS runs, %s::text[] AS parameters,
+           %s::bigint[] AS judgments, %s::bigint[] AS numbers
+), found AS (
+    SELECT
+        (SELECT count(*) FROM judging_judgerun r
+         WHERE r.id = ANY(given.runs) AND r.state IN ('queued', 'running')
+           AND r.budget IS NULL AND r.token_budget IS NULL
+           AND NOT EXISTS (
+               SELECT FROM judging_campaign_runs l JOIN judging_campaign c ON c.id = l.campaign_id
+               WHERE l.judgerun_id = r.id
+                 AND (c.budget IS NOT NULL OR c.token_budget IS NOT NULL)
+           )) AS runs,
+        (SELECT count(*) FROM judging_sentparameters p
+         WHERE p.sha256 = ANY(given.parameters)) AS parameters,
+        (SELECT count(*) FROM unnest(given.judgments, given.numbers) e (judgment, number)
+         JOIN judging_attempt a ON a.judgment_id = e.judgment AND a.number = e.number
+         WHERE a.outcome = 'sent') AS attempts
+    FROM given
+)
+SELECT CASE
+    WHEN found.runs < cardinality(given.runs)
+      OR found.parameters < cardinality(given.parameters)
+      OR found.attempts < cardinality(given.judgments)
+    -- With a count, because the planner computes constants in advance.
+    THEN ('To be written step by step, known attempts: ' || found.attempts)::int
+END
+FROM given, found
+"""
+# Known from the last commit, so that the statement above does not fail for each of their commits.
+_runs_with_budgets: set[int] = set()
 
 
 def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
@@ -339,20 +418,20 @@ def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
     return [row.parameters for row in rows if row.parameters]
 
 
-def _open_attempts(
-    statements: "Statements", rows: Sequence[Opening], sent_with: Mapping[str, int]
-) -> None:
+def _open_attempts(statements: "Statements", rows: Sequence[Opening]) -> None:
     now = _moment(timezone.now())
     statements.add(
         "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
         " prompt_tokens, completion_tokens, cost_nano, cost_is_estimate, text, error, request_id,"
-        " created_at) VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, %s, '', '', '', %s)",
+        " created_at) VALUES (%s, %s, 'sent', %s,"
+        " (SELECT id FROM judging_sentparameters WHERE sha256 = %s),"
+        " %s, %s, %s, %s, '', '', '', %s)",
         [
             (
                 r.judgment_id,
                 r.number,
                 _moment(r.sent_at),
-                sent_with[r.parameters.sha256] if r.parameters else None,
+                r.parameters.sha256 if r.parameters else None,
                 r.most.prompt_tokens,
                 r.most.completion_tokens,
                 r.most_nano,
@@ -499,7 +578,7 @@ def _moment(value: datetime) -> Any:
 
 
 class Statements:
-    """Statements that are sent together: on PostgreSQL in one round trip."""
+    """Statements that are sent together: on PostgreSQL in one round trip, and prepared."""
 
     def __init__(self, cursor: CursorWrapper) -> None:
         self._cursor = cursor
@@ -509,8 +588,8 @@ class Statements:
     def add(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add a statement, once for each row."""
         if connection.vendor == "postgresql":
-            mogrify = self._cursor.cursor.mogrify
-            self._texts += [mogrify(sql, row) for row in rows]
+            statement = prepared(sql)
+            self._texts += [statement.text(self._cursor, list(row)) for row in rows]
         elif rows:
             self._others.append((sql, rows))
 
