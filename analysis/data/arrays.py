@@ -124,8 +124,8 @@ class Judgments:
     probabilities: Floats
 
     @classmethod
-    def from_columns(cls, *columns: Sequence[Any]) -> Judgments:
-        """Columns in the order of the fields, the probabilities as lists of three; sorted here."""
+    def from_columns(cls, *columns: Sequence[Any] | npt.NDArray[Any]) -> Judgments:
+        """Columns in the order of the fields, the probabilities by threes; sorted here."""
         kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
         fields = sorted_columns(columns, 3, *kinds)
         fields[-1] = fields[-1].reshape(-1, len(CHOICES))

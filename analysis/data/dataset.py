@@ -52,7 +52,9 @@ def load_dataset(slug: str) -> Dataset:
         ) from None
     # Keys are sorted here, not in SQL, because databases sort text by different rules.
     rows = sorted(
-        ItemRow.objects.filter(study=study).values_list(
+        ItemRow.objects.filter(study=study)
+        .order_by()
+        .values_list(
             "key",
             "topic",
             "persona__key",

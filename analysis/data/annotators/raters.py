@@ -1,18 +1,17 @@
 """Annotators and their answers as arrays and counts."""
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q, TextField
-from django.db.models.functions import Cast
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Coalesce, NullIf
 
 from analysis.data.annotators.answers import COUNTED
 from analysis.data.annotators.set_answers import SetPairs
 from analysis.data.arrays import (
+    CHOICES,
     CODE,
     MISSING,
     Answers,
@@ -20,12 +19,14 @@ from analysis.data.arrays import (
     Dataset,
     sorted_columns,
 )
+from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
 from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
 from studies.models import Item as ItemRow
 from studies.models import Study
 
-_CHUNK = 2_000
+# No time is known from a page that measured none.
+_MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,62 +107,64 @@ def answers_of(
 
     Either of excluded annotators or of all others; raters are numbered from `after`.
     """
-    people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
     found = Annotation.objects.filter(
         assignment__annotator__study=study,
         assignment__annotator__excluded_at__isnull=not are_excluded,
-        assignment__item__split=ItemRow.Split.MAIN,
         standing__in=COUNTED,
-    ).values_list(
-        "assignment__item_id",
-        "assignment__annotator__pseudonym",
-        "choice",
-        "certainty",
-        "assignment__shown_first",
-        "active_ms",
-        "elapsed_ms",
+    )
+    columns = number_columns(
+        found.filter(ranking__isnull=True),
+        "assignment__item",
+        "assignment__annotator",
+        number_of("choice", CHOICES),
+        Coalesce("certainty", MISSING),
+        number_of("assignment__shown_first", CHOICES),
+        _MILLISECONDS,
         "assignment__position",
-        # As text: few answers have one, and Django reads each JSON value by itself.
-        Cast("ranking", TextField()),
     )
-    number: dict[str, int] = {}
-    rows = (
-        (
-            position[pk],
-            number.setdefault(pseudonym, len(number)),
-            CODE[choice],
-            certainty,
-            CODE[first],
-            milliseconds,
-            place,
-        )
-        for pk, pseudonym, choice, certainty, first, milliseconds, place in _each_pair(
-            found.iterator(chunk_size=_CHUNK), SetPairs(study)
-        )
+    if study.shows_whole_sets:
+        pairs = np.array(list(_each_pair(study, found)), dtype=np.int64)
+        columns = tuple(map(np.append, columns, pairs.reshape(-1, len(columns)).T))
+    place = places_of(columns[0], position)
+    # Checks and practice are no items of a report.
+    place, annotator, choice, certainty, first, ms, shown_at = (
+        column[place != MISSING] for column in (place, *columns[1:])
     )
+    annotators, rater = np.unique(annotator, return_inverse=True)
+    people = Annotator.objects.filter(study=study, excluded_at__isnull=not are_excluded)
+    rows = people.order_by().values_list("pk", "pseudonym", "demographics")
+    of_annotator = {pk: row for pk, *row in rows}
+    known = [of_annotator[pk] for pk in annotators.tolist()]
+    order = sorted(range(len(known)), key=lambda n: known[n][0])
+    ranked = np.empty(len(order), dtype=np.int64)
+    ranked[order] = after + np.arange(len(order))
     kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
-    # Rows of Python take ten times the memory of such a table.
-    table = np.fromiter(rows, dtype=",".join(kinds))
-    raters = tuple(sorted(number))
-    ranked = np.empty(len(raters), dtype=np.int64)
-    ranked[[number[pseudonym] for pseudonym in raters]] = after + np.arange(len(raters))
-    columns = [table[name] for name in table.dtype.names or ()]
-    columns[1] = ranked[columns[1]]
-    item, rater, choice, certainty, first, ms, shown_at = sorted_columns(columns, 2, *kinds)
-    groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
-    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, shown_at)
+    sorted_by_item = sorted_columns(
+        [place, ranked[rater], choice, or_nan(certainty), first, or_nan(ms) / 1000, shown_at],
+        2,
+        *kinds,
+    )
+    raters = tuple(known[n][0] for n in order)
+    groups = tuple({key: str(value) for key, value in known[n][1].items()} for n in order)
+    return raters, groups, Answers(*sorted_by_item)
 
 
-def _each_pair(found: Iterable[tuple[Any, ...]], pairs: SetPairs) -> Iterator[tuple[Any, ...]]:
-    """The stored answers, an order of a whole set as one for each pair; its time only once."""
-    for pk, rater, choice, certainty, first, active, elapsed, place, ranking in found:
-        milliseconds = active or elapsed
-        if ranking is None:
-            yield pk, rater, choice, certainty, first, milliseconds, place
-            continue
-        for each in pairs.answers(pk, json.loads(ranking)):
-            own = milliseconds if each.is_own else None
-            yield each.item, rater, each.choice, certainty, each.shown_first, own, place
+def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
+    """Each stored order of a whole set as one answer for each pair; its time only once."""
+    pairs = SetPairs(study)
+    rows = found.filter(ranking__isnull=False).values_list(
+        "assignment__item",
+        "assignment__annotator",
+        Coalesce("certainty", MISSING),
+        _MILLISECONDS,
+        "assignment__position",
+        "ranking",
+    )
+    for pk, rater, certainty, milliseconds, place, ranking in rows:
+        for each in pairs.answers(pk, ranking):
+            own = milliseconds if each.is_own else MISSING
+            choice, first = CODE[each.choice], CODE[each.shown_first]
+            yield each.item, rater, choice, certainty, first, own, place
 
 
 def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

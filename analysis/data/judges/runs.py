@@ -1,19 +1,19 @@
 """The runs of a study, with their judgments as arrays and their costs."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from analysis.data.arrays import (
     CHOICES,
-    CODE,
+    MISSING,
     Cost,
+    Index,
     Item,
     Judgments,
     Prompt,
@@ -22,6 +22,7 @@ from analysis.data.arrays import (
 )
 from analysis.data.judges.drift import anchor_record, drift_sentences, version_records
 from analysis.data.judges.probes import Makers, ProbedRun, probed
+from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
@@ -32,21 +33,19 @@ from judging.runs.request_conditions import conditions_of
 from studies.models import Item as ItemRow
 from studies.models import Study
 
-_CHUNK = 2_000
-
 
 def asked_on(slug: str) -> dict[str, str]:
     """The days on which each run of a study asked its model, by the run's key.
 
     Days are not in the data set: the same replies give the same report.json on any day.
     """
-    runs = JudgeRun.objects.filter(study__slug=slug, judgments__attempts__isnull=False)
-    days = runs.values_list("key").annotate(
-        first=Min("judgments__attempts__sent_at"), last=Max("judgments__attempts__sent_at")
-    )
+    keys = dict(JudgeRun.objects.filter(study__slug=slug).order_by("key").values_list("pk", "key"))
+    sent = Attempt.objects.filter(judgment__run__in=keys).order_by().values_list("judgment__run")
+    days = {run: ends for run, *ends in sent.annotate(first=Min("sent_at"), last=Max("sent_at"))}
     return {
-        key: " to ".join(dict.fromkeys(f"{when:%Y-%m-%d}" for when in (first, last)))
-        for key, first, last in days.order_by("key")
+        key: " to ".join(dict.fromkeys(f"{when:%Y-%m-%d}" for when in days[run]))
+        for run, key in keys.items()
+        if run in days
     }
 
 
@@ -65,12 +64,14 @@ def runs_of(
     A run with a probe is only among the second ones; an ordinary run is also there if a probe is
     compared with it.
     """
-    judgments = _judgments(study, position)
-    costs = _costs(study)
+    stored = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
+    numbers = [run.pk for run in stored]
+    judgments = _judgments(numbers, position)
+    costs = _costs(numbers)
     runs = dict[str, Run]()
     # A run that was only probed and never started is not a judge of the study.
-    started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
-    found = list(started.select_related("judge", "study", "wording"))
+    found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
     anchors = anchors_of(found)
     for run in found:
@@ -139,92 +140,128 @@ def _prompt(study: Study, run: JudgeRun) -> Prompt:
     return Prompt(words.template, words.sha256, run.prompt_hash)
 
 
+class _Stored(NamedTuple):
+    """The judgments of one run as they are stored; -1 where something is missing."""
+
+    pk: Index
+    item: Index
+    shown_first: Index
+    sample: Index
+    choice: Index
+    certainty: Index
+    state: Index
+    replies: Index
+
+
 def _judgments(
-    study: Study, position: Mapping[int, int]
+    runs: Sequence[int], position: Mapping[int, int]
 ) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
     """The judgments, the model snapshots that the server reported, and, where some were read only
     leniently, how many by each code and all as strict reading gives them; by the run's id.
     """
-    judgments = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN)
+    judgments = Judgment.objects.filter(run__in=runs)
     # Few runs have probabilities, and Django reads each JSON value by itself.
-    stated = judgments.filter(probabilities__isnull=False).values_list("pk", "probabilities")
-    probabilities = {
-        pk: [float(given.get(option, 0)) for option in CHOICES] for pk, given in stated if given
-    }
-    leniently = judgments.filter(details__read__isnull=False)
-    codes: dict[int, str] = dict(leniently.values_list("pk", "details__read"))
-    # One run at a time: rows take ten times the memory of arrays.
-    rows = judgments.order_by("run_id").values_list(
-        "run_id",
-        "pk",
-        "item_id",
-        "shown_first",
-        "sample",
-        "choice",
-        "certainty",
-        "state",
-        "replies",
-        "model_snapshot",
-    )
-    by_run = groupby(rows.iterator(chunk_size=_CHUNK), key=itemgetter(0))
+    more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
+    probabilities, codes = {}, {}
+    for pk, given, code in more.order_by().values_list("pk", "probabilities", "details__read"):
+        if given:
+            probabilities[pk] = [float(given.get(option, 0)) for option in CHOICES]
+        if code is not None:
+            codes[pk] = code
+    snapshots = _snapshots(judgments)
     return {
         run: (
-            _as_arrays(found := list(group), position, probabilities),
-            tuple(sorted({row[9] for row in found} - {""})),
-            *_read_leniently(found, position, probabilities, codes),
+            _as_arrays(rows, probabilities),
+            tuple(sorted(snapshots[run])),
+            *_read_leniently(rows, probabilities, codes),
         )
-        for run, group in by_run
+        for run, rows in _rows_by_run(judgments, position)
     }
+
+
+def _snapshots(judgments: QuerySet[Judgment]) -> Mapping[int, set[str]]:
+    named = judgments.filter(item__split=ItemRow.Split.MAIN).exclude(model_snapshot="")
+    found: dict[int, set[str]] = defaultdict(set)
+    for run, snapshot in named.order_by().values_list("run", "model_snapshot").distinct():
+        found[run].add(snapshot)
+    return found
+
+
+def _rows_by_run(
+    judgments: QuerySet[Judgment], position: Mapping[int, int]
+) -> Iterator[tuple[int, _Stored]]:
+    run, pk, item, *others = number_columns(
+        judgments,
+        "run",
+        "pk",
+        "item",
+        number_of("shown_first", CHOICES),
+        "sample",
+        number_of("choice", CHOICES),
+        Coalesce("certainty", MISSING),
+        number_of("state", Judgment.State.values),
+        "replies",
+    )
+    place = places_of(item, position)
+    run[place == MISSING] = MISSING
+    for each in np.unique(run[run != MISSING]).tolist():
+        own = run == each
+        yield each, _Stored(*(column[own] for column in (pk, place, *others)))
 
 
 def _read_leniently(
-    rows: Sequence[tuple[Any, ...]],
-    position: Mapping[int, int],
-    probabilities: Mapping[int, list[float]],
-    codes: Mapping[int, str],
+    rows: _Stored, probabilities: Mapping[int, list[float]], codes: Mapping[int, str]
 ) -> tuple[Mapping[str, int], Judgments | None]:
-    """Judgments by the code of their lenient reading, and all of them as read strictly."""
-    counts = Counter(codes[row[1]] for row in rows if row[1] in codes)
-    if not counts:
+    """Judgments by the code of their lenient reading, and all of them as read strictly.
+
+    Strict reading leaves out what the code added: only the certainty, or the answer as well.
+    """
+    where = np.flatnonzero(np.isin(rows.pk, list(codes)))
+    if not where.size:
         return {}, None
-    strictly = [_strict(row, codes[row[1]]) if row[1] in codes else row for row in rows]
+    read = [codes[pk] for pk in rows.pk[where].tolist()]
+    answers = where[[code != CERTAINTY for code in read]]
+    unparseable = Judgment.State.values.index(Judgment.State.UNPARSEABLE)
+    strictly = rows._replace(
+        choice=_changed(rows.choice, answers, MISSING),
+        certainty=_changed(rows.certainty, where, MISSING),
+        state=_changed(rows.state, answers, unparseable),
+    )
     own = {
         pk: given for pk, given in probabilities.items() if codes.get(pk, CERTAINTY) == CERTAINTY
     }
-    return dict(sorted(counts.items())), _as_arrays(strictly, position, own)
+    return dict(sorted(Counter(read).items())), _as_arrays(strictly, own)
 
 
-def _strict(row: tuple[Any, ...], code: str) -> tuple[Any, ...]:
-    """A row that was read leniently as strict reading leaves it: without what `code` added."""
-    if code == CERTAINTY:
-        return (*row[:6], None, *row[7:])
-    return (*row[:5], "", None, Judgment.State.UNPARSEABLE.value, *row[8:])
+def _changed(column: Index, where: Index, value: int) -> Index:
+    changed = column.copy()
+    changed[where] = value
+    return changed
 
 
-def _as_arrays(
-    rows: Sequence[tuple[Any, ...]],
-    position: Mapping[int, int],
-    probabilities: Mapping[int, list[float]],
-) -> Judgments:
-    """The judgments of one run; `rows` as queried above."""
-    unknown = [np.nan] * len(CHOICES)
+def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgments:
+    given = np.full((rows.pk.size, len(CHOICES)), np.nan)
+    stated = np.flatnonzero(np.isin(rows.pk, list(probabilities)))
+    if stated.size:
+        given[stated] = [probabilities[pk] for pk in rows.pk[stated].tolist()]
+    states = ["open" if state in Judgment.OPEN else state for state in Judgment.State.values]
     return Judgments.from_columns(
-        [position[row[2]] for row in rows],
-        [CODE[row[3]] for row in rows],
-        [row[4] for row in rows],
-        [CODE[row[5]] for row in rows],
-        [row[6] for row in rows],
-        ["open" if row[7] in Judgment.OPEN else row[7] for row in rows],
-        [row[8] for row in rows],
-        [probabilities.get(row[1], unknown) for row in rows],
+        rows.item,
+        rows.shown_first,
+        rows.sample,
+        rows.choice,
+        or_nan(rows.certainty),
+        np.array(states)[rows.state],
+        rows.replies,
+        given,
     )
 
 
-def _costs(study: Study) -> dict[int, Cost]:
+def _costs(runs: Sequence[int]) -> dict[int, Cost]:
     """The costs of each run from the ledger; a sum is unknown if any part of it is."""
     replied = Q(outcome=Attempt.Outcome.REPLIED)
     sums = (
-        Attempt.objects.filter(judgment__run__study=study)
+        Attempt.objects.filter(judgment__run__in=runs)
         .values_list("judgment__run")
         .annotate(
             requests=Count("pk"),

@@ -13,7 +13,7 @@ from analysis.errors import AnalysisError
 from analysis.report.build import build_report
 from analysis.report.files.json_file import to_json
 from annotation.files.imports import import_annotations
-from annotation.models import AnnotationRevision
+from annotation.models import Annotation, AnnotationRevision
 from studies.importers.files.bundle import File
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
@@ -179,6 +179,18 @@ def test_missing_values_stay_missing():
     assert data.answers.certainty.tolist() != data.answers.certainty.tolist()  # NaN
     rows = data.runs[0].judgments
     assert (rows.choice.tolist(), rows.status.tolist()) == ([-1], ["unparseable"])
+
+
+def test_the_time_of_an_answer_is_that_on_the_page_or_else_between_two_requests():
+    study = make_study()
+    item = make_item(study=study)
+    for name, active, elapsed in (("a", 900, 2000), ("b", 0, 2000), ("c", None, 0), ("d", 0, None)):
+        made = answer(make_rater(study=study, pseudonym=name), item, "r1")
+        Annotation.objects.filter(pk=made.pk).update(active_ms=active, elapsed_ms=elapsed)
+
+    seconds = load_dataset(study.slug).answers.seconds
+
+    assert seconds.tolist() == pytest.approx([0.9, 2, 0, float("nan")], nan_ok=True)
 
 
 def test_an_unknown_price_stays_unknown():
