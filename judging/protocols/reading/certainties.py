@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.mentions import ANY
 
 _DIGITS = r"(?<![\d.,/–-])\d{1,3}(?:[.,]\d{1,4})?(?![\d])"
@@ -20,7 +21,7 @@ _OTHER_UNIT = (
     r"|\s*,?\s*(?:on|auf|en|sur)\s+(?:an?|the|einer|der|una|une)\s+(?:scale|skala|escala|échelle)"
     r"[^.;\n]{0,20}\d)"
 )
-_SCALE = re.compile(
+_SCALE = compiled_when_used(
     r"[(\[]{0,2}(?<!\d)1\]{0,2}\s*(?:-|–|to|bis|a|à|到|至)\s*\[{0,2}100(?!\d)[)\]]{0,2}",
     re.IGNORECASE,
 )
@@ -33,7 +34,7 @@ NAME = (
     r"|konfidenz|zuversicht(?:lich)?|überzeugt|certeza|confianza|seguridad|segur[oa]|certitude"
     r"|confiance|sûre?|certaine?|确定性|确定程度|确定度|确定|置信度|信心|把握|确信度?)"
 )
-_BOUND = re.compile(
+_BOUND = compiled_when_used(
     r"(?:\b(?:over|above|below|under|at\s+(?:least|most)|more\s+than|less\s+than|up\s+to"
     r"|between|from|mindestens|höchstens|über|unter|mehr\s+als|weniger\s+als|zwischen"
     r"|más\s+de|menos\s+de|al\s+menos|entre|hasta|plus\s+de|moins\s+de|au\s+moins|jusqu['’]à"
@@ -41,16 +42,16 @@ _BOUND = re.compile(
     r"|超过|至少|不到|低于|高于|不是|没有|介于|(?<=[\s(:])[<>]\s*|[≥≤])\s*\Z",
     re.IGNORECASE,
 )
-_STATED = re.compile(
+_STATED = compiled_when_used(
     rf"{NAME}(?P<gap>[^.\d\n;。；{ANY}]{{0,40}}?|\s*[:：]?\s*\n\s*)(?P<number>{_DIGITS})"
     rf"(?:{_UNIT}|{_OTHER_UNIT})(?P<range>{_RANGE})?",
     re.IGNORECASE,
 )
-_STATED_BEHIND = re.compile(
+_STATED_BEHIND = compiled_when_used(
     rf"(?P<number>{_DIGITS})(?:{_UNIT}|{_OTHER_UNIT})\s*(?:的|一?\s*)?(?:\s+de\s+|\s+)?{NAME}",
     re.IGNORECASE,
 )
-_NEXT = re.compile(
+_NEXT = compiled_when_used(
     rf"(?:[ \t,;:|()\[\]{{}}【】\"'/–—-]{{0,6}}|\s*(?=[\[(【])"
     rf"|\s*\n(?=\s*{_DIGITS}\s*%?\s*(?:\n|\Z)))"
     rf"(?:(?:with|at|mit|con|avec|à|al|zu)\s+)?"
@@ -58,12 +59,12 @@ _NEXT = re.compile(
     r"(?=\s*[\])}|】]|\s*[.,;。，；]?\s*(?:$|\n)|\s*[.;。；]\s|\s*[,，])",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(
+_BRACKETED = compiled_when_used(
     rf"(?<=[(\[【])\s*[~≈]?(?P<number>{_DIGITS}(?=\s*%)|(?<![\d.,])0[.,]\d{{1,4}}(?!\d))"
     r"(?P<unit>\s*%)?(?P<range>)\s*(?=[)\]】])"
 )
 # As it was asked for, anywhere: “I lean towards A. [[55]]”.
-_ASKED = re.compile(
+_ASKED = compiled_when_used(
     r"\[\[\s*(?P<number>\d{1,3})(?P<unit>\s*%)?(?P<range>\s*(?:-|–|to)\s*\d+)?\s*\]\]"
 )
 _TENS = {
@@ -78,13 +79,13 @@ _TENS = {
     "ninety neunzig noventa quatre-vingt-dix": 90,
 }
 _NUMBER_OF_WORD = {word: number for words, number in _TENS.items() for word in words.split()}
-_IN_WORDS = re.compile(
+_IN_WORDS = compiled_when_used(
     rf"(?<![\w-])({'|'.join(sorted(_NUMBER_OF_WORD, key=len, reverse=True))})"
     r"(?=\s+(?:percent|per\s+cent|prozent|por\s+ciento|pour\s+cent)\b)",
     re.IGNORECASE,
 )
 _CHINESE_DIGITS = "一二三四五六七八九"
-_IN_CHINESE = re.compile(
+_IN_CHINESE = compiled_when_used(
     rf"百分之([{_CHINESE_DIGITS}])十([{_CHINESE_DIGITS}]?)(?!几|多|来|余|[到至])"
 )
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from judging.engine.interface import Side
 from judging.protocols.reading import words
 from judging.protocols.reading.certainties import NAME
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.leads import is_plain
 from judging.protocols.reading.mentions import ANY, BARE, MENTION, is_numbered, side_of
 from judging.protocols.reading.voices import is_own, is_own_label, is_serious
@@ -56,7 +57,7 @@ _ANSWER_KEYS = frozenset(
     " decision_final opción opcion preferida réponse reponse choix décision préférence"
     " 答案 选择 结论 判断 回答 偏好 最终答案 选项".split()
 )
-CERTAINTY_KEY = re.compile(
+CERTAINTY_KEY = compiled_when_used(
     r"(?:(?:my|level_of|degree_of|nivel_de|grado_de|niveau_de|degré_de)_)?"
     r"(?:certainty|confidence|sureness|sicherheit|gewissheit|konfidenz|zuversicht|certeza|confianza"
     r"|seguridad|certitude|confiance|确定(?:性|度|程度)|确信度|置信度|信心|把握)"
@@ -64,10 +65,10 @@ CERTAINTY_KEY = re.compile(
     r"|_?\(?1_?[-–]_?100\)?)",
     re.IGNORECASE,
 )
-_LABEL_KEY = re.compile(words.LABEL, re.IGNORECASE)
-_OBJECT = re.compile(r"\{[^{}]*\}")
-_SINGLE_QUOTES = re.compile(r"(?<=[{\s,:])'|'(?=\s*[:,}])")
-_VALUE = re.compile(
+_LABEL_KEY = compiled_when_used(words.LABEL, re.IGNORECASE)
+_OBJECT = compiled_when_used(r"\{[^{}]*\}")
+_SINGLE_QUOTES = compiled_when_used(r"(?<=[{\s,:])'|'(?=\s*[:,}])")
+_VALUE = compiled_when_used(
     r"\W*(?:(?:the\s+)?(?:response|answer|option|assistant|antwort|respuesta|opción|réponse"
     r"|回答|选项|回复)[\s_]*)?\W*(a|b|c|tie|equal|draw)\W*",
     re.IGNORECASE,
@@ -137,20 +138,20 @@ def _value(value: object) -> Side | None:
 
 # ---- tags, brackets, labels, lines and tables; from here on mentions are characters ----
 
-_TAG = re.compile(
+_TAG = compiled_when_used(
     rf"<(answer|verdict|choice|final|decision|preference|winner|final_answer|antwort|respuesta"
     rf"|réponse)>\s*([{ANY}])\s*</\1>|\\?boxed\{{?\s*([{ANY}])\s*\}}?",
     re.IGNORECASE,
 )
 _NUMBER = r"[\[(【]{0,2}\s*~?\d{1,3}(?:[.,]\d+)?\s*(?:%|/\s*100)?\s*[\])】]{0,2}"
-_ALONE = re.compile(
+_ALONE = compiled_when_used(
     rf"^[^\w\n|{ANY}]*([{ANY}])[^\w\n|{ANY}]*?"
     rf"(?:(?:{NAME}[^\w\n|]{{0,3}}"
     rf"(?:(?:about|around|approx|of|etwa|ca|von|bei|de|约为?)\b[. ]*)?)?{_NUMBER})?"
     rf"[^\w\n|{ANY}]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"[\[(【「《{]\s*[A-C]\s*[\])】」》}]|\[\[[^\]\n]{1,20}(?:\]|$)")
+_BRACKETED = compiled_when_used(r"[\[(【「《{]\s*[A-C]\s*[\])】」》}]|\[\[[^\]\n]{1,20}(?:\]|$)")
 _END_OF_VALUE = (
     r"(?=\s*(?:[.,;:!()\[\]|\"<}/–—-]|$|[。，；！）]|(?:because|since|as|with|for|over|weil|da|mit"
     r"|porque|ya\s+que|con|car|parce|avec|und|and|y|et|is|wins)\b|因为|[\u4e00-\u9fff]))"
@@ -160,28 +161,28 @@ _VALUE_OF_LABEL = (
     rf"[^\w\n{ANY}]{{0,6}}(?:(?:the|die|la|is|ist)\s+)?(?:([{ANY}])|({_TIE_VALUE})\b"
     rf"|(both|neither|none|beide|keine|ninguna|ambas|aucune|les\s+deux|两者|都))"
 )
-_LABELLED = re.compile(
+_LABELLED = compiled_when_used(
     rf"(?:\b|(?<=[\u4e00-\u9fff])){words.LABEL}\s*[)\]\"']?\s*(?:[:=→]|->|=>|\s[–—-]\s)"
     rf"{_VALUE_OF_LABEL}{_END_OF_VALUE}",
     re.IGNORECASE | re.MULTILINE,
 )
-_LABEL_ABOVE = re.compile(
+_LABEL_ABOVE = compiled_when_used(
     rf"^[^\w\n{ANY}]*{words.LABEL}\s*[:：]?\s*\n\s*{_VALUE_OF_LABEL}"
     rf"(?=[^\w\n{ANY}]*(?:{_NUMBER})?[^\w\n{ANY}]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-_LABEL_CELL = re.compile(
+_LABEL_CELL = compiled_when_used(
     rf"[^\w{ANY}]*(?:{words.LABEL}|overall(?:\s+winner)?|gesamt(?:urteil)?|total|总体|综合)[^\w{ANY}]*",
     re.IGNORECASE,
 )
-_CELL = re.compile(rf"[^\w{ANY}]*([{ANY}])[^\w{ANY}]*")
+_CELL = compiled_when_used(rf"[^\w{ANY}]*([{ANY}])[^\w{ANY}]*")
 # A second option directly behind the first: nothing is chosen yet.
-_SECOND_OPTION = re.compile(
+_SECOND_OPTION = compiled_when_used(
     rf"\s*(?:or|and|/|&|,|\||oder|und|o|u|y|ou|et|vs\.?|或者?|还是|和|与)\s*[{ANY}]", re.IGNORECASE
 )
 
 
-_ALTERNATIVE_BEFORE = re.compile(
+_ALTERNATIVE_BEFORE = compiled_when_used(
     rf"[{ANY}][^\n.{ANY}]{{0,12}}\s(?:or|oder|o|ou)\s[^\n.{ANY}]{{0,20}}\Z", re.IGNORECASE
 )
 
@@ -272,8 +273,10 @@ def _in_row(character: str, start: int, cells: list[str]) -> Claim:
 # ---- words ----
 
 _LONGEST_SENTENCE = 600  # characters; a longer one is no verdict, and slow to search
-_SENTENCE = re.compile(r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;\n。！？；]?")
-_CLAUSE_END = re.compile(
+_SENTENCE = compiled_when_used(
+    r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;\n。！？；]?"
+)
+_CLAUSE_END = compiled_when_used(
     r"[,，:：、()–—]|\b(?:but|yet|however|although|though|while|and|aber|jedoch|doch|sondern|obwohl"
     r"|und|pero|aunque|sino|y|mais|bien\s+que|et|cependant)\b|但是?|不过|虽然|而|然而",
     re.IGNORECASE,
@@ -286,10 +289,10 @@ _PATTERNS = (
     (words.OTHER_BETTER, -1),
     (words.BETTER, 0),
 )
-_OPTION_BEFORE = re.compile(
+_OPTION_BEFORE = compiled_when_used(
     rf"[{ANY}]\s*(?:or|and|/|&|oder|und|o|y|ou|et|或者?|还是|和|与)\s*\Z", re.IGNORECASE
 )
-_LESS = re.compile(r"\s*(?:less|weniger|menos|moins)\b", re.IGNORECASE)
+_LESS = compiled_when_used(r"\s*(?:less|weniger|menos|moins)\b", re.IGNORECASE)
 
 
 def in_words(text: str) -> Iterator[Claim]:
@@ -346,7 +349,7 @@ def _is_meant(sentence: str, found: "re.Match[str]", behind: int) -> bool:
         return False
     if not is_own(sentence, found.start(), found.end()):
         return False
-    if found.re in (words.CORRECTED, words.OTHER_BETTER):
+    if found.re.pattern in (words.CORRECTED.pattern, words.OTHER_BETTER.pattern):
         return True
     if not is_plain(sentence, behind, found.end()):
         return False

@@ -5,8 +5,7 @@ her age, …”, “… , so …”), then only words of a list, then the choice
 choice could turn it round: “Nothing suggests that she would choose A”.
 """
 
-import re
-
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.mentions import MENTION, side_of
 from judging.protocols.reading.voices import CHOOSES, OTHERS
 from judging.protocols.reading.words import DENIED, pattern
@@ -102,8 +101,8 @@ _SAFE = pattern(
     r"|选择?|了|答案|结论|判断|偏好|结果|胜者|首选|是|为|就|还是?|倾向于?|喜欢|偏向于?|投给|支持|青睐"
     r"|如果(?:一定|必须|非)要?选?|如果要我选?|大概|很|肯定|显然|毫无疑问|对|来说|而言|不如|比较|于|等等|不对",
 )
-_COMMA_AT_END = re.compile(r"[,，]\s*\Z")
-_LETTER = re.compile(r"[^\W\d_]")
+_COMMA_AT_END = compiled_when_used(r"[,，]\s*\Z")
+_LETTER = compiled_when_used(r"[^\W\d_]")
 _REASON_BEHIND = (
     r"(?:because|since|as\s+(?:it|she|he|they|this|that|the|her|his|their|§|for)|due|given|considering|mainly|mostly|primarily|largely|especially|simply"
     r"|partly|based|which|who|it|its|he|she|they|not|rather|even|though|although|while|whereas|but"

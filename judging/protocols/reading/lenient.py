@@ -1,6 +1,5 @@
 """Decide which statement of a reply counts, where strict reading finds no verdict."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from judging.protocols.reading.claims import (
     in_words,
     seeming_choices,
 )
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.leads import is_compared
 from judging.protocols.reading.mentions import (
     MENTION,
@@ -27,7 +27,7 @@ from judging.protocols.reading.mentions import (
 from judging.protocols.reading.voices import is_contradicted
 from judging.protocols.verdicts import without_next_turn
 
-_END_OF_SENTENCE = re.compile(r"[.!?;\n。！？；]")
+_END_OF_SENTENCE = compiled_when_used(r"[.!?;\n。！？；]")
 LONGEST = 20_000  # characters that are read; a verdict comes at the end
 
 

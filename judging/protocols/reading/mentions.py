@@ -8,13 +8,14 @@ import re
 import unicodedata
 
 from judging.engine.interface import Side
+from judging.protocols.reading.lazy import compiled_when_used
 
 _SIDES: tuple[Side, ...] = ("A", "B", "C")
 BARE = "\ue000\ue001\ue002"  # only the letter
 NAMED = "\ue010\ue011\ue012"  # the letter after a word like “response”
 NUMBERED = "\ue020\ue021\ue022"  # “Response 1”, “the second answer”
 ANY = BARE + NAMED + NUMBERED
-MENTION = re.compile(f"[{ANY}]")
+MENTION = compiled_when_used(f"[{ANY}]")
 
 _NOUN = (
     r"(?:response|answer|option|reply|assistant|candidate|choice|text|completion|antwort|variante"
@@ -27,7 +28,7 @@ _NO_LETTER_BEHIND = r"(?![A-Za-zÀ-ɏ0-9&]|['’][a-zA-Z]|-[a-zA-Z0-9])"
 # A small letter counts only where it cannot be a word: “a response a young person likes”.
 _SMALL = r"[abc](?=\s*(?:[.,;:!)\]|\"”’]|$|(?:is|est|es|ist|because|wins)\b))"
 _NO_NUMBER_BEHIND = r"(?![A-Za-zÀ-ɏ0-9%]|[.,/]\d|\s*[%/]|\.?\s*-\s*\d)"
-_NAMES = re.compile(
+_NAMES = compiled_when_used(
     rf"(?<![A-Za-zÀ-ɏ])(?i:{_NOUN})s?[ \t#_]{{0,2}}{_OPENING}"
     rf"(?:(?P<named>[ABC]{_NO_LETTER_BEHIND}|{_SMALL})"
     rf"|(?P<digit>[12]{_NO_NUMBER_BEHIND}|[一二甲乙](?!样|些|起|致|共|定|般|个|种))){_CLOSING}"
@@ -38,18 +39,20 @@ _NAMES = re.compile(
     re.MULTILINE,
 )
 _FIRST = {"1", "一", "甲", "first", "1st", "erste", "première", "primera"}
-_QUOTED = re.compile(
+_QUOTED = compiled_when_used(
     r"[\"“„«「『](?=[^\"”“»」』\n]{25,})[^\"”“»」』\n]*(?:[\"”“»」』]|$)", re.MULTILINE
 )
-_STRUCK = re.compile(r"~~[^~\n]+~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>", re.IGNORECASE)
-_MARKS = re.compile(
+_STRUCK = compiled_when_used(r"~~[^~\n]+~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>", re.IGNORECASE)
+_MARKS = compiled_when_used(
     r"[*`$]|(?<!\w)_+|_+(?!\w)|^[ \t]*(?:#{1,6}|>|[-•–+](?=\s))[ \t]*", re.MULTILINE
 )
-_LATEX = re.compile(r"\\(?:text(?:bf|it)?|mathrm|mathbf)\{([^{}]*)\}|\\[()\[\]]?(?=[\[\]()\s])")
-_ANGLES = re.compile(r"<[ \t]*(\d{1,3}[ \t]*%?|[ABC])[ \t]*>")
+_LATEX = compiled_when_used(
+    r"\\(?:text(?:bf|it)?|mathrm|mathbf)\{([^{}]*)\}|\\[()\[\]]?(?=[\[\]()\s])"
+)
+_ANGLES = compiled_when_used(r"<[ \t]*(\d{1,3}[ \t]*%?|[ABC])[ \t]*>")
 
-_GAP = re.compile(r"\n\s*\n")
-_REPEATED = re.compile(r"([^\w\n])\1{3,}")
+_GAP = compiled_when_used(r"\n\s*\n")
+_REPEATED = compiled_when_used(r"([^\w\n])\1{3,}")
 
 
 def plain(text: str) -> str:

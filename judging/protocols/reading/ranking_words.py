@@ -6,6 +6,8 @@ allowed; what stands in sentences around it is searched for doubts.
 
 import re
 
+from judging.protocols.reading.lazy import compiled_when_used
+
 LABELS = (
     r"ranking|rank\s+order|final\s+order|order|rangfolge|reihenfolge|rangliste|clasificación|orden"
     r"|classement|ordre|排名|排序|顺序"
@@ -13,7 +15,7 @@ LABELS = (
 NOUN = r"(?:(?:response|option|answer|antwort|respuesta|opción|réponse|回答|选项)\s*)?"
 
 # An order that may begin with the worst one: nobody can tell what was meant.
-TURNED = re.compile(
+TURNED = compiled_when_used(
     r"(?<!to )\bworst\s*[:：]|"
     r"\bworst\b[^.\n]{0,12}?\b(?:to|first|→|->)|\bfrom\s+(?:the\s+)?(?:worst|least)\b|\bascending\b"
     r"|\b(?:least|lowest)\s+(?:\w+\s+){0,2}(?:first|to\s+(?:most|best|highest))|\breversed?\s+order\b"
@@ -22,7 +24,7 @@ TURNED = re.compile(
     r"|从(?:最)?差到|由差到|倒序|<\s*(?:response\s*|option\s*)?[A-E]\b",
     re.IGNORECASE,
 )
-NOT_MEANT = re.compile(
+NOT_MEANT = compiled_when_used(
     r"(?:\b(?:not|never|neither|cannot|nicht|nie|kein\w*|no\s+es|nunca|jamais|rather\s+than|instead"
     r"\s+of|unlike|against|statt|anstatt|en\s+lugar\s+de|plutôt\s+que)\b|n['’]t\b|\bpas\b|不是|而不是)"
     r"[^.\n]{0,40}\Z"
@@ -38,7 +40,7 @@ NOT_MEANT = re.compile(
     r"|por\s+ejemplo|par\s+exemple)[^.\n]{0,30}\Z|例如[^。\n]*\Z",
     re.IGNORECASE,
 )
-NOT_MEANT_BEHIND = re.compile(
+NOT_MEANT_BEHIND = compiled_when_used(
     r"[\s*_`\]\"'”)]*(?:\?|？|(?:,\s*)?(?:was|were|is|would\s+be|seems|looks|ist|wäre|war|es|est"
     r"|sería|serait)\s+(?:\w+\s+){0,3}(?:not|wrong|first|tempting|what\s+most|the\s+obvious|nicht"
     r"|falsch|no\b|pas\b)|(?:,\s*)?(?:if\b|unless\b|wenn\b|falls\b|but\b|aber\b|不对|是错)"
@@ -77,16 +79,16 @@ _RANKED_BY_ME = (
     r"|ich\s+(?:ordne|reihe)\s+(?:sie\s+)?(?:so|wie\s+folgt)[\s*_]*:"
 )
 _MARKS = r"[\s*_`#>\[\]\"“(-]*"
-LEAD = re.compile(rf"{_MARKS}(?:(?:{_NAMED}|{_RANKED_BY_ME})[\s*_`\[(]*)?", re.IGNORECASE)
-INTRO = re.compile(rf"{_MARKS}(?:{_NAMED}|{_RANKED_BY_ME})[\s*_`]*", re.IGNORECASE)
-FROM_BEST = re.compile(_DIRECTION, re.IGNORECASE)
+LEAD = compiled_when_used(rf"{_MARKS}(?:(?:{_NAMED}|{_RANKED_BY_ME})[\s*_`\[(]*)?", re.IGNORECASE)
+INTRO = compiled_when_used(rf"{_MARKS}(?:{_NAMED}|{_RANKED_BY_ME})[\s*_`]*", re.IGNORECASE)
+FROM_BEST = compiled_when_used(_DIRECTION, re.IGNORECASE)
 # Below other words only a ranking with such a name is the reply's own.
-OWN = re.compile(
+OWN = compiled_when_used(
     r"\b(?:my|i|final|overall|own|meine|ich|endgültige[rs]?|mi|final|definitiva|ma|mon|finale)\b|我的|最终",
     re.IGNORECASE,
 )
 # Before a ranking: it may begin with the worst.
-NOT_BEST = re.compile(
+NOT_BEST = compiled_when_used(
     r"\b(?:worst|least|lowest|bottom|schlechtest\w*|unwahrscheinlichst\w*|wenigsten|peor|menos|pire"
     r"|moins)\b|最差|最不",
     re.IGNORECASE,
@@ -101,24 +103,24 @@ CERTAIN = (
     rf"|[,，]\s*{CERTAIN_WORD}\s*[:：]?\s*\d{{1,3}}\s*%?"
     rf"|[(（]\s*(?:{CERTAIN_WORD}\s*[:：=]?\s*)?\d{{1,3}}\s*%?\s*{CERTAIN_WORD}?\s*[)）])"
 )
-BEHIND = re.compile(
+BEHIND = compiled_when_used(
     rf"(?:{CERTAIN}){{0,3}}[\s*_`\"”)\]}}]*[.。]?[ \t*_`]*(?:\Z|\n|[.,;:–—-]?\s*(?:because|since"
     rf"|denn|weil|porque|parce|car|因为|{CERTAIN_WORD})\b)",
     re.IGNORECASE,
 )
-CERTAIN_HERE = re.compile(rf"(?:{CERTAIN})*[\s*_`\]]*", re.IGNORECASE)
+CERTAIN_HERE = compiled_when_used(rf"(?:{CERTAIN})*[\s*_`\]]*", re.IGNORECASE)
 # Nothing else stands behind a list, or behind a line without a label.
-ONLY_CERTAINTY = re.compile(
+ONLY_CERTAINTY = compiled_when_used(
     rf"(?:{CERTAIN})*[\s*_`\"”)\]}}.。,]*(?:{CERTAIN_WORD}[\s*_]*[:：=]?[^\w\n]*\d{{1,3}}"
     rf"\W*(?:100\W*)?)?\Z",
     re.IGNORECASE,
 )
 # The next line goes on with the sentence: “… such as / A > B > C / would be”.
-GOES_ON = re.compile(
+GOES_ON = compiled_when_used(
     rf"\A[^\n]*\n\s*(?!(?i:because|since|denn|weil|porque|parce|car|{CERTAIN_WORD})\b)[a-zäöüéèáíóú]"
 )
 # In the sentence before a ranking: it may be somebody else's, an example, or one of several.
-NOT_OWN = re.compile(
+NOT_OWN = compiled_when_used(
     r"\b(?:rank(?:s|ed|ings?)?|(?<!the\s)most|many|some|others?|people|readers?|voters?|users|everyone|everybody|anyone|public"
     r"|mother|father|parents?|husband|wife|partner|sister|brother|son|daughter|friends?|family"
     r"|colleagues?|boss|neighbou?rs?|doctor|experts?|critics?|annotators?|judges?|models?|average"
@@ -140,27 +142,27 @@ NOT_OWN = re.compile(
     r"|[?？]",
     re.IGNORECASE,
 )
-FENCE = re.compile(r"```\w*\s*\Z")
-REASON = re.compile(
+FENCE = compiled_when_used(r"```\w*\s*\Z")
+REASON = compiled_when_used(
     r"[^\w\n]*\s*(?:reasons?|reasoning|rationale|explanation|why|because|since|gründe|begründung|denn"
     r"|weil|razón|razones|explicación|porque|raisons?|explication|parce|car)\b|[^\w\n]*\s*(?:理由|因为)",
     re.IGNORECASE,
 )
-CERTAINTY_LINE = re.compile(
+CERTAINTY_LINE = compiled_when_used(
     rf"[^\n]{{0,20}}(?:{CERTAIN_WORD}[^\n]{{0,20}}\d|\d[^\n]{{0,8}}{CERTAIN_WORD})[^\n]{{0,12}}(?:\n|\Z)"
     r"|[^\w\n]*\d{1,3}[^\w\n]*(?:\n|\Z)",
     re.IGNORECASE,
 )
 # A sentence that begins with a response gives a reason, unless it speaks of places.
-OF_A_RESPONSE = re.compile(rf"[\s*_`\"“(-]*(?i:{NOUN})[*_`\"“(]*[A-E]\b")
-OF_PLACES = re.compile(
+OF_A_RESPONSE = compiled_when_used(rf"[\s*_`\"“(-]*(?i:{NOUN})[*_`\"“(]*[A-E]\b")
+OF_PLACES = compiled_when_used(
     r"\b(?:first|second|third|last|top|bottom|places?|before|after|above|below|higher|lower|swap\w*|zuerst"
     r"|zuletzt|erste\w*|letzte\w*|platz|vor|nach|primer\w*|últim\w+|antes|después|premi\w+|derni\w+"
     r"|avant|après|wrong\w*|incorrect\w*|falsch\w*|equivoc\w+|faux)\b|[前后第错]",
     re.IGNORECASE,
 )
 # What a reply says after its ranking when it takes it back.
-TAKEN_BACK = re.compile(
+TAKEN_BACK = compiled_when_used(
     r"\b(?:reverse|opposite|on\s+(?:reflection|second\s+thoughts?)|wait\b|actually|correction|i\s+(?:would\s+)?swap"
     r"|swap(?:ping)?|should\s+(?:\w+\s+){0,2}(?:have|be|come|stand|trade|change)|the\s+other\s+way|scrap\b|ignore\b|disregard|forget\b|never\s+mind|sorry|oops|hmm"
     r"|vergiss|vergesst|streich\w*|entschuldig\w*|perdón|olvid\w+|al\s+revés|pardon|oublie\w*|reconsider\w*|korrektur"

@@ -15,51 +15,56 @@ from typing import Any
 
 from judging.protocols.reading import ranking_words as words
 from judging.protocols.reading.claims import CERTAINTY_KEY
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.lenient import LONGEST, added_certainty
 from judging.protocols.verdicts import without_next_turn
 
 _BETTER = r"\s*(?:>+|≻|›|&gt;)\s*"
 _BARE_CHAIN = r"[A-E](?:\s*>\s*[A-E])+"
-_STRICT = re.compile(rf"\[\[\s*({_BARE_CHAIN})\s*\]\]")
-_CONTINUED = re.compile(rf"\A\W*({_BARE_CHAIN})\s*\]\]")
-_ALONE = re.compile(rf"\A[\s*_`]*({_BARE_CHAIN})[\s*_`.]*(?:\[\[\s*\d{{1,3}}\s*\]\][\s*_`.]*)?\Z")
+_STRICT = compiled_when_used(rf"\[\[\s*({_BARE_CHAIN})\s*\]\]")
+_CONTINUED = compiled_when_used(rf"\A\W*({_BARE_CHAIN})\s*\]\]")
+_ALONE = compiled_when_used(
+    rf"\A[\s*_`]*({_BARE_CHAIN})[\s*_`.]*(?:\[\[\s*\d{{1,3}}\s*\]\][\s*_`.]*)?\Z"
+)
 
 _ITEM = rf"[*_`\"'“”]*{words.NOUN}[*_`\"'“”(]*[A-E]\b[*_`\"'“”)]*"
 # A ranking by signs, anywhere; what continues it belongs to it.
-_CHAIN = re.compile(rf"(?<![\w>=<≥≤~]){_ITEM}(?:{_BETTER}{_ITEM})+(?!\s*[>=<≥≤≈~])", re.IGNORECASE)
+_CHAIN = compiled_when_used(
+    rf"(?<![\w>=<≥≤~]){_ITEM}(?:{_BETTER}{_ITEM})+(?!\s*[>=<≥≤≈~])", re.IGNORECASE
+)
 _AFTER_LABEL = (
     r"[\s*_]*(?:\(?(?:from\s+|von\s+)?(?:best|beste\w*)\s+(?:to|zu\w*|bis)\s+\w+\)?"
     r"|is|lautet|est|es)?[\s*_]*"
 )
 _COMMAS = rf"{_ITEM}(?:\s*(?:,|;|→|->|=>|、|，)\s*(?:then\s+|dann\s+|luego\s+|puis\s+)?{_ITEM})+"
-_LABEL = re.compile(
+_LABEL = compiled_when_used(
     rf"^[\s#*_>-]*(?P<lead>[^\n:：]{{0,60}}?)(?:{words.LABELS}){_AFTER_LABEL}"
     rf"[:：][\s*_]*(?:\[+\s*)?(?P<list>{_COMMAS})\s*(?:\]+)?[\s*_.]*(?=$|[.(\[])",
     re.IGNORECASE | re.MULTILINE,
 )
-_NUMBERED = re.compile(
+_NUMBERED = compiled_when_used(
     rf"^[ \t*_#-]*(?P<number>[1-5])(?:[.)]|:|st|nd|rd|th)[.):]?\s*[*_`\"'“”]*{words.NOUN}"
     r"[*_`\"'“”(]*"
     r"(?P<letter>[A-E])\b(?P<rest>[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_RANKING_KEY = re.compile(rf"(?:final_?)?(?:{words.LABELS}|ranks?|ranked)", re.IGNORECASE)
-_KNOWN_KEY = re.compile(
+_RANKING_KEY = compiled_when_used(rf"(?:final_?)?(?:{words.LABELS}|ranks?|ranked)", re.IGNORECASE)
+_KNOWN_KEY = compiled_when_used(
     rf"{_RANKING_KEY.pattern}|{CERTAINTY_KEY.pattern}"
     r"|reasons?|reasoning|rationale|explanation|justification|analysis|thoughts?|gründe|begründung"
     r"|razón|razones|razonamiento|explicación|raison|raisons|explication|理由|解释|分析",
     re.IGNORECASE,
 )
-_RANKS = re.compile(
+_RANKS = compiled_when_used(
     rf"\b(?:rank(?:ed|ing)?|best\s+to\s+worst|{words.LABELS}|beste\w*\s+zu\w*|mejor\s+a\s+peor)\b|排",
     re.IGNORECASE,
 )
 _MOST_SIGNS = 100
-_RUN = re.compile(r"[\s*_`]{6,}")
-_LETTERS = re.compile(r"\b[A-E]\b")
+_RUN = compiled_when_used(r"[\s*_`]{6,}")
+_LETTERS = compiled_when_used(r"\b[A-E]\b")
 
-_CERTAINTY = re.compile(r"\[\[\s*(\d{1,3})\s*%?\s*\]\]")
-_ORDINALS = re.compile(
+_CERTAINTY = compiled_when_used(r"\[\[\s*(\d{1,3})\s*%?\s*\]\]")
+_ORDINALS = compiled_when_used(
     r"\b(?:1st|2nd|3rd|4th|5th|rank\s*[1-5]|last|worst|best|weakest|platz)\b", re.I
 )
 

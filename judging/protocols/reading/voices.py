@@ -7,6 +7,7 @@ would have been, or is taken back later, is not read. Better one reply too few t
 import re
 
 from judging.protocols.reading import words
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.mentions import MENTION, side_of
 from judging.protocols.reading.words import pattern
 
@@ -169,7 +170,7 @@ _VERDICT = pattern(
     r"\b(?:better|best|wins|besser|beste|gewinnt|mejor|gana|meilleure?|mieux|gagne)\b|更好|更适合",
 )
 _RESOLVED = pattern(words.CHANGED.pattern, words.CONCLUDED.pattern, _TURN)
-_SENTENCE = re.compile(r"[^.!?;\n。！？；]+[.!?;\n。！？；]?")
+_SENTENCE = compiled_when_used(r"[^.!?;\n。！？；]+[.!?;\n。！？；]?")
 _TURNED = pattern(
     rf"^\W*(?:{_TURN})",
     r"^\W*(?:still|nevertheless|then\s+again|that\s+said|unless|except|or|said|as\s+if|almost|not"

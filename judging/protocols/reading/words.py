@@ -7,6 +7,7 @@ Chinese is written without spaces, so its patterns have no word boundaries.
 
 import re
 
+from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.mentions import ANY
 
 _CHARACTERS = {"[^§": f"[^{ANY}", "§": f"[{ANY}]"}
@@ -17,7 +18,7 @@ def pattern(*parts: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     text = "|".join(f"(?:{part})" for part in parts)
     for sign, characters in _CHARACTERS.items():
         text = text.replace(sign, characters)
-    return re.compile(text, flags)
+    return compiled_when_used(text, flags)
 
 
 _ARTICLE = (
