@@ -1,9 +1,9 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
-Two lanes run side by side, because end-to-end tests mostly wait. One runs every test on PostgreSQL
-with Redis, as production has it, and then on SQLite the pages in Chromium and whatever a database
-can change. The other starts the product's processes, once on each pair of servers: SQLite with a
-broker in a folder, as `make run` has it, and PostgreSQL with Redis.
+Two lanes run side by side, so that one works while the other waits. The first runs every test on
+PostgreSQL with Redis, as production has it. The second starts the product's processes, once on each
+pair of servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL with Redis;
+and then runs on SQLite the pages in Chromium and whatever a database can change.
 
 A few tests that fail are run once more, alone, because a busy machine can make a test fail. Those
 that pass then are listed at the end with their first failure.
@@ -192,22 +192,13 @@ def main() -> int:
             servers = {"DATABASE_URL": database, "CELERY_BROKER_URL": broker, **browser}
             servers[TEMPLATE] = migrated
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
-            tests = [
-                Pass(
-                    "PostgreSQL and Redis",
-                    "not sqlite and not e2e and not browser",
-                    parallel=PARALLEL,
-                    servers=servers,
-                ),
-                Pass(
-                    "SQLite",
-                    "not postgres and not e2e",
-                    DIFFERS_ON_SQLITE,
-                    parallel=PARALLEL,
-                    servers=browser,
-                ),
-            ]
-            processes = [
+            first = Pass(
+                "PostgreSQL and Redis",
+                "not sqlite and not e2e and not browser",
+                parallel=PARALLEL,
+                servers=servers,
+            )
+            second = [
                 Pass(
                     "SQLite, end to end",
                     "not postgres and e2e",
@@ -220,12 +211,18 @@ def main() -> int:
                     marked_end_to_end(without="test_demo.py"),
                     servers=apart,
                 ),
+                Pass(
+                    "SQLite",
+                    "not postgres and not e2e",
+                    DIFFERS_ON_SQLITE,
+                    parallel=PARALLEL,
+                    servers=browser,
+                ),
             ]
             # The second lane's lines come after those of the first, never between them.
             with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
-                other = lane.submit(lambda: [one.run(output) for one in processes])
-                results = [one.run() for one in tests]
-                results += other.result()
+                other = lane.submit(lambda: [one.run(output) for one in second])
+                results = [first.run(), *other.result()]
                 output.seek(0)
                 shutil.copyfileobj(output, sys.stdout.buffer)
     except NoServer as error:
