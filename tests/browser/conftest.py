@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TypeVar
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
@@ -14,6 +15,8 @@ from studies.models import Study
 from tests.browser.annotators import enter_items, make_everyday_study
 from tests.sampling import some
 from tests.servers import chromium
+
+Look = TypeVar("Look")
 
 FLAGS = [
     "--no-sandbox",
@@ -28,6 +31,8 @@ PHONE = {"width": 390, "height": 844}
 SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+# Axe's rules about colours, which take two thirds of its time and more.
+ABOUT_COLORS = ("color-contrast", "link-in-text-block")
 # How long anything may take that has to come: a machine that is busy must not fail a test.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -51,7 +56,7 @@ def until(page: Page, expression: str, arg: object = None) -> None:
 
 
 def axe(page: Page, *, colors: bool = True) -> AxeResults:
-    """What axe finds in the page, once it has loaded; `colors` takes two thirds of its time.
+    """What axe finds in the page, once it has loaded, and by default in its colours.
 
     A page that follows a job loads itself again when the job is over, and panels are replaced. If
     that happens while axe looks at the page, axe fails, and looks at what is there then.
@@ -68,7 +73,8 @@ def _violations(page: Page, colors: bool) -> AxeResults:
     """Axe's results without its long lists of what is well."""
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
-    options = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": colors}}}
+    rules = {rule: {"enabled": colors} for rule in ABOUT_COLORS}
+    options = {"resultTypes": ["violations"], "rules": rules}
     run = "options => axe.run(options).then(({ violations }) => ({ violations }))"
     return AxeResults(page.evaluate(run, options))
 
@@ -83,13 +89,9 @@ def scrolls_sideways(page: Page) -> bool:
 
 
 def fits_and_reads_well(page: Page) -> None:
-    """Fail where the page scrolls sideways at any width, or axe finds something wrong with it.
-
-    Axe looks at the colours of a page in every other commit; with --all always.
-    """
+    """Fail where the page scrolls sideways at any width, or axe finds something wrong with it."""
     before = page.viewport_size
-    looks = {f"{page.title()}, {colors}": colors for colors in (True, False)}
-    _reads_well(page, colors=any(looks[name] for name in some(looks, keep=1)))
+    _reads_well(page)
     _fits_every_width(page)
     page.set_viewport_size(before)
 
@@ -100,20 +102,26 @@ def is_well_in_both_themes(page: Page) -> None:
     Axe looks at a page in one of the two, which changes from commit to commit; with --all in both.
     """
     before = page.viewport_size
-    themes = {f"{page.title()}, {theme}": theme for theme in ("light", "dark")}
-    chosen = {themes[name] for name in some(themes, keep=1)}
-    if "light" in chosen:
+    themes = _in_turn(page, "light", "dark")
+    if "light" in themes:
         _reads_well(page)
     _fits_every_width(page)
-    if "dark" in chosen:
+    if "dark" in themes:
         page.emulate_media(color_scheme="dark")
         _reads_well(page)
         page.emulate_media(color_scheme="light")
     page.set_viewport_size(before)
 
 
-def _reads_well(page: Page, *, colors: bool = True) -> None:
-    found = axe(page, colors=colors)
+def _in_turn(page: Page, *looks: Look) -> list[Look]:
+    """One of several looks at a page, another one in other commits; with --all each of them."""
+    named = {f"{page.title()}, {look}": look for look in looks}
+    return [named[name] for name in some(named, keep=1)]
+
+
+def _reads_well(page: Page) -> None:
+    """Fail where axe finds something; at colours it looks in every other commit, or with --all."""
+    found = axe(page, colors=any(_in_turn(page, True, False)))
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
 
 
