@@ -107,13 +107,16 @@ class BatchClient:
         # Imported here, because it takes a second that most pages and commands do not need.
         import openai
 
+        from judging.backends.connections import certificates
+
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=2,
             timeout=openai.Timeout(600.0, connect=10.0),
             http_client=openai.DefaultHttpxClient(
-                event_hooks={"request": [] if link_local else [_refuse_link_local]}
+                event_hooks={"request": [] if link_local else [_refuse_link_local]},
+                verify=certificates(),
             ),
         )
         if not is_openai(base_url):

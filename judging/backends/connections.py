@@ -5,8 +5,10 @@ half of a request's work, and the limiter already decides how many requests run 
 """
 
 import asyncio
+import ssl
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 import httpcore2
 import httpx2
@@ -18,6 +20,12 @@ from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unrea
 CONNECT_SECONDS = 10.0
 Headers = Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
 _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
+
+
+@cache
+def certificates() -> ssl.SSLContext:
+    """Whom to trust, read once: it takes longer than a request, and clients come and go."""
+    return httpx2.create_ssl_context()
 
 
 class _NoLinkLocal(httpcore2.AnyIOBackend):
@@ -71,7 +79,7 @@ class Connections:
         }
         self._maker = httpcore2.AsyncConnectionPool(
             proxy=_proxy_to(url),
-            ssl_context=httpx2.create_ssl_context() if url.scheme == "https" else None,
+            ssl_context=certificates() if url.scheme == "https" else None,
             keepalive_expiry=_KEEP_SECONDS,
             network_backend=None if link_local else _NoLinkLocal(),
         )

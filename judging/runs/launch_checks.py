@@ -70,8 +70,10 @@ def _answers(address: str) -> bool:
         return False
     import httpx2
 
+    from judging.backends.connections import certificates
+
     try:
-        httpx2.get(f"{address.rstrip('/')}/models", timeout=_SECONDS)
+        httpx2.get(f"{address.rstrip('/')}/models", timeout=_SECONDS, verify=certificates())
     except httpx2.HTTPError:
         return False
     return True

@@ -7,7 +7,9 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management import call_command
@@ -56,13 +58,21 @@ def simulated_server(*options: str) -> Iterator[Simulated]:
         process.stdout.close()
 
 
+@cache
+def _lines() -> list[str]:
+    with TemporaryDirectory() as folder:
+        items, _ = write_bundles(Path(folder), World(SEED))
+        return (items / "items.jsonl").read_text("utf-8").splitlines(keepends=True)
+
+
 STUDY_SEED = 20  # of the first 40 questions every one can be read, two at the second attempt
 
 
-def demo_study(folder: Path) -> Study:
-    """The demo's 300 items in a new study."""
-    items, _ = write_bundles(folder, World(SEED))
-    call_command("import_items", "demo", str(items), "--create", stdout=io.StringIO())
+def demo_study(folder: Path, items: int = 300) -> Study:
+    """The first of the demo's 300 items in a new study."""
+    file = folder / "items.jsonl"
+    file.write_text("".join(_lines()[:items]), "utf-8")
+    call_command("import_items", "demo", str(file), "--create", stdout=io.StringIO())
     # Drawn at random otherwise, and with it what the simulated judges answer.
     Study.objects.filter(slug="demo").update(seed=STUDY_SEED)
     return Study.objects.get(slug="demo")

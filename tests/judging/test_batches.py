@@ -24,7 +24,7 @@ from tests.studies.media.files import import_zip, picture, sound, with_media, zi
 
 pytestmark = pytest.mark.slow
 
-LIMIT = 40
+LIMIT = 24
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def server():
 def study(engine, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "_SHORTEST_POLL", 0.1)
     monkeypatch.setattr(batches, "_LONGEST_POLL", 0.3)
-    return demo_study(tmp_path)
+    return demo_study(tmp_path, items=60)
 
 
 @pytest.fixture
@@ -115,13 +115,13 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
         return submit(self, file, metadata=metadata)
 
     monkeypatch.setattr(BatchClient, "submit", weigh_and_submit)
-    monkeypatch.setattr(batch_requests, "MAX_BYTES", 20_000)
+    monkeypatch.setattr(batch_requests, "MAX_BYTES", 12_000)
 
     run = finish(start(study, judge))
 
     assert run.judgments.filter(state="done").count() == LIMIT
     assert len(sizes) > 2
-    assert all(size <= 20_000 for size, _ in sizes)
+    assert all(size <= 12_000 for size, _ in sizes)
     asked = Attempt.objects.filter(judgment__run=run).count()
     assert sum(lines for _, lines in sizes) == asked - 1  # one is asked at once
 
@@ -270,18 +270,18 @@ def test_a_server_without_batches_is_said_to_have_none(study, llm):
 
 
 def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
-    run = start(study, judge, token_budget=20_000)
+    run = start(study, judge, token_budget=12_000)
     batches.advance_run(run_id=run.pk)
 
     batch = run.batches.get()
     assert 0 < batch.requests < LIMIT
     run.refresh_from_db()
-    assert run.tokens + batch.most_tokens <= 20_000
+    assert run.tokens + batch.most_tokens <= 12_000
 
     finish(run)
 
     assert run.state == "stopped_budget"
-    assert run.tokens <= 20_000
+    assert run.tokens <= 12_000
 
 
 def test_a_run_that_is_cancelled_cancels_its_batch_and_keeps_what_came(study, judge, server):

@@ -119,7 +119,10 @@ def test_a_thread_that_is_ended_from_inside_refuses_who_waits_and_another_takes_
 
 
 @pytest.mark.parametrize("fault", [OutOfRoom(), MemoryError()])
-def test_what_does_not_fit_is_halved_until_it_does_and_a_question_alone_is_refused(fault):
+def test_what_does_not_fit_is_halved_until_it_does_and_a_question_alone_is_refused(
+    fault, monkeypatch
+):
+    monkeypatch.setattr(model_thread, "_GATHER_SECONDS", 60)  # all four are one batch
     model = MadeUp(lambda questions: fault if len(questions) > 1 or questions[0].id == 3 else None)
 
     results = ask(model, 4)
@@ -415,19 +418,35 @@ class Refilled(MadeUp):
             moved()
 
 
-def refilled(model, count):
-    async def scenario():
-        thread = ModelThread(lambda: model, batch_size=4, refills=True)
-        asked = (thread.ask(question(n), seed=n) for n in range(count))
-        together = asyncio.gather(*asked, return_exceptions=True)
-        results = await asyncio.wait_for(together, timeout=60)
-        await thread.close()
-        return results
+@pytest.fixture
+def refilled(monkeypatch):
+    """Asks questions at once; the model answers four of them when all the others wait."""
+    monkeypatch.setattr(model_thread, "_GATHER_SECONDS", 60)
 
-    return asyncio.run(scenario())
+    def ask_all(model, count):
+        all_wait = threading.Event()
+
+        def load():
+            monkeypatch.undo()  # the first batch is whole; at the end fewer are left
+            assert all_wait.wait(60)
+            return model
+
+        async def scenario():
+            thread = ModelThread(load, batch_size=4, refills=True)
+            asked = (thread.ask(question(n), seed=n) for n in range(count))
+            together = asyncio.gather(*asked, return_exceptions=True)
+            await asyncio.sleep(0)  # each of them begins
+            all_wait.set()
+            results = await asyncio.wait_for(together, timeout=60)
+            await thread.close()
+            return results
+
+        return asyncio.run(scenario())
+
+    return ask_all
 
 
-def test_waiting_questions_enter_a_running_batch_and_each_gets_its_own_reply():
+def test_waiting_questions_enter_a_running_batch_and_each_gets_its_own_reply(refilled):
     model = Refilled()
 
     replies = refilled(model, 11)
@@ -437,7 +456,7 @@ def test_waiting_questions_enter_a_running_batch_and_each_gets_its_own_reply():
     assert sum(model.freed) == 7
 
 
-def test_a_running_batch_that_does_not_fit_any_more_is_answered_in_parts_and_once():
+def test_a_running_batch_that_does_not_fit_any_more_is_answered_in_parts_and_once(refilled):
     model = Refilled(fails_at=6, fault=OutOfRoom())
 
     replies = refilled(model, 11)
@@ -447,7 +466,7 @@ def test_a_running_batch_that_does_not_fit_any_more_is_answered_in_parts_and_onc
     assert model.sizes[:2] == [4, 4]
 
 
-def test_a_fault_of_a_running_batch_reaches_those_in_it_and_nobody_waits():
+def test_a_fault_of_a_running_batch_reaches_those_in_it_and_nobody_waits(refilled):
     model = Refilled(fails_at=6, fault=KeyError("rope"))
 
     replies = refilled(model, 8)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -167,7 +168,13 @@ def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
     """
     kind = kind_of(judge)
     packages = kind.packages + (kind.batch_packages if by_batch else ())
-    return {name: version(name) for name in packages}
+    return {name: _version(name) for name in packages}
+
+
+@cache
+def _version(package: str) -> str:
+    """Of what this process has loaded, or will: reading it takes a file, at each start of a run."""
+    return version(package)
 
 
 def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:

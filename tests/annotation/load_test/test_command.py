@@ -25,6 +25,14 @@ from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = ("--seconds", "1", "--think", "0.05")
+OWN_SERVER = """
+import sys, django
+django.setup()
+from django.core.management import call_command
+from tests.factories import make_items, make_study
+make_items(make_study(slug="small", items_per_annotator=2), 2)
+call_command("load_test", "small", "--people", "2", "--json", *sys.argv[1:])
+"""
 
 
 def load_test(*arguments):
@@ -141,12 +149,8 @@ def test_the_command_starts_a_server_of_its_own(tmp_path):
     environment = os.environ | {"VAR_DIR": str(tmp_path), "DATABASE_URL": ""}
     environment["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
 
-    def manage(*arguments):
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-
-    manage("import_items", "small", "docs/examples/items.jsonl", "--create")
-    result = manage("load_test", "small", "--people", "2", "--json", *SHORT)
+    command = [sys.executable, "-c", OWN_SERVER, *SHORT]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
     (step,) = json.loads(result.stdout)["steps"]
     assert (step["people"], step["errors"]) == (2, {})

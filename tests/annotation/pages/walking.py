@@ -4,8 +4,12 @@ import re
 from html import unescape
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
+from annotation import services
+from annotation.content.texts import consent_text
+from annotation.participants.access import bind
 from studies.models import Study
 
 PID = "5f1d3b2c4a6e7d8091a2b3c4"
@@ -23,10 +27,18 @@ def arrive(study: Study, pid: str = PID, client: Client | None = None) -> Client
 
 
 def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
-    """Go on to the first item of a study that asks nothing about the person."""
-    client = arrive(study, pid, client)
-    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
-    client.post(f"/s/{study.slug}/instructions/")
+    """The browser of somebody who has gone on to what comes after the instructions.
+
+    Of a study that asks nothing about the person. `arrive` goes through the pages themselves.
+    """
+    client = client or Client()
+    annotator = services.enter(
+        study_id=study.pk, pid=pid, prolific_study_id="st1", session_id="se1"
+    )
+    version = consent_text(annotator.study).version
+    annotator = services.consent(annotator_id=annotator.pk, version=version)
+    annotator = services.finish_instructions(annotator_id=annotator.pk)
+    client.cookies.update(bind(HttpRequest(), HttpResponse(), annotator).cookies)
     return client
 
 

@@ -1,8 +1,5 @@
 """A bucket: what is sent to the server, and what happens if it refuses."""
 
-import subprocess
-import sys
-
 import pytest
 from django.core.files.storage import storages
 
@@ -77,16 +74,3 @@ def test_many_files_are_deleted_by_one_request(use, s3):
     storages["files"].delete_folder("reports/one")
 
     assert list(s3.objects) == ["research/reports/two/0.csv"]
-
-
-def test_no_process_imports_the_packages_of_a_bucket_without_one():
-    code = (
-        "import sys, django; django.setup()\n"
-        "from studies.file_storage.stored import Stored\n"
-        "Stored('reports/none').files()\n"
-        "print({'boto3', 'botocore', 'storages'} & set(sys.modules))"
-    )
-
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-
-    assert (result.stdout.strip(), result.stderr) == ("set()", "")
