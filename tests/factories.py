@@ -1,10 +1,13 @@
 """Builders: plain functions with defaults; a test names only what it is about."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
-from itertools import count
-from typing import Any
+from itertools import count, groupby
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
@@ -13,6 +16,43 @@ from annotation.models import Annotator
 from studies.models import Item, Membership, Persona, Study
 
 _serial = count(1)
+Row = TypeVar("Row", bound=Model)
+# The rows that `stored_at_once` has still to write; None outside it.
+_waiting: list[Model] | None = None
+
+
+@contextmanager
+def stored_at_once() -> Iterator[None]:
+    """Write personas, items, answers and judgments that are made inside together, at its end.
+
+    One by one, the rows of a study of some hundred answers take longer than its report. Also a
+    decorator of a function that makes a study. Inside, the rows have no id yet.
+    """
+    global _waiting
+    outer, _waiting = _waiting, []
+    try:
+        yield
+        rows = _waiting
+    finally:
+        _waiting = outer
+    store_rows(rows)
+
+
+def store(row: Row) -> Row:
+    """Write a row, or leave it to the end of `stored_at_once`."""
+    if _waiting is None:
+        row.save(force_insert=True)
+    else:
+        _waiting.append(row)
+    return row
+
+
+def store_rows(rows: Sequence[Model]) -> None:
+    """Write rows of several tables, all of one table at once, in the order of the first of each."""
+    order = list(dict.fromkeys(type(row) for row in rows))
+    ranked = sorted(rows, key=lambda row: order.index(type(row)))
+    for model, same in groupby(ranked, key=type):
+        model._base_manager.bulk_create(list(same))
 
 
 def make_study(**overrides: Any) -> Study:
@@ -30,7 +70,7 @@ def make_persona(*, study: Study, **overrides: Any) -> Persona:
             {"key": "sex", "label": "Sex", "value": "Female", "text": "The person is female."},
         ],
     }
-    return Persona.objects.create(study=study, **defaults | overrides)
+    return store(Persona(study=study, **defaults | overrides))
 
 
 def make_item(*, study: Study, **overrides: Any) -> Item:
@@ -49,30 +89,33 @@ def make_item(*, study: Study, **overrides: Any) -> Item:
     fields = defaults | overrides
     if "persona" not in fields:
         fields["persona"] = make_persona(study=study)
-    return Item.everything.create(study=study, content_hash=f"{n:064}", **fields)
+    return store(Item(study=study, content_hash=f"{n:064}", **fields))
 
 
+@stored_at_once()
 def make_items(study: Study, count: int, **overrides: Any) -> list[Item]:
     """Many items about one persona, in few queries; their right responses alternate."""
     persona = make_persona(study=study)
     numbers = [next(_serial) for _ in range(count)]
-    return Item.everything.bulk_create(
-        Item(
-            study=study,
-            content_hash=f"{n:064}",
-            **{
-                "persona": persona,
-                "key": f"item-{n:05}",
-                "question": f"Question {n}?",
-                "r1": {"text": f"First response {n}"},
-                "r2": {"text": f"Second response {n}"},
-                "first_person": ("r1", "r2")[n % 2],
-                "seats_needed": study.annotations_per_item,
-            }
-            | overrides,
+    return [
+        store(
+            Item(
+                study=study,
+                content_hash=f"{n:064}",
+                **{
+                    "persona": persona,
+                    "key": f"item-{n:05}",
+                    "question": f"Question {n}?",
+                    "r1": {"text": f"First response {n}"},
+                    "r2": {"text": f"Second response {n}"},
+                    "first_person": ("r1", "r2")[n % 2],
+                    "seats_needed": study.annotations_per_item,
+                }
+                | overrides,
+            )
         )
         for n in numbers
-    )
+    ]
 
 
 def make_annotator(*, study: Study, **overrides: Any) -> Annotator:

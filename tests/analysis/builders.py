@@ -1,18 +1,16 @@
 """Studies with answers and judgments, written straight to the tables; no service is under test."""
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from django.db.models import Model
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, Assignment
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from studies.models import Item, Study
-from tests.factories import make_persona, make_study
+from tests.factories import make_persona, make_study, store, stored_at_once
 
 _serial = count(1)
 MIRROR = {"r1": "r2", "r2": "r1"}
@@ -37,43 +35,40 @@ def answer(
     standing: str = "counted",
     shown_first: str = "r1",
     position: int | None = None,
+    **overrides: Any,
 ) -> Annotation:
-    if position is None:
-        position = rater.assignments.count() + 1
-    made = _answer(rater, item, choice, certainty, standing, shown_first, position)
-    _store([made.assignment])
-    _store([made])
-    return made
+    assignment = store(
+        Assignment(
+            annotator=rater,
+            item=item,
+            position=_next_position(rater) if position is None else position,
+            shown_first=shown_first,
+            is_surplus=standing != "counted",
+            state=Assignment.State.ANSWERED,
+        )
+    )
+    return store(
+        Annotation(
+            assignment=assignment,
+            choice=choice,
+            certainty=None if choice == "tie" else certainty,
+            certainty_asked=certainty is not None,
+            standing=standing,
+            shown_at=timezone.now(),
+            answered_at=timezone.now(),
+            active_ms=20_000,
+            **overrides,
+        )
+    )
 
 
-def _answer(
-    rater: Annotator,
-    item: Item,
-    choice: str,
-    certainty: int | None,
-    standing: str,
-    shown_first: str,
-    position: int,
-) -> Annotation:
-    """An answer and its seat, not stored yet."""
-    assignment = Assignment(
-        annotator=rater,
-        item=item,
-        position=position,
-        shown_first=shown_first,
-        is_surplus=standing != "counted",
-        state=Assignment.State.ANSWERED,
-    )
-    return Annotation(
-        assignment=assignment,
-        choice=choice,
-        certainty=None if choice == "tie" else certainty,
-        certainty_asked=certainty is not None,
-        standing=standing,
-        shown_at=timezone.now(),
-        answered_at=timezone.now(),
-        active_ms=20_000,
-    )
+def _next_position(rater: Annotator) -> int:
+    """The place of somebody's next item, whose answers may not be stored yet."""
+    last = getattr(rater, "last_position", None)
+    if last is None:
+        last = rater.assignments.count()
+    rater.last_position = last + 1
+    return last + 1
 
 
 def make_run(
@@ -103,51 +98,35 @@ def judge_item(
     state: str = "done",
     shown_first: str = "r1",
     sample: int = 1,
+    **overrides: Any,
 ) -> Judgment:
-    made = _attempt(run, item, choice, certainty, state, shown_first, sample)
-    _store([made.judgment])
-    _store([made])
-    return made.judgment
-
-
-def _attempt(
-    run: JudgeRun,
-    item: Item,
-    choice: str,
-    certainty: int | None,
-    state: str,
-    shown_first: str,
-    sample: int,
-) -> Attempt:
-    """A judgment and the request that gave it, not stored yet."""
-    judgment = Judgment(
-        run=run,
-        item=item,
-        shown_first=shown_first,
-        sample=sample,
-        state=state,
-        choice=choice,
-        certainty=certainty,
-        replies=1,
-        model_snapshot="model-2024-05-13",
+    judgment = store(
+        Judgment(
+            run=run,
+            item=item,
+            shown_first=shown_first,
+            sample=sample,
+            state=state,
+            choice=choice,
+            certainty=certainty,
+            **{"replies": 1, "model_snapshot": "model-2024-05-13"} | overrides,
+        )
     )
-    return Attempt(
-        judgment=judgment,
-        number=1,
-        outcome=Attempt.Outcome.REPLIED,
-        sent_at=timezone.now(),
-        prompt_tokens=200,
-        completion_tokens=10,
-        cost_nano=1_000_000,
+    store(
+        Attempt(
+            judgment=judgment,
+            number=1,
+            outcome=Attempt.Outcome.REPLIED,
+            sent_at=timezone.now(),
+            prompt_tokens=200,
+            completion_tokens=10,
+            cost_nano=1_000_000,
+        )
     )
+    return judgment
 
 
-def _store(rows: Sequence[Model]) -> None:
-    """Write rows of one table at once."""
-    if rows:
-        type(rows[0])._default_manager.bulk_create(rows)
-
-
+@stored_at_once()
 def random_study(
     seed: int,
     *,
@@ -182,27 +161,26 @@ def random_study(
         for value in ("18-24", "35-44") * (n_personas // 2)
     ]
     items = [
-        Item(
-            study=made,
-            content_hash=f"{next(_serial):064}",
-            task=made.task,
-            question=f"Question {number}?",
-            shuffle_key=number,
-            key=f"i{number:03}",
-            persona=personas[number % n_personas],
-            topic=("food", "travel")[number % 2],
-            first_person=names.get(truth := rng.choice(truths), truth),
-            **_responses(number, mirrored=mirrored),
-            # More answers than seats never happens; the count has no part in a report.
-            seats_needed=9,
+        store(
+            Item(
+                study=made,
+                content_hash=f"{next(_serial):064}",
+                task=made.task,
+                question=f"Question {number}?",
+                shuffle_key=number,
+                key=f"i{number:03}",
+                persona=personas[number % n_personas],
+                topic=("food", "travel")[number % 2],
+                first_person=names.get(truth := rng.choice(truths), truth),
+                **_responses(number, mirrored=mirrored),
+                # More answers than seats never happens; the count has no part in a report.
+                seats_needed=9,
+            )
         )
         for number in range(n_items)
     ]
-    _store(items)
     raters = [make_rater(study=made, pseudonym=f"P-{number}") for number in range(n_raters)]
     options = ["r1", "r2", "tie"] if allow_tie else ["r1", "r2"]
-    answers: list[Annotation] = []
-    positions: Counter[int] = Counter()
     for item in items:
         for rater in rng.sample(raters, rng.choice(per_item)):
             truth = names.get(item.first_person, item.first_person)
@@ -210,20 +188,13 @@ def random_study(
             choice = likely if rng.random() < 0.6 else rng.choice(options)
             certainty = rng.choice([20, 40, 55, 60, 79, 80, 80, 81, 95, 100, None])
             first = rng.choice(["r1", "r2"])
-            positions[rater.pk] += 1
-            answers.append(
-                _answer(
-                    rater,
-                    item,
-                    names.get(choice, choice),
-                    certainty,
-                    "counted",
-                    names.get(first, first),
-                    positions[rater.pk],
-                )
+            answer(
+                rater,
+                item,
+                names.get(choice, choice),
+                certainty,
+                shown_first=names.get(first, first),
             )
-    _store([given.assignment for given in answers])
-    _store(answers)
     for parameters in runs:
         _random_run(rng, made, items, parameters, names)
     return made
@@ -251,7 +222,6 @@ def _random_run(
     names: Mapping[str, str],
 ) -> None:
     run = make_run(study=study, **parameters)
-    attempts: list[Attempt] = []
     offered = ["r1", "r2", "tie"] if run.setting == "tie" else ["r1", "r2"]
     for item in items:
         orders = ["r1", "r2"] if run.orders == "both" else [rng.choice(["r1", "r2"])]
@@ -267,16 +237,12 @@ def _random_run(
                     choice = truth if right else rng.choice(offered)
                     if run.setting != "standard":
                         certainty = rng.choice([30, 50, 79, 80, 85, 90, 100, None])
-                attempts.append(
-                    _attempt(
-                        run,
-                        item,
-                        names.get(choice, choice),
-                        certainty,
-                        state,
-                        names.get(shown_first, shown_first),
-                        sample,
-                    )
+                judge_item(
+                    run,
+                    item,
+                    names.get(choice, choice),
+                    certainty,
+                    state=state,
+                    shown_first=names.get(shown_first, shown_first),
+                    sample=sample,
                 )
-    _store([attempt.judgment for attempt in attempts])
-    _store(attempts)

@@ -15,11 +15,12 @@ from analysis.report.study_tables import table_1, table_2, tables_across
 from studies.models import Item
 from tests.analysis import latex
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 
+@stored_at_once()
 def study_with(*, right, of=40, judge_right=20, certainty=90, **overrides):
     """A study whose majority is right on `right` of its items, and whose judge on `judge_right`."""
     study = make_study(**overrides)
@@ -134,6 +135,7 @@ def test_tables_across_studies_are_latex_that_a_parser_accepts():
         assert latex.rows(to_tex(table))
 
 
+@stored_at_once()
 def waves(*, shared_items=True, **second):
     """A pilot of three people and a main study of four, on the same items."""
     studies = []

@@ -9,9 +9,8 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import InitialAnswer
-from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, store, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -23,25 +22,27 @@ def built(study):
 
 
 @pytest.fixture
+@stored_at_once()
 def study():
     """Twelve people and a judge at ten items; four of ten first answers follow the advice."""
     study = make_study()
     items = [make_item(study=study, advice=ADVICE, key=f"i{n}") for n in range(10)]
     run = make_run(study=study, setting="certainty")
     for item in items:
-        judged = judge_item(run, item, "r2", 90)
         said = {"before_advice": {"choice": "r1", "certainty": 80}}
-        Judgment.objects.filter(pk=judged.pk).update(details=said)
+        judge_item(run, item, "r2", 90, details=said)
     for n in range(12):
         rater = make_rater(study=study)
         for k, item in enumerate(items):
             follows = (n + k) % 10 < 4
             made = answer(rater, item, "r2" if follows else "r1", 70)
-            InitialAnswer.objects.create(
-                assignment=made.assignment,
-                choice="r1",
-                certainty=85 if k < 5 else 60,
-                answered_at=timezone.now(),
+            store(
+                InitialAnswer(
+                    assignment=made.assignment,
+                    choice="r1",
+                    certainty=85 if k < 5 else 60,
+                    answered_at=timezone.now(),
+                )
             )
     return study
 

@@ -18,6 +18,7 @@ from judging.bias.probe import target_of
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study
+from tests.factories import stored_at_once
 
 MIRROR = {"r1": "r2", "r2": "r1"}
 
@@ -27,6 +28,7 @@ def study(db):
     return random_study(3, n_items=48, n_personas=12)
 
 
+@stored_at_once()
 def ask(study, probe, *, orders="both", samples=1, follows=0.0, seed=1, share=0.5, **run):
     """A run whose base choices depend on `seed`; it moves to the target at a share of the items."""
     made = make_run(
@@ -172,9 +174,10 @@ def test_chance_is_measured_where_items_were_asked_twice(study):
 def test_the_first_side_is_a_probe_of_its_own(study):
     made = make_run(study=study, judge="lefty", orders="both")
     items = list(Item.objects.filter(study=study).order_by("key"))
-    for number, item in enumerate(items):
-        for first in ("r1", "r2"):
-            judge_item(made, item, first if number < 12 else "r1", 60, shown_first=first)
+    with stored_at_once():
+        for number, item in enumerate(items):
+            for first in ("r1", "r2"):
+                judge_item(made, item, first if number < 12 else "r1", 60, shown_first=first)
     ask(study, "length", seed=1)
     length = make_run(study=study, judge="lefty", orders="both", bias_probe="length")
     judge_item(length, items[0], "r1", shown_first="r1")

@@ -11,9 +11,10 @@ from analysis.report.contents import all_sentences, all_tables
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 
+@stored_at_once()
 def compared_study(n_personas=20):
     """All six pairs of four responses to a question of each persona; a steady and a random run."""
     rng = random.Random(3)

@@ -11,7 +11,7 @@ from analysis.stats.core.proportions import wilson_interval
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 CRITERIA = [{"key": "warmth", "name": "Warmth"}, {"key": "length", "name": "<Length>"}]
@@ -22,6 +22,7 @@ def report_of(study):
 
 
 @pytest.fixture
+@stored_at_once()
 def study():
     """40 items of 40 personas. People chose r1; the judge chose r1 at 30 of them.
 
@@ -33,9 +34,8 @@ def study():
     for n in range(40):
         item = make_item(study=study, key=f"i{n:02}", persona=make_persona(study=study))
         answer(rater, item, "r1")
-        made = judge_item(run, item, "r1" if n < 30 else "r2", None)
         given = {"warmth": "r1" if n < 36 else "r2", "length": "tie" if n % 4 == 0 else "r2"}
-        Judgment.objects.filter(pk=made.pk).update(details={"criteria": given})
+        judge_item(run, item, "r1" if n < 30 else "r2", None, details={"criteria": given})
     return study
 
 

@@ -15,7 +15,7 @@ from analysis.report.render import render_html
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +25,7 @@ def built(study):
 
 
 @pytest.fixture
+@stored_at_once()
 def study():
     """Sixty items, each of three people of nine; two of three say r1, at every fifth all do."""
     study = make_study()

@@ -12,11 +12,12 @@ from analysis.report.render import render_html
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 OTHER = {"r1": "r2", "r2": "r1"}
 
 
+@stored_at_once()
 def judged_study(*, n_items=120, answered=60, systems=False, **settings):
     """People answered the first items alike; the judge answered all, rightly where it is sure."""
     rng = random.Random(7)

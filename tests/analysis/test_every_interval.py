@@ -11,7 +11,7 @@ from analysis.report.files.json_file import to_json
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults, intervals
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +31,7 @@ def small() -> Study:
     return random_study(22, n_items=5, n_raters=3, per_item=(2, 3), truths=("r1", "r2"), runs=RUNS)
 
 
+@stored_at_once()
 def planned(people: str, judge: str, certainty: str, *, n_items: int = 30) -> Study:
     """Three people and two runs; each side is right as its rule says, item by item.
 
@@ -66,6 +67,7 @@ def _stated(rule: str, is_right: bool) -> int:
     return 90 if rule == "constant" or is_right else 60
 
 
+@stored_at_once()
 def all_ties() -> Study:
     """Two people who never agree, and a judge who sides with the first."""
     study = make_study(slug="all-ties")
@@ -79,6 +81,7 @@ def all_ties() -> Study:
     return study
 
 
+@stored_at_once()
 def one_person() -> Study:
     study, rng = make_study(slug="one-person"), random.Random(3)
     rater, run = make_rater(study=study), make_run(study=study)

@@ -11,7 +11,7 @@ from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 MIRROR = {"r1": "r2", "r2": "r1"}
 
@@ -26,24 +26,25 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
     study = make_study()
     raters = [make_rater(study=study) for _ in range(12)]
     biased, fair = (make_run(study=study, judge=name) for name in ("biased", "fair"))
-    for number in range(30):
-        old = number % 2 == 0
-        features = [
-            feature("<old>" if old else "young"),
-            feature(("north", "south", "west")[number % 3], "region", "Region"),
-            feature(f"name {number}", "name", "Name"),
-        ]
-        persona = make_persona(study=study, features=features)
-        for place in range(4):
-            own = rng.choice(["r1", "r2"])
-            item = make_item(
-                study=study, key=f"{number:02}-{place}", persona=persona, first_person=own
-            )
-            for rater in rng.sample(raters, 3):
-                answer(rater, item, own if rng.random() < 0.7 else MIRROR[own], 70)
-            wrong = rng.random() < (0.7 if old else 0.1)
-            judge_item(biased, item, MIRROR[own] if wrong else own, 70)
-            judge_item(fair, item, MIRROR[own] if rng.random() < 0.3 else own, 70)
+    with stored_at_once():
+        for number in range(30):
+            old = number % 2 == 0
+            features = [
+                feature("<old>" if old else "young"),
+                feature(("north", "south", "west")[number % 3], "region", "Region"),
+                feature(f"name {number}", "name", "Name"),
+            ]
+            persona = make_persona(study=study, features=features)
+            for place in range(4):
+                own = rng.choice(["r1", "r2"])
+                item = make_item(
+                    study=study, key=f"{number:02}-{place}", persona=persona, first_person=own
+                )
+                for rater in rng.sample(raters, 3):
+                    answer(rater, item, own if rng.random() < 0.7 else MIRROR[own], 70)
+                wrong = rng.random() < (0.7 if old else 0.1)
+                judge_item(biased, item, MIRROR[own] if wrong else own, 70)
+                judge_item(fair, item, MIRROR[own] if rng.random() < 0.3 else own, 70)
 
     report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 

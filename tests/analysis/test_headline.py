@@ -8,7 +8,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_items, make_persona, make_study
+from tests.factories import make_item, make_items, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -23,12 +23,13 @@ def compared(
     made = make_study(**study)
     items = make_items(made, len(people_right), first_person="r1")
     raters = [make_rater(study=made) for _ in range(people)]
-    for number, (item, right) in enumerate(zip(items, people_right, strict=True)):
-        answer(raters[number % people], item, "r1" if right else "r2", 90)
-    for number, judge in enumerate(judges_right):
-        run = make_run(study=made, judge=f"judge {number}")
-        for item, right in zip(items, judge, strict=True):
-            judge_item(run, item, "r1" if right else "r2", 90)
+    with stored_at_once():
+        for number, (item, right) in enumerate(zip(items, people_right, strict=True)):
+            answer(raters[number % people], item, "r1" if right else "r2", 90)
+        for number, judge in enumerate(judges_right):
+            run = make_run(study=made, judge=f"judge {number}")
+            for item, right in zip(items, judge, strict=True):
+                judge_item(run, item, "r1" if right else "r2", 90)
     return headline_of(made)
 
 
@@ -115,12 +116,13 @@ def test_deciding_only_the_easy_items_is_no_merit():
     rater = make_rater(study=study)
     both = make_run(study=study, judge="picky", orders="both")
     plain = make_run(study=study, judge="plain")
-    for number, item in enumerate(items):
-        answer(rater, item, "r1", 60)
-        # Decides ten items, all rightly; contradicts itself on the others.
-        judge_item(both, item, "r1", 60, shown_first="r1")
-        judge_item(both, item, "r1" if number < 10 else "r2", 60, shown_first="r2")
-        judge_item(plain, item, "r1" if number < 30 else "r2", 60)
+    with stored_at_once():
+        for number, item in enumerate(items):
+            answer(rater, item, "r1", 60)
+            # Decides ten items, all rightly; contradicts itself on the others.
+            judge_item(both, item, "r1", 60, shown_first="r1")
+            judge_item(both, item, "r1" if number < 10 else "r2", 60, shown_first="r2")
+            judge_item(plain, item, "r1" if number < 30 else "r2", 60)
 
     assert headline_of(study)["judge"] == "plain"
 
@@ -152,14 +154,15 @@ def test_agreement_without_right_answers_allows_for_people_and_personas_in_commo
     people = [make_rater(study=study) for _ in range(12)]
     personas = [make_persona(study=study) for _ in range(10)]
     run = make_run(study=study, judge="steady")
-    for number in range(60):
-        persona = number % 10
-        item = make_item(study=study, first_person="", persona=personas[persona])
-        # People agree, with each other and with the judge, about half of the personas only.
-        for place in range(2):
-            alike = persona < 5 or place == 0
-            answer(people[(number + place) % 12], item, "r1" if alike else "r2", 80)
-        judge_item(run, item, "r1" if persona % 2 else "r2", 80)
+    with stored_at_once():
+        for number in range(60):
+            persona = number % 10
+            item = make_item(study=study, first_person="", persona=personas[persona])
+            # People agree, with each other and with the judge, about half of the personas only.
+            for place in range(2):
+                alike = persona < 5 or place == 0
+                answer(people[(number + place) % 12], item, "r1" if alike else "r2", 80)
+            judge_item(run, item, "r1" if persona % 2 else "r2", 80)
 
     report = build_report(load_dataset(study.slug), seed=1, bootstrap=200)
 
@@ -178,11 +181,12 @@ def test_agreement_of_too_few_people_has_no_interval_on_the_first_screen():
     study = make_study()
     people = [make_rater(study=study) for _ in range(3)]
     run = make_run(study=study)
-    for number in range(20):
-        item = make_item(study=study, first_person="")
-        for person in people:
-            answer(person, item, "r1" if number % 3 else "r2", 80)
-        judge_item(run, item, "r1", 80)
+    with stored_at_once():
+        for number in range(20):
+            item = make_item(study=study, first_person="")
+            for person in people:
+                answer(person, item, "r1" if number % 3 else "r2", 80)
+            judge_item(run, item, "r1", 80)
 
     _, pairs, judge = headline_of(study)["sentences"]
 

@@ -15,7 +15,7 @@ from annotation.models import Annotation
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -30,6 +30,7 @@ def certain(rng, *, knows):
 JUDGES = {"telling": 0.95, "blind": 0.5}
 
 
+@stored_at_once()
 def asked(*, knows, judges=("telling", "blind")):
     """Twelve people and judges at 120 items; `knows` is the share that people's certainty tells."""
     rng, study = random.Random(2), make_study()

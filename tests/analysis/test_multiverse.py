@@ -13,7 +13,7 @@ from analysis.report.contents import all_figures, all_tables
 from analysis.report.sections.choices.universe import hasty_or_one_sided
 from annotation.models import Annotator
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +26,7 @@ def claims(report):
     return {claim["claim"]: claim for claim in report["multiverse"]["claims"]}
 
 
+@stored_at_once()
 def close_study(n=60):
     """People are right on all items; a judge fails on every third and is right on the others."""
     study = make_study()

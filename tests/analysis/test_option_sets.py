@@ -19,10 +19,10 @@ from analysis.report.contents import all_sentences
 from analysis.report.render import render_html
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
-from studies.models import Item
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +31,7 @@ def report_of(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
+@stored_at_once()
 def sets_of_three(study, count, *, question="Question {n}?"):
     """The three pairs of each set; option 1 is the chosen one, and each is response 1 once."""
     personas = [make_persona(study=study) for _ in range(count // 4)]
@@ -60,44 +61,58 @@ def sets_of_three(study, count, *, question="Question {n}?"):
     return made
 
 
+@stored_at_once()
 def rank(run, pairs, ranking, shown):
     """The judgments of one reply: the first pair was asked, the others follow from it."""
-    asked = None
+    replies = []
     for item in pairs:
         place = item.option_set["place"]
         r1_wins = ranking.index(place["r1"]) < ranking.index(place["r2"])
         r1_first = shown.index(place["r1"]) < shown.index(place["r2"])
-        made = judge_item(
-            run, item, "r1" if r1_wins else "r2", 70, shown_first="r1" if r1_first else "r2"
+        replies.append(
+            judge_item(
+                run,
+                item,
+                "r1" if r1_wins else "r2",
+                70,
+                shown_first="r1" if r1_first else "r2",
+                details={"ranking": list(ranking), "shown": list(shown)},
+            )
         )
-        details = {"ranking": list(ranking), "shown": list(shown)}
-        Judgment.objects.filter(pk=made.pk).update(details=details, asked_with=asked)
-        asked = asked or made
+    return replies
 
 
-@pytest.fixture
-def study():
+@pytest.fixture(scope="module")
+def study(module_db):
     """A judge that ranks the chosen option first in two thirds, and one that takes the first."""
     rng = random.Random(3)
     study = make_study()
-    sets = sets_of_three(study, 60)
-    rater = make_rater(study=study)
-    for pairs in sets:
-        answer(rater, pairs[0], "r1")
     content = make_run(study=study, judge="content", setting="listwise", orders="both")
     place = make_run(study=study, judge="place", setting="listwise")
-    for n, pairs in enumerate(sets):
-        shown = tuple(rng.sample((1, 2, 3), 3))
-        ranking = (1, 2, 3) if n % 3 else (3, 2, 1)
-        rank(content, pairs, ranking, shown)
-        rank(content, pairs, ranking, shown[::-1])
-        rank(place, pairs, shown, shown)
+    rater = make_rater(study=study)
+    replies = []
+    with stored_at_once():
+        for n, pairs in enumerate(sets_of_three(study, 60)):
+            answer(rater, pairs[0], "r1")
+            shown = tuple(rng.sample((1, 2, 3), 3))
+            ranking = (1, 2, 3) if n % 3 else (3, 2, 1)
+            replies.append(rank(content, pairs, ranking, shown))
+            replies.append(rank(content, pairs, ranking, shown[::-1]))
+            replies.append(rank(place, pairs, shown, shown))
+    followed = [judgment for _, *others in replies for judgment in others]
+    for asked, *others in replies:
+        for judgment in others:
+            judgment.asked_with = asked
+    Judgment.objects.bulk_update(followed, ["asked_with"])
     return study
 
 
-def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(study):
-    report = report_of(study)
+@pytest.fixture(scope="module")
+def report(study):
+    return report_of(study)
 
+
+def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(report):
     found = report["option_sets"]
     assert (found["items"], found["sets"], found["sizes"]) == (180, 60, {"3": 60})
     assert found["rules"] == ["all"]
@@ -113,9 +128,7 @@ def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(study):
     assert not faults({"option_sets": found})
 
 
-def test_the_page_shows_it_and_states_that_pairs_hang_together(study):
-    report = report_of(study)
-
+def test_the_page_shows_it_and_states_that_pairs_hang_together(report):
     page = render_html(report, date=date(2026, 1, 2))
     assert "180 items are pairs of 60 sets of three to five responses." in page
     assert "Judges that rank whole sets" in page
@@ -135,9 +148,10 @@ def test_pairs_of_a_set_are_one_cluster_also_without_a_question(study):
 def test_sets_that_no_judge_ranked_are_counted_and_limited():
     study = make_study()
     rater = make_rater(study=study)
-    for pairs in sets_of_three(study, 8):
-        for item in pairs:
-            answer(rater, item, "r1")
+    with stored_at_once():
+        for pairs in sets_of_three(study, 8):
+            for item in pairs:
+                answer(rater, item, "r1")
 
     report = report_of(study)
 
@@ -163,6 +177,7 @@ ORDERS = ((1, 2, 3), (1, 3, 2), (3, 2, 1))
 @pytest.fixture
 def whole(study):
     """The same sets, which three annotators put in order on one screen."""
+    study = Study.objects.get(pk=study.pk)
     study.set_display = "whole"
     study.save()
     Annotation.objects.all().delete()
@@ -170,11 +185,12 @@ def whole(study):
     Annotator.objects.filter(pk__in=[rater.pk for rater in raters]).update(state="completed")
     leaders = Item.objects.filter(study=study, key__endswith=":12").order_by("key")
     Item.objects.filter(study=study).exclude(pk__in=leaders).update(seats_needed=0)
-    for item in leaders:
-        for rater, ranking in zip(raters, ORDERS, strict=True):
-            made = answer(rater, item, "r1" if ranking.index(1) < ranking.index(2) else "r2", 80)
-            shown = {"shown": [1, 3, 2], "ranking": list(ranking)}
-            Annotation.objects.filter(pk=made.pk).update(ranking=shown)
+    with stored_at_once():
+        for item in leaders:
+            for rater, ranking in zip(raters, ORDERS, strict=True):
+                choice = "r1" if ranking.index(1) < ranking.index(2) else "r2"
+                shown = {"shown": [1, 3, 2], "ranking": list(ranking)}
+                answer(rater, item, choice, 80, ranking=shown)
     return study
 
 

@@ -12,10 +12,12 @@ from analysis.report.render import render_html
 from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study
 from tests.analysis.walking import faults
+from tests.factories import stored_at_once
 
 MIRROR = {"r1": "r2", "r2": "r1"}
 
 
+@stored_at_once()
 def asked_about_own(study, *, takes):
     """A run whose own response is r2 of every item but the last; it takes a share of them."""
     items = list(Item.objects.filter(study=study).order_by("key"))

@@ -12,7 +12,7 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -58,13 +58,14 @@ def test_every_main_cell_says_how_many_personas_and_questions_it_rests_on():
 def test_a_run_about_few_personas_that_differ_has_a_wider_interval_than_wilson():
     study = make_study()
     run = make_run(study=study)
-    for number in range(12):
-        persona = make_persona(study=study)
-        for n in range(10):
-            item = make_item(study=study, persona=persona, question=f"q{number}-{n}")
-            right = item.first_person
-            wrong = "r2" if right == "r1" else "r1"
-            judge_item(run, item, right if number % 2 else wrong, 70)
+    with stored_at_once():
+        for number in range(12):
+            persona = make_persona(study=study)
+            for n in range(10):
+                item = make_item(study=study, persona=persona, question=f"q{number}-{n}")
+                right = item.first_person
+                wrong = "r2" if right == "r1" else "r1"
+                judge_item(run, item, right if number % 2 else wrong, 70)
 
     judge = built(study)["judges"][0]
 
@@ -77,22 +78,23 @@ def test_a_run_about_few_personas_that_differ_has_a_wider_interval_than_wilson()
 def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
     study = make_study()
     run = make_run(study=study)
-    for topic, n, right in (
-        ("a", 40, 36),
-        ("b", 40, 12),
-        ("c", 30, 18),
-        ("d", 29, 29),
-        ("e", 9, 9),
-    ):
-        for number in range(n):
-            item = make_item(
-                study=study,
-                topic=topic,
-                persona=make_persona(study=study),
-                question=f"{topic}{number}",
-                first_person="r1",
-            )
-            judge_item(run, item, "r1" if number < right else "r2", 70)
+    with stored_at_once():
+        for topic, n, right in (
+            ("a", 40, 36),
+            ("b", 40, 12),
+            ("c", 30, 18),
+            ("d", 29, 29),
+            ("e", 9, 9),
+        ):
+            for number in range(n):
+                item = make_item(
+                    study=study,
+                    topic=topic,
+                    persona=make_persona(study=study),
+                    question=f"{topic}{number}",
+                    first_person="r1",
+                )
+                judge_item(run, item, "r1" if number < right else "r2", 70)
 
     report = built(study)
 
@@ -169,11 +171,12 @@ def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():
     study = make_study()
     raters = [make_rater(study=study) for _ in range(3)]
     run = make_run(study=study)
-    for number in range(40):
-        item = make_item(study=study, first_person="r1")
-        for index, rater in enumerate(raters):
-            answer(rater, item, "r2" if (number + index) % 4 < 2 else "r1", 60)
-        judge_item(run, item, "r1", 90)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            for index, rater in enumerate(raters):
+                answer(rater, item, "r2" if (number + index) % 4 < 2 else "r1", 60)
+            judge_item(run, item, "r1", 90)
 
     report = built(study)
 
@@ -238,11 +241,12 @@ def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
 def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_other():
     study = make_study()
     run = make_run(study=study)
-    for number in range(200):
-        item = make_item(study=study, persona=make_persona(study=study, key=f"p{number}"))
-        wrong = "r2" if item.first_person == "r1" else "r1"
-        sure = number % 2 == 0
-        judge_item(run, item, item.first_person if sure else wrong, 90 if sure else 40)
+    with stored_at_once():
+        for number in range(200):
+            item = make_item(study=study, persona=make_persona(study=study, key=f"p{number}"))
+            wrong = "r2" if item.first_person == "r1" else "r1"
+            sure = number % 2 == 0
+            judge_item(run, item, item.first_person if sure else wrong, 90 if sure else 40)
 
     judge = built(study)["judges"][0]
 
@@ -260,10 +264,11 @@ def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_o
 def test_certainty_that_only_tells_people_apart_has_an_icc_of_less_than_nothing():
     study = make_study()
     raters = [make_rater(study=study) for _ in range(3)]
-    for number in range(30):
-        item = make_item(study=study)
-        for level, rater in zip((30, 60, 90), raters, strict=True):
-            answer(rater, item, "r1", level + number % 2)
+    with stored_at_once():
+        for number in range(30):
+            item = make_item(study=study)
+            for level, rater in zip((30, 60, 90), raters, strict=True):
+                answer(rater, item, "r1", level + number % 2)
 
     found = built(study)["human"]["scale_use"]
 
@@ -274,12 +279,13 @@ def test_certainty_that_only_tells_people_apart_has_an_icc_of_less_than_nothing(
 def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
     study = make_study()
     short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")
-    for number in range(24):
-        item = make_item(study=study, first_person="r1")
-        choice = "r1" if number % 2 else "r2"
-        answer(long, item, choice, 90 if number % 2 else 20)
-        if number < 8:
-            answer(short, item, choice, 90 if number % 2 else 20)
+    with stored_at_once():
+        for number in range(24):
+            item = make_item(study=study, first_person="r1")
+            choice = "r1" if number % 2 else "r2"
+            answer(long, item, choice, 90 if number % 2 else 20)
+            if number < 8:
+                answer(short, item, choice, 90 if number % 2 else 20)
 
     rows = {row["rater"]: row for row in built(study)["human"]["raters"]}
 

@@ -8,7 +8,7 @@ from tests.analysis import brute_force_details as by_hand
 from tests.analysis.brute_force import scored
 from tests.analysis.builders import answer, make_rater, make_run, random_study
 from tests.analysis.test_report_numbers import built, same
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -230,10 +230,11 @@ def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
     study = make_study()
     items = [make_item(study=study, first_person="r1") for _ in range(30)]
     said = ["rural"] * 5 + ["urban"] * 6 + ["island"]
-    for number, region in enumerate(said):
-        rater = make_rater(study=study, demographics={"region": region})
-        for place, item in enumerate(items):
-            answer(rater, item, "r1" if (place + number) % 3 else "r2", 60)
+    with stored_at_once():
+        for number, region in enumerate(said):
+            rater = make_rater(study=study, demographics={"region": region})
+            for place, item in enumerate(items):
+                answer(rater, item, "r1" if (place + number) % 3 else "r2", 60)
     make_run(study=study)
 
     (table,) = built(study)["annotator_groups"]

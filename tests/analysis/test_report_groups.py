@@ -12,7 +12,7 @@ from analysis.report.render import render_html
 from judging.models import Attempt
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +22,7 @@ def persona_of(study, value):
     return make_persona(study=study, features=features)
 
 
+@stored_at_once()
 def study_of_two_groups(*, women=5, men=5):
     """Women are right about women and men about men; each person answers one item about each."""
     study = make_study(reward=300, currency="EUR")
@@ -119,12 +120,13 @@ def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certain
         features: make_run(study=study, features=features)
         for features in ("all", "age,education", "age", "none")
     }
-    for number in range(40):
-        item = make_item(study=study, first_person="r1")
-        judge_item(runs["all"], item, "r1", 90)
-        judge_item(runs["age,education"], item, "r1" if number < 30 else "r2", 90 - number)
-        judge_item(runs["age"], item, "r2", 20)
-        judge_item(runs["none"], item, "r2", None)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            judge_item(runs["all"], item, "r1", 90)
+            judge_item(runs["age,education"], item, "r1" if number < 30 else "r2", 90 - number)
+            judge_item(runs["age"], item, "r2", 20)
+            judge_item(runs["none"], item, "r2", None)
 
     table = all_tables(report_of(study))["ablation_cells"]
 
@@ -142,11 +144,12 @@ def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certain
 def test_a_heat_map_says_how_far_each_group_lies_from_the_side_s_own_accuracy():
     study = make_study()
     rater, run = make_rater(study=study), make_run(study=study)
-    for topic, right in (("easy", 30), ("hard", 12)):
-        for number in range(40):
-            item = make_item(study=study, topic=topic, first_person="r1")
-            answer(rater, item, "r1" if number < right else "r2", 70)
-            judge_item(run, item, "r1", 70)
+    with stored_at_once():
+        for topic, right in (("easy", 30), ("hard", 12)):
+            for number in range(40):
+                item = make_item(study=study, topic=topic, first_person="r1")
+                answer(rater, item, "r1" if number < right else "r2", 70)
+                judge_item(run, item, "r1", 70)
 
     figure = all_figures(report_of(study))["heat_topics"]
 
@@ -160,9 +163,10 @@ def test_a_heat_map_says_how_far_each_group_lies_from_the_side_s_own_accuracy():
 def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
     study = make_study()
     rater = make_rater(study=study)
-    for topic, count in (("large", 40), ("small", 12), ("tiny", 3)):
-        for _ in range(count):
-            answer(rater, make_item(study=study, topic=topic, first_person="r1"), "r1", 70)
+    with stored_at_once():
+        for topic, count in (("large", 40), ("small", 12), ("tiny", 3)):
+            for _ in range(count):
+                answer(rater, make_item(study=study, topic=topic, first_person="r1"), "r1", 70)
 
     figure = all_figures(report_of(study))["heat_topics"]
 

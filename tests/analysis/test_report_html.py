@@ -15,8 +15,15 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.files.table_files import to_tex, write_tables
 from analysis.report.render import content_security_policy, render_html
-from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.factories import make_item, make_persona, make_study
+from tests.analysis.builders import (
+    answer,
+    judge_item,
+    little_study,
+    make_rater,
+    make_run,
+    random_study,
+)
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +60,7 @@ class Page(HTMLParser):
             self.scripts[-1] = (attrs, text + data)
 
 
+@stored_at_once()
 def hostile_study():
     study = make_study(title=HOSTILE, source={"name": HOSTILE}, is_simulated=True)
     persona = make_persona(
@@ -75,9 +83,7 @@ def hostile_study():
         )
         for rater in raters:
             answer(rater, item, "r1", 90)
-        judgment = judge_item(run, item, "r1", 85)
-        judgment.model_snapshot = HOSTILE
-        judgment.save()
+        judge_item(run, item, "r1", 85, model_snapshot=HOSTILE)
     return study
 
 
@@ -85,14 +91,22 @@ def report_of(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
-@pytest.fixture
-def hostile():
+@pytest.fixture(scope="module")
+def hostile(module_db):
     return report_of(hostile_study())
 
 
-def test_hostile_text_stays_text(hostile):
-    page = Page(render_html(hostile, date=DATE))
+@pytest.fixture(scope="module")
+def text(hostile):
+    return render_html(hostile, date=DATE)
 
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_hostile_text_stays_text(page):
     assert not [tag for tag, _ in page.tags if tag == "img"]
     assert [attrs.get("type") for attrs, _ in page.scripts] == [
         *["application/json"] * 2,
@@ -101,9 +115,7 @@ def test_hostile_text_stays_text(hostile):
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
 
 
-def test_hostile_names_cannot_leave_the_data_of_the_figures(hostile):
-    page = Page(render_html(hostile, date=DATE))
-
+def test_hostile_names_cannot_leave_the_data_of_the_figures(page):
     data = page.scripts[1][1]
     assert "<" not in data
     labels = json.dumps(json.loads(data))
@@ -114,8 +126,9 @@ def test_hostile_names_cannot_leave_the_data_of_the_figures(hostile):
 def test_hostile_links_cannot_be_smuggled_into_a_figure():
     study = make_study()
     run = make_run(study=study, judge='<a href="https://example.com">here</a>')
-    for _ in range(12):
-        judge_item(run, make_item(study=study), "r1", 85)
+    with stored_at_once():
+        for _ in range(12):
+            judge_item(run, make_item(study=study), "r1", 85)
 
     drawn = json.dumps(
         [panel.drawing for f in all_figures(report_of(study)).values() for panel in f.panels]
@@ -124,10 +137,7 @@ def test_hostile_links_cannot_be_smuggled_into_a_figure():
     assert "<a href" not in drawn
 
 
-def test_the_policy_allows_the_two_scripts_of_the_page_and_no_other(hostile):
-    text = render_html(hostile, date=DATE)
-    page = Page(text)
-
+def test_the_policy_allows_the_two_scripts_of_the_page_and_no_other(page):
     hashes = {
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         for attrs, script in page.scripts
@@ -142,32 +152,36 @@ def test_the_policy_allows_the_two_scripts_of_the_page_and_no_other(hostile):
     assert [m["content"] for m in policies] == [content_security_policy()]
 
 
-def test_nothing_is_fetched(hostile):
-    page = Page(render_html(hostile, date=DATE))
-
+def test_nothing_is_fetched(page):
     for tag, attrs in page.tags:
         for name in ("src", "href", "action", "data", "poster", "srcset"):
             value = attrs.get(name)
             assert value is None or value.startswith(("#", "data:")), (tag, name, value)
 
 
-def test_every_id_is_there_once(hostile):
-    ids = Page(render_html(hostile, date=DATE)).ids
-
-    assert len(ids) == len(set(ids))
+def test_every_id_is_there_once(page):
+    assert len(page.ids) == len(set(page.ids))
 
 
-def test_simulated_data_are_labelled_at_the_top_and_on_every_figure(hostile):
-    text = render_html(hostile, date=DATE)
-
+def test_simulated_data_are_labelled_at_the_top_and_on_every_figure(hostile, text):
     assert text.count('<p class="stamp">Simulated data</p>') == len(all_figures(hostile)) > 3
     assert "<strong>Simulated data.</strong>" in text
-    real = report_of(random_study(1))
+    real = report_of(little_study(1))
     assert "Simulated data" not in render_html(real, date=DATE)
 
 
-def test_every_figure_has_title_caption_words_and_numbers():
-    report = report_of(random_study(2, n_items=60))
+@pytest.fixture(scope="module")
+def ordinary(module_db):
+    return report_of(random_study(2, n_items=60))
+
+
+@pytest.fixture(scope="module")
+def ordinary_text(ordinary):
+    return render_html(ordinary, date=DATE)
+
+
+def test_every_figure_has_title_caption_words_and_numbers(ordinary, ordinary_text):
+    report, text = ordinary, ordinary_text
     figures, tables = all_figures(report), all_tables(report)
 
     assert len(figures) == 9
@@ -176,29 +190,26 @@ def test_every_figure_has_title_caption_words_and_numbers():
         assert figure.caption
         assert figure.table in tables
         assert all(panel.alt for panel in figure.panels)
-    text = render_html(report, date=DATE)
     for figure in figures.values():
         assert f'id="figure-{figure.name}"' in text
         assert f'data-name="{figure.table}"' in text
     assert "60 items, 20 November 2026" in text
 
 
-def test_every_table_is_on_the_page():
-    report = report_of(random_study(3, n_items=60))
+def test_every_table_is_on_the_page(ordinary, ordinary_text):
+    missing = [name for name in all_tables(ordinary) if f'data-name="{name}"' not in ordinary_text]
 
-    text = render_html(report, date=DATE)
-
-    missing = [name for name in all_tables(report) if f'data-name="{name}"' not in text]
     assert missing == []
 
 
 def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_dash():
     study = make_study()
     rater, run = make_rater(study=study), make_run(study=study)
-    for number in range(40):
-        item = make_item(study=study, first_person=("r1", "r2")[number % 2])
-        answer(rater, item, "r1", 90 if number < 12 else 50)
-        judge_item(run, item, "r1", 90 if number < 5 else 50)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person=("r1", "r2")[number % 2])
+            answer(rater, item, "r1", 90 if number < 12 else 50)
+            judge_item(run, item, "r1", 90 if number < 5 else 50)
     tables = all_tables(report_of(study))
 
     people, judge = tables["table_b"].cells

@@ -7,11 +7,12 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from tests.analysis.builders import judge_item, make_run, random_study
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 
+@stored_at_once()
 def study_of(n, *, right, certainty, personas=None, runs=1, question="Question {}?"):
     """A study whose runs are right on the items that `right` accepts."""
     study = make_study()

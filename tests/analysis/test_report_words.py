@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from itertools import product
 
 import pytest
 
@@ -13,7 +14,7 @@ from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.sections.position.sides import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -24,13 +25,13 @@ def report_of(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
+@stored_at_once()
 def answered(study, *, people=2, items=12, choice="r1", certainty=85, **item):
     raters = [make_rater(study=study) for _ in range(people)]
-    for _ in range(items):
-        made = make_item(study=study, **{"first_person": "r1"} | item)
-        for rater in raters:
-            answer(rater, made, choice, certainty)
-        yield made
+    made = [make_item(study=study, **{"first_person": "r1"} | item) for _ in range(items)]
+    for item, rater in product(made, raters):
+        answer(rater, item, choice, certainty)
+    return made
 
 
 def missing(report):
@@ -47,29 +48,29 @@ def said(study, sentence):
 
 def test_a_study_without_truth_says_that_nobody_can_be_right():
     study = make_study()
-    list(answered(study, first_person=""))
+    answered(study, first_person="")
 
     assert said(study, "No item has a known answer of the person it is about.")
 
 
 def test_some_items_without_truth_are_counted():
     study = make_study()
-    list(answered(study))
-    list(answered(study, items=3, first_person=""))
+    answered(study)
+    answered(study, items=3, first_person="")
 
     assert said(study, "3 items of 15 have no known answer and score nobody.")
 
 
 def test_one_annotator_is_said_to_be_one():
     study = make_study()
-    list(answered(study, people=1))
+    answered(study, people=1)
 
     assert said(study, "One person gave every answer. Agreement among people is unknown")
 
 
 def test_equal_answers_are_said_to_be_equal():
     study = make_study()
-    list(answered(study))
+    answered(study)
 
     assert said(study, "All answers of people are the same.")
 
@@ -77,8 +78,9 @@ def test_equal_answers_are_said_to_be_equal():
 def test_no_high_certainty_is_said_to_be_empty_and_not_zero():
     study = make_study()
     run = make_run(study=study)
-    for item in answered(study, certainty=79):
-        judge_item(run, item, "r1", 60)
+    with stored_at_once():
+        for item in answered(study, certainty=79):
+            judge_item(run, item, "r1", 60)
 
     assert said(study, "people and steady never state 80 or more, so the cells of high certainty")
 
@@ -86,8 +88,9 @@ def test_no_high_certainty_is_said_to_be_empty_and_not_zero():
 def test_a_judge_that_is_always_certain_is_not_separated_by_the_threshold():
     study = make_study()
     run = make_run(study=study)
-    for item in answered(study, certainty=50):
-        judge_item(run, item, "r1", 95)
+    with stored_at_once():
+        for item in answered(study, certainty=50):
+            judge_item(run, item, "r1", 95)
 
     assert said(
         study,
@@ -100,8 +103,9 @@ def test_a_judge_that_failed_on_everything_has_no_accuracy_rather_than_0():
     study = make_study()
     run = make_run(study=study)
     states = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
-    for item, state in zip(answered(study), states, strict=True):
-        judge_item(run, item, state=state)
+    with stored_at_once():
+        for item, state in zip(answered(study), states, strict=True):
+            judge_item(run, item, state=state)
 
     assert said(
         study,
@@ -113,9 +117,10 @@ def test_a_judge_that_failed_on_everything_has_no_accuracy_rather_than_0():
 def test_a_judge_that_saw_some_of_the_items_is_said_to():
     study = make_study()
     run = make_run(study=study)
-    for number, item in enumerate(answered(study)):
-        if number < 5:
-            judge_item(run, item, "r1", 60)
+    with stored_at_once():
+        for number, item in enumerate(answered(study)):
+            if number < 5:
+                judge_item(run, item, "r1", 60)
 
     assert said(study, "steady was asked about 5 of 12 items")
 
@@ -124,11 +129,12 @@ def test_a_whole_study_misses_nothing():
     study = make_study()
     raters = [make_rater(study=study) for _ in range(3)]
     run = make_run(study=study)
-    for number in range(40):
-        item = make_item(study=study, first_person=("r1", "r2")[number % 2])
-        for rater in raters:
-            answer(rater, item, ("r1", "r2")[number % 3 == 0], (60, 90)[number % 2])
-        judge_item(run, item, "r1", (50, 85)[number % 2])
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person=("r1", "r2")[number % 2])
+            for rater in raters:
+                answer(rater, item, ("r1", "r2")[number % 3 == 0], (60, 90)[number % 2])
+            judge_item(run, item, "r1", (50, 85)[number % 2])
 
     report = report_of(study)
 
@@ -139,11 +145,12 @@ def test_a_whole_study_misses_nothing():
 def test_the_side_gets_a_light_and_a_sentence():
     study = make_study()
     steady, lefty = make_run(study=study), make_run(study=study, judge="lefty")
-    for number in range(80):
-        truth, first = ("r1", "r2")[number % 2], ("r1", "r2")[number // 2 % 2]
-        item = make_item(study=study, first_person=truth)
-        judge_item(steady, item, truth, 60, shown_first=first)
-        judge_item(lefty, item, first, 60, shown_first=first)
+    with stored_at_once():
+        for number in range(80):
+            truth, first = ("r1", "r2")[number % 2], ("r1", "r2")[number // 2 % 2]
+            item = make_item(study=study, first_person=truth)
+            judge_item(steady, item, truth, 60, shown_first=first)
+            judge_item(lefty, item, first, 60, shown_first=first)
 
     lights = {light["light"]: light["text"] for light in lights_of(report_of(study))}
 
@@ -158,12 +165,13 @@ def test_the_method_in_words_has_the_study_s_own_figures():
         for judge in ("lefty", "steady")
         for features in ("all", "age,politics")
     ]
-    for number, item in enumerate(answered(study, people=3)):
-        for run in runs:
-            if number:
-                judge_item(run, item, "r1", 90)
-            else:
-                judge_item(run, item, state="unparseable")
+    with stored_at_once():
+        for number, item in enumerate(answered(study, people=3)):
+            for run in runs:
+                if number:
+                    judge_item(run, item, "r1", 90)
+                else:
+                    judge_item(run, item, state="unparseable")
 
     words = methods_paragraph(report_of(study))
 
@@ -182,7 +190,7 @@ def test_the_method_in_words_has_the_study_s_own_figures():
 def test_the_report_and_the_source_of_its_items_can_be_cited():
     source = "@inproceedings{bank, title = {A bank}}"
     study = make_study(slug="a-study", title="50 % of {all}", source={"citation": source})
-    list(answered(study))
+    answered(study)
 
     text = bibtex(report_of(study), DATE)
 
@@ -210,8 +218,9 @@ def test_a_run_says_on_which_days_it_asked_its_model(tmp_path):
 def test_a_run_that_was_imported_has_no_days():
     study = make_study()
     run = make_run(study=study)
-    for item in answered(study, items=3):
-        judge_item(run, item, "r1", 60)
+    with stored_at_once():
+        for item in answered(study, items=3):
+            judge_item(run, item, "r1", 60)
 
     page = render_html(report_of(study), date=DATE)
 
@@ -244,13 +253,14 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
 
 def test_certainties_go_together_only_where_an_interval_says_so():
     together, apart, unclear = (make_study() for _ in range(3))
-    for study, sign in ((together, 1), (apart, -1), (unclear, 0)):
-        run, raters = make_run(study=study), [make_rater(study=study) for _ in range(10)]
-        for number in range(40):
-            item = make_item(study=study, first_person="r1")
-            answer(raters[number * 3 % 10], item, "r1", 40 + number)
-            wobble = (number * 7) % 10
-            judge_item(run, item, "r1", 60 + wobble + (sign * number) // 2)
+    with stored_at_once():
+        for study, sign in ((together, 1), (apart, -1), (unclear, 0)):
+            run, raters = make_run(study=study), [make_rater(study=study) for _ in range(10)]
+            for number in range(40):
+                item = make_item(study=study, first_person="r1")
+                answer(raters[number * 3 % 10], item, "r1", 40 + number)
+                wobble = (number * 7) % 10
+                judge_item(run, item, "r1", 60 + wobble + (sign * number) // 2)
 
     first = [
         report_of(study)["certainty_headline"]["sentences"][0]
@@ -267,12 +277,13 @@ def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
     study = make_study()
     run, raters = make_run(study=study), [make_rater(study=study) for _ in range(12)]
     personas = [make_persona(study=study) for _ in range(6)]
-    for number in range(120):
-        item = make_item(study=study, first_person="r1", persona=personas[number % 6])
-        # Three personas are clear to each side, two of them to both; nothing else is in common.
-        people, judge = (25 * (number % 6 in clear) for clear in ((0, 1, 4), (0, 3, 4)))
-        answer(raters[number % 11], item, "r1", 60 + people + (number * 7) % 10)
-        judge_item(run, item, "r1", 60 + judge + (number // 6 * 3) % 10)
+    with stored_at_once():
+        for number in range(120):
+            item = make_item(study=study, first_person="r1", persona=personas[number % 6])
+            # Three personas are clear to each side, two of them to both; nothing else is in common.
+            people, judge = (25 * (number % 6 in clear) for clear in ((0, 1, 4), (0, 3, 4)))
+            answer(raters[number % 11], item, "r1", 60 + people + (number * 7) % 10)
+            judge_item(run, item, "r1", 60 + judge + (number // 6 * 3) % 10)
 
     report = report_of(study)
 
@@ -287,10 +298,11 @@ def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
 def test_certainties_of_too_few_people_are_not_said_to_go_together():
     study = make_study()
     run, rater = make_run(study=study), make_rater(study=study)
-    for number in range(40):
-        item = make_item(study=study, first_person="r1")
-        answer(rater, item, "r1", 40 + number)
-        judge_item(run, item, "r1", 40 + number // 2)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            answer(rater, item, "r1", 40 + number)
+            judge_item(run, item, "r1", 40 + number // 2)
 
     first = report_of(study)["certainty_headline"]["sentences"][0]
 
@@ -301,8 +313,9 @@ def test_certainties_of_too_few_people_are_not_said_to_go_together():
 def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
     study = make_study()
     run = make_run(study=study)
-    for number, item in enumerate(answered(study, certainty=50)):
-        judge_item(run, item, "r1", (60, 95)[number % 2])
+    with stored_at_once():
+        for number, item in enumerate(answered(study, certainty=50)):
+            judge_item(run, item, "r1", (60, 95)[number % 2])
 
     figure = all_figures(report_of(study))["histograms"]
 
@@ -312,10 +325,11 @@ def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
 def test_what_holds_for_these_annotators_only_is_labelled_so():
     study = make_study()
     run, raters = make_run(study=study), [make_rater(study=study) for _ in range(12)]
-    for number in range(40):
-        item = make_item(study=study, first_person="r1")
-        answer(raters[number % 12], item, "r1" if number % 3 else "r2", 60)
-        judge_item(run, item, "r1" if number % 4 else "r2", 60)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            answer(raters[number % 12], item, "r1" if number % 3 else "r2", 60)
+            judge_item(run, item, "r1" if number % 4 else "r2", 60)
 
     table = all_tables(report_of(study))["difference_intervals"]
 

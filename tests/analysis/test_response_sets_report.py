@@ -11,11 +11,12 @@ from analysis.report.render import render_html
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 
+@stored_at_once()
 def either_study(**overrides):
     """People find both possible half of the time. Two judges answer alike but when forced."""
     study = make_study(**{"allow_tie": True, "tie_meaning": Study.TieMeaning.EITHER, **overrides})

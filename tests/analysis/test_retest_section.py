@@ -18,7 +18,7 @@ from annotation.services.linked_studies import LinkRule, link_study
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.annotation.own_answers import make_own_study, make_person
-from tests.factories import make_study
+from tests.factories import make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -56,15 +56,16 @@ def planted():
     return people
 
 
-@pytest.fixture
-def first(planted):
+@pytest.fixture(scope="module")
+def first(module_db, planted):
     first = make_own_study(items=ITEMS, show_history=0)
     for _, once, twice in planted:
         ask_again(make_person(first, once), twice)
     return first
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+@stored_at_once()
 def linked(first, planted):
     """Three people and a judge predict: the judge knows what is meant four times out of five."""
     study = link_study(first_id=first.pk, slug="linked", rule=LinkRule())

@@ -14,7 +14,7 @@ from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 NAMES = ("alpha", "beta", "gamma")
 LIKED = {"alpha": 0.95, "beta": 0.5, "gamma": 0.05}
@@ -30,6 +30,7 @@ def name_systems(study, names=NAMES):
     Item.objects.bulk_update(items, ["r1", "r2"])
 
 
+@stored_at_once()
 def judged_study(*, accuracies=(0.9,), n_items=90, n_personas=15, sure=0.0):
     """Annotators who like alpha best, and runs that say the same as often as stated."""
     rng = random.Random(5)

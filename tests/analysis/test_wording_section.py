@@ -20,12 +20,13 @@ from analysis.report.text.names import run_names
 from judging.models import Judge, JudgeRun, Jury, PromptTemplate
 from judging.wordings.versions import save_wording
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 TEXT = "{{ persona }} {{ question }} {{ response_a }} {{ response_b }} "
 
 
+@stored_at_once()
 def asked(effects, *, framings=("observer", "persona"), items=48, seed=1, judges=("j",)):
     """A study whose judges are right as often as their wording says, in both orders."""
     draw = random.Random(seed)

@@ -21,7 +21,7 @@ from analysis.report.render import render_html
 from annotation.models import Annotation
 from tests.analysis.builders import answer, make_rater
 from tests.extending.page import blocks, modules
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 PAGE = "statistic.md"
@@ -70,11 +70,12 @@ def study():
     """Right answers take 12 seconds, wrong ones 31."""
     study = make_study()
     raters = [make_rater(study=study) for _ in range(3)]
-    for number in range(12):
-        item = make_item(study=study, first_person="r1")
-        for rater in raters:
-            choice = "r2" if rater is raters[number % 3] else "r1"
-            answer(rater, item, choice, 70)
+    with stored_at_once():
+        for number in range(12):
+            item = make_item(study=study, first_person="r1")
+            for rater in raters:
+                choice = "r2" if rater is raters[number % 3] else "r1"
+                answer(rater, item, choice, 70)
     Annotation.objects.filter(choice="r1").update(active_ms=RIGHT_MS)
     Annotation.objects.filter(choice="r2").update(active_ms=WRONG_MS)
     return study

@@ -14,7 +14,7 @@ from analysis.disagreements.selection import Selection, cells, listed, page_of, 
 from analysis.models import ComparedItem, Comparison
 from annotation.models import Annotator
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +34,7 @@ def raters(study):
     return [make_rater(study=study) for _ in range(3)]
 
 
+@stored_at_once()
 def judged(run, raters, key, given, verdict, *, certainty=60, stated=70, **item):
     """An item whose own answer is r1, answered and judged; `given` is like "112t"."""
     made = make_item(study=run.study, key=key, **{"first_person": "r1"} | item)
@@ -231,8 +232,9 @@ def test_comparisons_that_nobody_opens_are_deleted(study, run, raters):
 
 def test_without_a_judge_annotators_are_listed(study, raters):
     item = make_item(study=study, key="a", first_person="r1")
-    for rater, choice in zip(raters, ("r1", "r2", "r2"), strict=True):
-        answer(rater, item, choice)
+    with stored_at_once():
+        for rater, choice in zip(raters, ("r1", "r2", "r2"), strict=True):
+            answer(rater, item, choice)
 
     comparison = comparison_for(study, None)
 

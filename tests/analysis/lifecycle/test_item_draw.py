@@ -12,11 +12,12 @@ from studies.services.items.drawing import end_draw
 from studies.services.settings import save_settings
 from studies.services.whole_studies.copies import copy_study
 from tests.analysis.builders import judge_item, make_run
-from tests.factories import make_items, make_study, sign_in
+from tests.factories import make_items, make_study, sign_in, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 
+@stored_at_once()
 def judged_draft(n_items=60, **settings):
     """A draft whose judge is almost sure of the first half of the items and guesses the rest."""
     study = make_study(state=Study.State.DRAFT, **settings)

@@ -15,7 +15,7 @@ from analysis.disagreements import freshness
 from analysis.disagreements.notes import save_note
 from analysis.models import Comparison
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_study, sign_in
+from tests.factories import make_item, make_study, sign_in, stored_at_once
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -26,6 +26,7 @@ def study():
     return make_study(slug="one")
 
 
+@stored_at_once()
 def fill(study, n=3, *, judge="steady", **item):
     """Items on which the annotator is right and the judge wrong."""
     run, rater = make_run(study=study, judge=judge), make_rater(study=study)

@@ -13,12 +13,13 @@ from analysis.planning.watching import fix_comparison, state_of, watched
 from analysis.stats.planning.confidence_sequence import confidence_sequence
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_items, make_study, sign_in
+from tests.factories import make_items, make_study, sign_in, stored_at_once
 
 pytestmark = pytest.mark.django_db
 URL = "/studies/watch/planning/watched/"
 
 
+@stored_at_once()
 def study_with_run(n_items=10, *, right=True):
     study = make_study(slug="watch", items_per_annotator=10, entry="link", reward=100)
     items = make_items(study, n_items)
@@ -29,6 +30,7 @@ def study_with_run(n_items=10, *, right=True):
     return study, items, run
 
 
+@stored_at_once()
 def people_answer(study: Study, items, n: int, *, wrong: int, after: int = 0) -> None:
     """`n` annotators complete; each is wrong at the first `wrong` items."""
     for number in range(n):

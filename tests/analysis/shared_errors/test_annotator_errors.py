@@ -15,7 +15,7 @@ from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -32,14 +32,15 @@ def stored(module_db) -> int:
     copier = make_rater(study=study, pseudonym="P-copier")
     runs = [make_run(study=study, judge=name, features="all") for name in ("steady", "other")]
     make_run(study=study, judge="steady", features="age")
-    for _ in range(60):
-        item = make_item(study=study, persona=persona, question="w " * 250)
-        said = [rng.choice(["r1", "r2"]) for _ in runs]
-        for run, choice in zip(runs, said, strict=True):
-            judge_item(run, item, choice, 70)
-        for person in people:
-            answer(person, item, rng.choice(["r1", "r2"]))
-        answer(copier, item, said[0])
+    with stored_at_once():
+        for _ in range(60):
+            item = make_item(study=study, persona=persona, question="w " * 250)
+            said = [rng.choice(["r1", "r2"]) for _ in runs]
+            for run, choice in zip(runs, said, strict=True):
+                judge_item(run, item, choice, 70)
+            for person in people:
+                answer(person, item, rng.choice(["r1", "r2"]))
+            answer(copier, item, said[0])
     return study.pk
 
 
