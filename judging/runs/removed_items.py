@@ -37,19 +37,20 @@ def remove_judgments(study: Study, items: Collection[int]) -> None:
     is counted when it ends (`judging/worker/records/ledger.py`).
     """
     judgments = Judgment.everything.filter(item__in=items)
-    # Workers that store requests of these judgments wait, and are then refused.
-    list(judgments.select_for_update(no_key=False).order_by("pk").values_list("pk"))
-    takers = list(
-        Judgment.everything.filter(reused_from__item__in=items)
-        .exclude(item__in=items)
-        .order_by("pk")
+    taking = Judgment.everything.filter(reused_from__item__in=items).exclude(item__in=items)
+    of_runs = {run for rows in (judgments, taking) for run in rows.values_list("run", flat=True)}
+    # Workers that store requests of these judgments wait, and are then refused. They lock a run
+    # before its judgments, and so does this.
+    runs = list(
+        JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=of_runs).order_by("pk")
     )
-    of_runs = {*judgments.values_list("run", flat=True), *(taker.run_id for taker in takers)}
-    before = {run_id: ledger_use(run_id) for run_id in of_runs}
+    list(judgments.select_for_update(no_key=False).order_by("pk").values_list("pk"))
+    takers = list(taking.order_by("pk"))
+    before = {run.pk: ledger_use(run.pk) for run in runs}
     _pass_on(takers)
     judgments.update(reused_from=None, asked_with=None)
     delete_with_all_that_refers(Judgment, item__in=list(items))
-    for run in JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=of_runs):
+    for run in runs:
         _keep_costs(run, before[run.pk])
 
 

@@ -45,8 +45,14 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     expired = expired.exclude(
         lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
     )
+    # Whoever locks a run and its judgments locks the run first.
+    owners = set(expired.values_list("run_id", flat=True))
+    if not owners:
+        return {}
+    list(JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=owners).order_by("pk"))
     held = list(
-        expired.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        expired.filter(run__in=owners)
+        .select_for_update(skip_locked=True, no_key=True, of=("self",))
         .order_by("run_id", "pk")
         .values_list("pk", "run_id")
     )

@@ -1,7 +1,9 @@
 """What a run costs, and budgets that nothing is spent beyond."""
 
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -13,14 +15,16 @@ from config.operations.doctor.judge_checks import wrong_run_totals
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
+from judging.runs import removed_items
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.removed_items import remove_judgments
 from judging.selectors import run_cost
-from judging.worker import chunks
+from judging.worker import chunks, recovery
 from judging.worker.records import ledger
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
+from tests.judging.processes import wait_for
 from tests.judging.run_helpers import judge_all, start, states
 
 # One token of a prompt costs a thousandth of a dollar, a reply nothing: what a request costs at
@@ -364,3 +368,71 @@ def test_workers_that_write_at_the_same_time_give_no_room_away_twice(runs, holde
     spent = sum(JudgeRun.objects.values_list("spent_nano", flat=True)) / NANO
     assert 95 < spent <= 105
     assert sent() == 0
+
+
+# Everybody who locks a run and its judgments locks the run first.
+
+
+@pytest.mark.postgres
+def test_a_reply_comes_in_the_middle_of_the_removal_of_its_judgment(runs, monkeypatch):
+    run = runs.runs[0]
+    [opening] = openings_of(run, 1)
+    ledger.apply([opening])
+    item = Judgment.objects.get(pk=opening.judgment_id).item
+    closing = closing_of(opening, spent=4)
+
+    with meanwhile(monkeypatch, removed_items, "_pass_on", lambda: ledger.apply([closing])):
+        with transaction.atomic():
+            remove_judgments(run.study, [item.pk])
+
+    run.refresh_from_db()
+    assert (run.spent, run.parameters["removed_requests"]["nano"]) == (4, 4 * NANO)
+    assert list(wrong_run_totals()) == []
+
+
+@pytest.mark.postgres
+def test_a_judgment_is_removed_in_the_middle_of_a_sweep_of_leases(runs, monkeypatch):
+    run = runs.runs[0]
+    [opening] = openings_of(run, 1)
+    ledger.apply([opening])
+    item = Judgment.objects.get(pk=opening.judgment_id).item
+    remove = transaction.atomic(lambda: remove_judgments(run.study, [item.pk]))
+
+    with meanwhile(monkeypatch, recovery, "give_back", remove):
+        assert recovery.release_expired(run_id=run.pk) == {run.pk: 30}
+
+    run.refresh_from_db()
+    assert (run.spent, run.parameters["removed_requests"]["nano"]) == (10, 10 * NANO)
+    assert list(wrong_run_totals()) == []
+
+
+@contextmanager
+def meanwhile(monkeypatch, module, name: str, work: Callable[[], object]) -> Iterator[None]:
+    """Before a call of `name`, in a transaction, start `work` elsewhere until it waits for this."""
+    original = getattr(module, name)
+
+    def elsewhere():
+        try:
+            work()
+        finally:
+            connection.close()
+
+    def someone_waits():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT FROM pg_locks WHERE NOT granted"
+                " AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+            )
+            return cursor.fetchone() is not None
+
+    with ThreadPoolExecutor(1) as pool:
+        started = []
+
+        def begin(*arguments):
+            started.append(pool.submit(elsewhere))
+            wait_for("a session that waits for this one", someone_waits)
+            return original(*arguments)
+
+        monkeypatch.setattr(module, name, begin)
+        yield
+        started[0].result(timeout=60)
