@@ -1,16 +1,40 @@
-"""Results as JSON: null with a reason next to it, never NaN, nothing rounded."""
+"""Results as JSON: null with a reason next to it, never NaN, nothing rounded.
+
+A section says which result goes under which key; how a number, its interval, its counts and its p
+become JSON is decided here.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from analysis.stats.accuracy.bands import AccuracyCells
-    from analysis.stats.core.results import Estimate, Interval, Proportion
+    from analysis.stats.core.results import Interval, Proportion
 
 Json = dict[str, Any]
+
+
+class Measured(Protocol):
+    """What estimates, shares and differences have in common."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def interval(self) -> Interval | None: ...
+    @property
+    def interval_reason(self) -> str | None: ...
+
+
+class Tested(Measured, Protocol):
+    """Such a result with the p of a test that it is 0."""
+
+    @property
+    def p(self) -> float | None: ...
 
 
 def number(value: float | None) -> float | None:
@@ -62,18 +86,30 @@ def put_interval(
         target[f"{key}_made"] = how(interval)
 
 
-def put_estimate(target: Json, key: str, result: Estimate) -> None:
-    """Set `key` to a number and ``<key>_ci`` to its interval."""
+def put_estimate(target: Json, key: str, result: Measured, ci: str = "") -> None:
+    """Set `key` to a number, and `ci` (by default ``<key>_ci``) to its interval."""
     put(target, key, number(result.value), result.reason)
-    put_interval(target, f"{key}_ci", result.interval, result.interval_reason or result.reason)
+    reason = result.interval_reason or result.reason
+    put_interval(target, ci or f"{key}_ci", result.interval, reason)
 
 
-def cell(share: Proportion, key: str = "accuracy") -> Json:
-    """A share with its counts and interval."""
-    out: Json = {"n": share.n, "correct": share.correct}
-    put(out, key, number(share.value), share.reason)
-    put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
+def estimate(result: Measured, key: str = "value") -> Json:
+    """A number with its interval."""
+    out: Json = {}
+    put_estimate(out, key, result, "ci")
     return out
+
+
+def tested(result: Tested) -> Json:
+    """A number with its interval and the p of its test."""
+    out = estimate(result)
+    put(out, "p", number(result.p), result.interval_reason or result.reason)
+    return out
+
+
+def cell(share: Proportion, key: str = "accuracy", count: str = "correct") -> Json:
+    """A share with its counts and interval."""
+    return {"n": share.n, count: share.correct} | estimate(share, key)
 
 
 def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
@@ -88,14 +124,6 @@ def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
         "no_certainty": accuracy.no_certainty.n,
         "at_threshold": accuracy.n_at_threshold,
     }
-
-
-def estimate(result: Estimate, key: str = "value") -> Json:
-    """A number with its interval."""
-    out: Json = {}
-    put(out, key, number(result.value), result.reason)
-    put_interval(out, "ci", result.interval, result.interval_reason or result.reason)
-    return out
 
 
 def pick(result: Any, names: Mapping[str, str]) -> Json:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import Before
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, cell, put, tested
 from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import percent
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.comparison.persuasion import Persuasion, persuasion
-from analysis.stats.core.results import FloatArray, IntArray, Proportion
+from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import Sharing
 
 _PEOPLE = "People"
@@ -88,24 +88,10 @@ def _compare(
 def _entry(found: Persuasion) -> Json:
     out: Json = {"n": found.n}
     for name in ("changed", "persuaded", "persuaded_sure", "persuaded_unsure", "dissuaded"):
-        out[name] = _share(getattr(found, name))
+        out[name] = cell(getattr(found, name), "value", "count")
     for name in ("shift", "weight", "certainty"):
-        out[name] = _difference(getattr(found, name))
-    return out
-
-
-def _share(found: Proportion) -> Json:
-    out: Json = {"n": found.n, "count": found.correct}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    return out
-
-
-def _difference(found: GeneralDifference) -> Json:
-    out: Json = {"n": found.n}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    put(out, "p", number(found.p), found.interval_reason or found.reason)
+        difference: GeneralDifference = getattr(found, name)
+        out[name] = {"n": difference.n} | tested(difference)
     return out
 
 

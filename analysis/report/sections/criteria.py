@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.arrays import TIE
 from analysis.data.verdicts import Ints
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -47,10 +47,7 @@ def _agreement(verdict: Ints, reference: Ints, sharing: Sharing) -> Json:
     decided = (verdict >= 0) & (verdict != TIE) & (reference >= 0) & (reference != TIE)
     rows = np.flatnonzero(decided)
     share = general_proportion(verdict[rows] == reference[rows], sharing.take(rows))
-    out: Json = {"n": share.n, "agree": share.correct}
-    put(out, "value", number(share.value), share.reason)
-    put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
-    return out
+    return cell(share, "value", "agree")
 
 
 _OWN, _PEOPLE = "Its own verdict as a whole", "Majority of people"

@@ -14,7 +14,7 @@ from analysis.data.verdicts import (
     agreement_certainty,
     probability_certainty,
 )
-from analysis.report.encode import Json, estimate, number, put, put_interval
+from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -185,11 +185,7 @@ def _entry(study: Study, estimand: Estimand) -> Json:
 def _calibrated(found: CalibratedMean) -> Json:
     out = estimate(found.mean)
     put(out, "outside", number(found.outside), found.reason)
-    residual: Json = {}
-    gap = found.residual
-    put(residual, "value", number(gap.value), gap.reason)
-    put_interval(residual, "ci", gap.interval, gap.interval_reason or gap.reason)
-    out["residual"] = residual
+    out["residual"] = estimate(found.residual)
     put(out, "oracle_share", number(found.oracle_share), found.reason or "no_variation")
     return out
 

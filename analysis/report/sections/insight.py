@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.report.clusters import IN_GENERAL
-from analysis.report.encode import Json, number, pick, put, put_interval
+from analysis.report.encode import Json, number, pick, put, put_interval, tested
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence, Source
 from analysis.report.study import Study, identity
@@ -48,12 +48,8 @@ def _entry(found: Found) -> Json:
 
 
 def _difference(gap: GeneralDifference, p_holm: float | None) -> Json:
-    why = gap.interval_reason or gap.reason
-    out: Json = {"n": gap.n, "holds_for": IN_GENERAL}
-    put(out, "value", number(gap.value), gap.reason)
-    put_interval(out, "ci", gap.interval, why)
-    put(out, "p", number(gap.p), why)
-    put(out, "p_holm", number(p_holm), why)
+    out: Json = {"n": gap.n, "holds_for": IN_GENERAL} | tested(gap)
+    put(out, "p_holm", number(p_holm), gap.interval_reason or gap.reason)
     return out
 
 

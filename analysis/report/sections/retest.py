@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.annotators.retests import Retests
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, estimate, number, put, put_interval
+from analysis.report.encode import Json, cell, estimate
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -15,7 +15,7 @@ from analysis.report.text.numbers import percent
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.retest import Retest as Found
 from analysis.stats.agreement.retest import retest_of, share_of_retest
-from analysis.stats.core.results import BoolArray, Estimate, IntArray, Proportion
+from analysis.stats.core.results import BoolArray, Estimate, IntArray
 from analysis.stats.core.shared_variance import Sharing
 
 _TIE = 2
@@ -64,14 +64,7 @@ def _sharing(given: Retests) -> Sharing:
 
 def _entry(found: Found, has_ties: bool) -> Json:
     ceiling = Estimate(None, "not_identified") if has_ties else found.ceiling
-    return {"agreement": _share(found.agreement), "ceiling": estimate(ceiling)}
-
-
-def _share(found: Proportion) -> Json:
-    out: Json = {"n": found.n, "count": found.correct}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    return out
+    return {"agreement": cell(found.agreement, "value", "count"), "ceiling": estimate(ceiling)}
 
 
 def _side(study: Study, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
@@ -87,7 +80,7 @@ def _side(study: Study, side: Verdicts, sharing: Sharing, given: Retests) -> Jso
         given.person,
         _sharing(given),
     )
-    return {"accuracy": _share(accuracy), "share": estimate(share)}
+    return {"accuracy": cell(accuracy, "value", "count"), "share": estimate(share)}
 
 
 def _people_of(study: Study, given: Retests) -> IntArray:

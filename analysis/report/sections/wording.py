@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.judges.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
-from analysis.report.encode import Json, number, put, put_estimate, put_interval
+from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.registration import run_mark
 from analysis.report.rules import LEVEL
 from analysis.report.section import Analysis, Report, Section, Sentence
@@ -19,7 +19,6 @@ from analysis.stats.comparison.multiverse import Clusters, paired_contrast
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
-from analysis.stats.core.results import Proportion
 
 FACTORS = ("wording", "framing", "order")
 UNDECIDED = ("left_out", "half")
@@ -78,19 +77,14 @@ def _way(
     if undecided == "half":
         put_estimate(out, "accuracy", multiway_mean(credits[items], shared))
     else:
-        _put_share(out, "accuracy", multiway_proportion(credits[items] == 1, shared).proportion)
+        put_estimate(out, "accuracy", multiway_proportion(credits[items] == 1, shared).proportion)
     people = study.people.answer
     both = np.flatnonzero((verdicts.answer >= 0) & (people >= 0))
     same = (verdicts.answer == people)[both]
     out["agreement_n"] = int(both.size)
     clusters = study.shared.of_items(both, by_people=True)
-    _put_share(out, "agreement", multiway_proportion(same, clusters).proportion)
+    put_estimate(out, "agreement", multiway_proportion(same, clusters).proportion)
     return out
-
-
-def _put_share(out: Json, key: str, share: Proportion) -> None:
-    put(out, key, number(share.value), share.reason)
-    put_interval(out, f"{key}_ci", share.interval, share.interval_reason or share.reason)
 
 
 def _pairs(study: Study, ways: AskedInWays, unit: Clusters) -> list[Json]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.report.clusters import FOR_THESE_PEOPLE, IN_GENERAL, counted
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.study import Study
 from analysis.stats.comparison.differences import adjusted_states
 from analysis.stats.comparison.general_difference import (
@@ -57,8 +57,7 @@ def add_general(
 def _difference(result: GeneralDifference, within: Sharing, blocks: int, margin: float) -> Json:
     reason = result.interval_reason or result.reason
     out: Json = {"holds_for": IN_GENERAL, "n": result.n, "blocks": blocks}
-    put(out, "value", number(result.value), result.reason)
-    put_interval(out, "ci", result.interval, reason)
+    out |= estimate(result)
     put_interval(out, "ci_as_best", result.as_best, reason)
     put(out, "se", number(result.se), reason)
     put(out, "df", number(result.df), reason)

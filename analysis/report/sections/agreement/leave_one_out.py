@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
@@ -17,8 +17,7 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     found = leave_one_out(votes, judge.answer)
     difference = found.difference
     out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
-    put(out, "difference", number(difference.value), difference.reason)
-    put_interval(out, "ci", difference.interval, difference.interval_reason or difference.reason)
+    out |= estimate(difference, "difference")
     put(out, "judge_agreement", number(found.model_agreement), difference.reason)
     put(out, "people_agreement", number(found.human_agreement), difference.reason)
     return out

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.data.verdicts import Verdicts, run_options
-from analysis.report.encode import Json, number, pick, put, put_interval
+from analysis.report.encode import Json, estimate, number, pick, put, put_interval
 from analysis.report.section import RUN, Analysis, Report, Section, Source
 from analysis.report.study import Study
 from analysis.report.tables import Table, table_of_entries
@@ -54,8 +54,7 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
     gap = likeness.difference
-    put(kappas, "difference", number(gap.value), gap.reason)
-    put_interval(kappas, "ci", gap.interval, gap.interval_reason or gap.reason)
+    kappas |= estimate(gap, "difference")
     put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
     put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
     put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, estimate, number, put, put_interval, undefined
+from analysis.report.encode import Json, estimate, undefined
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table, table_of_entries
@@ -20,17 +20,13 @@ def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) 
     found = error_consistency(
         judge.correct, people.correct, n_draws=draws, rng=np.random.default_rng(seed)
     )
-    out: Json = {
+    return {
         "n": found.n,
         "both_right": found.n_both_right,
         "only_judge": found.n_first_only,
         "only_people": found.n_second_only,
         "both_wrong": found.n_both_wrong,
-    }
-    kappa = found.kappa
-    put(out, "kappa", number(kappa.value), kappa.reason)
-    put_interval(out, "ci", kappa.interval, kappa.interval_reason or kappa.reason)
-    return out
+    } | estimate(found.kappa, "kappa")
 
 
 _GUESS = ("people_follow", "right", "model_follows_right", "model_follows_wrong")

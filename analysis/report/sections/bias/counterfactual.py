@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Ints, run_votes
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, number, put, tested
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import p_value
-from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.comparison.reliance import reliance, squared_shifts
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
@@ -84,7 +84,7 @@ def _attribute(study: Study, changed: Mapping[str, Any]) -> Json:
         shifts = squared_shifts(
             readings[twins.before], readings[twins.after], has_chance=has_chance
         )
-        beyond = _difference(general_difference(shifts - people, twins.by_people))
+        beyond = tested(general_difference(shifts - people, twins.by_people))
         found = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
         judges.append(identity(run) | found | {"beyond_people": beyond})
     return {
@@ -98,16 +98,8 @@ def _attribute(study: Study, changed: Mapping[str, Any]) -> Json:
 
 def _side(shifts: FloatArray, sharing: Sharing) -> Json:
     found = reliance(shifts, sharing)
-    out: Json = {"n": found.n} | {"squared": _difference(found.squared)}
+    out: Json = {"n": found.n} | {"squared": tested(found.squared)}
     put(out, "shift", number(found.shift), found.squared.reason)
-    return out
-
-
-def _difference(found: GeneralDifference) -> Json:
-    out: Json = {}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    put(out, "p", number(found.p), found.interval_reason or found.reason)
     return out
 
 

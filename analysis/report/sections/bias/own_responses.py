@@ -7,14 +7,13 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.judges.probes import OwnSides, ProbedRun
 from analysis.data.verdicts import Ints, run_verdicts
-from analysis.report.encode import Json, cell, number, put, put_interval
+from analysis.report.encode import Json, cell, number, put, tested
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import percent, points, points_range
 from analysis.stats.accuracy.self_preference import own_preference
-from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 
@@ -60,7 +59,7 @@ def _against(answer: Ints, gold: Ints, sides: Ints, sharing: Sharing) -> Json:
     ):
         out[key] = cell(share, "value")
     for key, difference in (("dbg", found.dbg), ("bias", found.bias)):
-        out[key] = _difference(difference)
+        out[key] = tested(difference)
     return out
 
 
@@ -68,14 +67,6 @@ def _chose_own(choice: Ints, sides: Ints) -> Ints:
     """1 own, 0 the other response, -1 neither or not a pair with one own response."""
     known = (sides >= 0) & (choice >= 0) & (choice < 2)
     return np.where(known, (choice == sides).astype(np.int64), MISSING)
-
-
-def _difference(found: GeneralDifference) -> Json:
-    out: Json = {}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    put(out, "p", number(found.p), found.interval_reason or found.reason)
-    return out
 
 
 def own_table(report: Report) -> Table:

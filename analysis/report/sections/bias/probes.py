@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.judges.probes import Pairs, ProbedRun, baseline_of, pairs_of
-from analysis.report.encode import Json, number, put, put_interval, undefined
+from analysis.report.encode import Json, estimate, number, put, put_estimate, undefined
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
@@ -119,22 +119,15 @@ def _nothing(run: ProbedRun, reason: str) -> Json:
 
 def _effect(found: ProbeEffect) -> Json:
     out: Json = {"pairs": found.n_pairs, "items": found.n_items}
-    flipped = found.flipped
-    put(out, "flipped", number(flipped.value), flipped.reason)
-    put_interval(out, "flipped_ci", flipped.interval, flipped.interval_reason or flipped.reason)
+    put_estimate(out, "flipped", found.flipped)
     if found.shift is None or found.exact is None:
         return out
     shift, exact = found.shift, found.exact
-    _put_difference(out, "shift", "shift_ci", shift)
+    put_estimate(out, "shift", shift)
     put(out, "p", number(shift.p), shift.interval_reason or shift.reason)
     out["exact"] = {"toward": exact.b, "away": exact.c}
     put(out["exact"], "p", number(exact.p), exact.reason)
     return out
-
-
-def _put_difference(out: Json, key: str, interval: str, found: GeneralDifference) -> None:
-    put(out, key, number(found.value), found.reason)
-    put_interval(out, interval, found.interval, found.interval_reason or found.reason)
 
 
 def _chance(study: Study, base: ProbedRun) -> Json:
@@ -149,10 +142,7 @@ def _chance(study: Study, base: ProbedRun) -> Json:
     item = rows.item[one]
     choice = rows.choice.astype(np.int64)
     found = probe_effect(choice[one], choice[two], item, _clusters(study, item)).flipped
-    out: Json = {}
-    put(out, "flipped", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    return out
+    return estimate(found, "flipped")
 
 
 def _accuracy_lost(here: Compared) -> Json:
@@ -161,9 +151,7 @@ def _accuracy_lost(here: Compared) -> Json:
     known = np.flatnonzero((here.before >= 0) & (here.after >= 0) & (truth >= 0))
     right = (here.before == truth).astype(np.float64) - (here.after == truth)
     found = _general(here.study, right[known], here.item[known])
-    out: Json = {"n": int(known.size)}
-    _put_difference(out, "lost", "ci", found)
-    return out
+    return {"n": int(known.size)} | estimate(found, "lost")
 
 
 def _general(study: Study, values: FloatArray, item: IntArray) -> GeneralDifference:
@@ -192,8 +180,7 @@ def _both_orders(here: Compared) -> Json:
         target=target[items],
     )
     assert found.shift is not None  # noqa: S101 - there is a target
-    out: Json = {"n": int(items.size)}
-    _put_difference(out, "shift", "ci", found.shift)
+    out: Json = {"n": int(items.size)} | estimate(found.shift, "shift")
     decided = float((after[items] < 2).mean()) if items.size else None
     put(out, "decided", decided)
     return out
@@ -216,9 +203,7 @@ def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
     first, second = moved[1][shared.second], moved[0][shared.first]
     item = mine.judgments.item[shared.first]
     found = change_of_shift(first, second, item, _clusters(here.study, item))
-    out: Json = {"n": found.n}
-    _put_difference(out, "by", "ci", found)
-    return out
+    return {"n": found.n} | estimate(found, "by")
 
 
 def _positions(study: Study) -> list[Json]:

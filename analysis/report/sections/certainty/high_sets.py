@@ -18,7 +18,6 @@ from analysis.stats.certainty.high_sets import HighSets as ComparedSets
 from analysis.stats.certainty.high_sets import compare_high_sets
 from analysis.stats.comparison.general_difference import detectable_difference
 from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.results import Interval
 
 
 def _high_sets(sets: ComparedSets) -> Json:
@@ -56,13 +55,8 @@ def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]
     for index, result, p in zip(family, found, holm([one.p for one in found]), strict=True):
         out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
         reason = result.interval_reason or result.reason
-        put(out, "value", number(result.value), result.reason)
-        intervals: tuple[tuple[str, Interval | None], ...] = (
-            ("ci", result.interval),
-            ("ci_as_best", result.as_best),
-        )
-        for key, interval in intervals:
-            put_interval(out, key, interval, reason)
+        out |= estimate(result)
+        put_interval(out, "ci_as_best", result.as_best, reason)
         put(out, "p", number(result.p), reason)
         put(out, "p_holm", number(p), reason)
         detectable = detectable_difference(result, among=len(family))

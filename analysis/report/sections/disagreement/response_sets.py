@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import Run
 from analysis.data.signals import answer_shares, probability_shares
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, estimate, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -114,10 +114,7 @@ def _forced_distance(
 
 
 def _distance(found: GeneralDifference) -> Json:
-    out: Json = {"items": found.n}
-    put(out, "value", number(found.value), found.reason)
-    put_interval(out, "ci", found.interval, found.interval_reason or found.reason)
-    return out
+    return {"items": found.n} | estimate(found)
 
 
 def _matrix(found: ForcedChoices) -> Json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analysis.report.encode import Json, cell, number, put, put_interval
+from analysis.report.encode import Json, cell, estimate, number, put
 from analysis.report.tables import Column
 from analysis.stats.core.groups import GroupComparison
 from analysis.stats.core.proportions import EMPTY
@@ -20,8 +20,7 @@ def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
     for pair in side.differences:
         found = pair.difference
         entry: Json = {"first": names[pair.first], "second": names[pair.second]}
-        put(entry, "difference", number(found.value), found.reason)
-        put_interval(entry, "ci", found.interval, found.interval_reason or found.reason)
+        entry |= estimate(found, "difference")
         put(entry, "p", number(pair.p), found.interval_reason or "no_variation")
         put(entry, "p_holm", number(pair.p_adjusted), found.interval_reason or "no_variation")
         out.append(entry)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.encode import Json, estimate, number, put
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
@@ -99,11 +99,9 @@ def _entry(label: str, value: str, found: GroupErrors, more: GroupErrors | None)
 
 
 def _difference(found: GroupErrors) -> Json:
-    out: Json = {}
-    value = found.difference
-    put(out, "value", number(value.value), value.reason)
-    put_interval(out, "ci", value.interval, value.interval_reason or value.reason)
-    put(out, "p", number(found.p), value.interval_reason or value.reason)
+    out = estimate(found.difference)
+    reason = found.difference.interval_reason or found.difference.reason
+    put(out, "p", number(found.p), reason)
     return out
 
 
