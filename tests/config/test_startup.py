@@ -45,6 +45,8 @@ for name in names:
 assert len(names) > 10
 import_module("config.wsgi")
 note("config.wsgi")
+import_module("studies.file_storage.stored").Stored("reports/none").files()
+note("files, which are in no bucket")
 """
 PARTICIPANT = """
 from django.test import Client
