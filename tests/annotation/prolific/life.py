@@ -12,6 +12,8 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
+from annotation.prolific.settle.proposals import settlement
+from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import code_for
 from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import Delivery
@@ -124,6 +126,16 @@ def ready(study: Study, owed: list[Line]) -> BonusPayment:
     """A payment that Prolific knows of and that is not paid yet."""
     payment = bonuses.prepare(study_id=study.pk, lines=owed)
     return bonuses.set_up(payment_id=payment.pk)
+
+
+def owed_to_two(row: ProlificStudy, prolific: SimulatedProlific) -> list[Line]:
+    """Two people return with part of the work."""
+    for _ in range(2):
+        person, annotator = arrive(prolific, row)
+        answer_some(annotator, 1)
+        prolific.world.give_back(person["submission"])
+    follow(study_id=row.study_id)
+    return [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(row.study).rows]
 
 
 def paid_there(prolific: SimulatedProlific) -> list[list[int]]:

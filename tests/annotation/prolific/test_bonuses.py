@@ -1,24 +1,30 @@
 """Bonuses are paid once, whatever is lost on the way."""
 
 import datetime as dt
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.models import Bonus, BonusPayment, ProlificStudy
+from annotation.models import Bonus, ProlificStudy
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line, pro_rata
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from studies.money import major_units
-from tests.annotation.prolific.life import LOST, REFUSED, answer_some, arrive, paid_there, ready
+from tests.annotation.prolific.life import (
+    LOST,
+    REFUSED,
+    answer_some,
+    arrive,
+    owed_to_two,
+    paid_there,
+    ready,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -61,14 +67,8 @@ def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, pro
 
 
 @pytest.fixture
-def owed(study, row, prolific) -> list[Line]:
-    """Two people who returned with part of the work."""
-    for _ in range(2):
-        person, annotator = arrive(prolific, row)
-        answer_some(annotator, 1)
-        prolific.world.give_back(person["submission"])
-    follow(study_id=study.pk)
-    return [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
+def owed(row, prolific) -> list[Line]:
+    return owed_to_two(row, prolific)
 
 
 def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
@@ -210,20 +210,3 @@ def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
 
     with pytest.raises(NotAllowed):
         bonuses.prepare(study_id=study.pk, lines=wanted)
-
-
-@pytest.mark.postgres
-@pytest.mark.django_db(transaction=True)
-def test_people_who_pay_at_the_same_moment_pay_once(study, owed, prolific):
-    payment = ready(study, owed)
-
-    def press(_):
-        with suppress(NotAllowed):
-            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
-        connection.close()
-
-    with ThreadPoolExecutor(max_workers=6) as pool:
-        list(pool.map(press, range(6)))
-
-    assert paid_there(prolific) == [[150], [150]]
-    assert BonusPayment.objects.get().state == "paid"

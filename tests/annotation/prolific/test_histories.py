@@ -122,7 +122,7 @@ class Researcher:
 
 
 @pytest.fixture
-def row(prolific, settings, monkeypatch) -> ProlificStudy:
+def recruited(prolific, settings, monkeypatch) -> ProlificStudy:
     """Six places in six groups, webhooks subscribed; tasks are done at once."""
     row = published(with_quotas(make_recruiting(), each=1), LaunchPlan(balance=BALANCE))
     settings.PROLIFIC_WEBHOOK_SECRET = prolific.world.hook_secret = SECRET
@@ -139,7 +139,10 @@ def row(prolific, settings, monkeypatch) -> ProlificStudy:
 
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("seed", range(8))
-def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, prolific, row, client):
+def test_any_history_ends_with_the_paid_places_and_every_seat_filled(
+    seed, prolific, recruited, client
+):
+    row = recruited
     rng = random.Random(seed)
     world, slug = prolific.world, row.study.slug
     researcher = Researcher(row.study)

@@ -116,7 +116,7 @@ def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
     for _ in range(3):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
-    (noted,) = ProlificReservation.objects.all()
+    (noted,) = ProlificReservation.objects.filter(prolific_study__study=study)
     assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
 
 
