@@ -234,9 +234,10 @@ class Workers:
         """Wait for the end of a run."""
         from judging.models import JudgeRun
 
-        while JudgeRun.objects.get(pk=run_id).is_active:
+        active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
+        while active.exists():
             self._check()
-            time.sleep(0.02)
+            time.sleep(0.05)  # each look takes CPU from the workers
 
     def cpu(self) -> float:
         return sum(_cpu_of(process.pid) for process in self._processes)

@@ -1,9 +1,9 @@
 """Sharing of slots and rates among several processes that ask one endpoint.
 
 The processes share one small document for each endpoint, in Redis or in the database. Twice a
-second, and immediately when it wants something, each of them exchanges a report for a grant; a
-single request exchanges nothing. `settle` is the whole rule: the store only has to apply it to
-the document while no other process does.
+second, more often after it began to ask, and immediately when it wants something or gives slots
+back, each of them exchanges a report for a grant; a single request exchanges nothing. `settle` is
+the whole rule: the store only has to apply it to the document while no other process does.
 
 The sum of all grants never exceeds the limits: a process holds slots until it gives them back or
 sends no report for a while, and requests and tokens per minute are drawn in advance from buckets
@@ -23,6 +23,8 @@ from judging.engine.rate_limits import Limiter
 logger = logging.getLogger(__name__)
 
 EXCHANGE_SECONDS = 0.5
+# After it began to ask: a process that was alone holds every slot, and does not yet know of others.
+_FIRST_EXCHANGE_SECONDS = 0.05
 SILENT_SECONDS = 10.0  # without a report; then a process counts as dead and its slots are free
 _RETRY_SECONDS = 1.0
 
@@ -117,10 +119,12 @@ async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Exec
     """Exchange reports for grants as long as requests wait or are under way; ends by
     cancellation."""
     loop = asyncio.get_running_loop()
+    pause = _FIRST_EXCHANGE_SECONDS
     while True:
         busy = limiter.is_busy
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(limiter.news.wait(), EXCHANGE_SECONDS if busy else None)
+            await asyncio.wait_for(limiter.news.wait(), pause if busy else None)
+        pause = min(EXCHANGE_SECONDS, 2 * pause) if busy else _FIRST_EXCHANGE_SECONDS
         limiter.news.clear()
         report = limiter.report()
         try:

@@ -82,6 +82,7 @@ class Limiter:
         self._clock = clock
         self._is_shared = is_shared
         self._granted = 0
+        self._gives_back = False  # others wait for slots in which requests are still under way
         self._cuts: int | None = None  # of all processes, as far as known here
         self._has_cut = self._has_paused = False
         self._forgets_pauses = False
@@ -172,6 +173,7 @@ class Limiter:
         self._in_flight -= 1
         if is_unused:
             self._draw(permit.since, -1, -permit.tokens)
+        self._give_back()
         self._let_go()
 
     def succeeded(self, permit: Permit) -> None:
@@ -374,12 +376,20 @@ class Limiter:
             self._cut(now)
         self._cuts = grant.cuts
         self._granted = grant.slots
+        self._gives_back = report.held > grant.slots
+        self._give_back()
         for rate, amount in ((self._requests, grant.requests), (self._tokens, grant.tokens)):
             if isinstance(rate, Allowance):
                 rate.left += amount
         # A longer pause ends a run; a new run may try again.
         self._resume_at = max(self._resume_at, now + min(grant.pause, self.limits.patience))
         self._let_go()
+
+    def _give_back(self) -> None:
+        """Report that slots are free for others, as soon as no request is under way in them."""
+        if self._gives_back and self._in_flight <= self._granted:
+            self._gives_back = False
+            self.news.set()
 
 
 def _lacking(rate: Bucket | Allowance | None, wanted: float) -> float:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 import redis
@@ -25,6 +25,7 @@ from judging.models import SharedLimit
 from judging.worker import shared_rate_limits
 from tests.judging.llm_server import completion, error
 from tests.judging.processes import Site, wait_for, write_items
+from tests.judging.simulated_clock import simulate
 from tests.servers import redis_broker
 
 
@@ -175,6 +176,48 @@ def test_requests_that_were_drawn_are_used_up():
         await asyncio.gather(*waiting, return_exceptions=True)
 
     asyncio.run(scenario())
+
+
+def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
+    """In simulated time: it is enough that nobody waits for a report every half second."""
+    document: Document = {}
+
+    class AtOnce(Executor):
+        def submit(self, work, /, *arguments):
+            done = Future()
+            done.set_result(work(*arguments))
+            return done
+
+    async def scenario(clock):
+        async def ask(limiter):
+            permit = await limiter.acquire()
+            await asyncio.sleep(0.02)
+            limiter.release(permit)
+
+        def start(name):
+            limiter = Limiter(Limits(concurrency=16), clock=clock, is_shared=True)
+
+            def exchange(told):
+                return settle(document, name, told, now=clock())
+
+            tasks.append(asyncio.ensure_future(keep_coordinating(limiter, exchange, AtOnce())))
+            tasks.extend(asyncio.ensure_future(ask(limiter)) for _ in range(10_000))
+            return limiter
+
+        tasks = []
+        first = start("first")
+        await asyncio.sleep(3)
+        assert first.slots == 16
+        began, second = clock(), start("second")
+        while second.slots < 8:
+            await asyncio.sleep(0.001)
+        assert first.slots == 8
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return clock() - began
+
+    assert simulate(scenario) < 0.8
 
 
 def test_a_429_of_another_process_pauses_and_slows_this_one():
