@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from judging.errors import JudgingError
 from judging.models import Campaign, Judge, JudgeRun, Jury
-from judging.pages.forms import CampaignForm
+from judging.pages.campaign_forms import CampaignForm
 from judging.runs import campaigns, lifecycle
 from judging.runs.costs.estimates import (
     RunEstimate,

@@ -20,7 +20,6 @@ from judging.errors import JudgingError
 from judging.models import Batch, Judge, JudgeRun, Judgment
 from judging.packs.discarding import discard_packs
 from judging.packs.packing import may_pack
-from judging.pages.forms import ExtendForm, JudgmentFilter, RunFilter
 from judging.pages.listing import (
     JUDGMENT_SORTS,
     RUN_COLUMNS,
@@ -29,6 +28,7 @@ from judging.pages.listing import (
     runs_csv,
     sort_runs,
 )
+from judging.pages.run_forms import ExtendForm, JudgmentFilter, RunFilter
 from judging.prompts.asking import messages_of
 from judging.runs import lifecycle
 from judging.runs.costs.estimates import estimate_extension

@@ -20,7 +20,7 @@ from analysis.report.sections.record.runs import _record
 from judging.drift.versions import VersionWatch
 from judging.engine.conditions import Reported
 from judging.models import Judgment
-from judging.pages.forms import CampaignForm
+from judging.pages.campaign_forms import CampaignForm
 from judging.runs.request_conditions import conditions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge

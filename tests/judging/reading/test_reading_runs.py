@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from judging.errors import InvalidValue
 from judging.models import JudgeRun
-from judging.pages.forms import CampaignForm
+from judging.pages.campaign_forms import CampaignForm
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion

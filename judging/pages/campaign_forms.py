@@ -1,92 +1,36 @@
-"""Forms for researchers: filters of lists, the plan of a campaign, the extension of a run."""
+"""The form of a campaign: which judges are asked what, how, and for how much."""
 
-import hashlib
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.validators import MinValueValidator
 from django.db.models import Q
 
 from judging.backends.replay import IMPORTED
 from judging.bias.mitigations import MITIGATIONS
 from judging.bias.registry import choices_of_probes
-from judging.errors import FieldError
-from judging.models import Campaign, Judge, JudgeRun, Judgment
-from judging.pages.listing import JUDGMENT_SORTS
-from judging.protocols import framings, registry
-from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
-from judging.runs.rows.spec import MOST_ANCHORS, Reuse, RunSpec
-from judging.selectors import campaigns_of
-from studies.models import Item, Study
-from studies.personas.features import NAMED_SETS, known_keys
-from studies.prompts.language import (
-    base_of,
-    is_prompt_language,
-    language_name,
-    prompt_languages,
+from judging.models import Campaign, Judge, JudgeRun
+from judging.pages.campaign_choices import (
+    OWN_WORDS,
+    features_for,
+    languages_for,
+    settings_for,
+    usual_settings,
+    wordings_of,
+    words_of,
 )
-from studies.selectors import has_advice, has_option_sets
+from judging.pages.costed_forms import ORDER_WORDS, CostedForm
+from judging.protocols import framings, registry
+from judging.runs.campaigns import CampaignPlan, plan_of
+from judging.runs.rows.spec import MOST_ANCHORS
+from studies.models import Study
+from studies.personas.features import known_keys
+from studies.prompts.language import is_prompt_language
 
-STATES = [
-    ("", "all"),
-    ("open", "not answered yet"),
-    *[(s.value, s.label) for s in Judgment.State if s not in Judgment.OPEN],
-]
-
-
-class JudgmentFilter(forms.Form):
-    """The filter above a run's judgments; all fields are optional."""
-
-    state = forms.ChoiceField(choices=STATES, required=False, label="State")
-    search = forms.CharField(required=False, max_length=120, label="Item id")
-    sort = forms.ChoiceField(
-        choices=[(name, label) for name, (label, _) in JUDGMENT_SORTS.items()],
-        required=False,
-        label="Sort by",
-    )
-
-
-class RunFilter(forms.Form):
-    """The filter above the runs of a study; all fields are optional."""
-
-    state = forms.ChoiceField(
-        choices=[("", "all"), *JudgeRun.State.choices], required=False, label="State"
-    )
-    search = forms.CharField(required=False, max_length=120, label="Judge name")
-    campaign = forms.ChoiceField(required=False, label="Campaign")
-
-    def __init__(self, study: Study, data: Any) -> None:
-        super().__init__(data)
-        field = self.fields["campaign"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101
-        field.choices = [("", "all"), *campaigns_of(study).values_list("public_id", "name")]
-
-
-_FEATURE_WORDS = {
-    "all": "All features of the persona",
-    "none": "No features: the question without the persona",
-    "leave-one-out": "All features except one, once for each feature",
-    "one-only": "One feature only, once for each feature",
-}
-_ORDER_WORDS = {
-    "both": "Both orders: sends each question twice, which shows whether a judge prefers a side",
-    "random": "One random order per item, balanced: half as many questions",
-    "r1_first": "Response 1 first",
-    "r2_first": "Response 2 first",
-}
 _REUSE_WORDS = (
     "Reuse judgments that other runs of the same model gave to exactly the same prompt, at no cost"
 )
-_REUSE_CHOICES = {
-    Reuse.IDENTICAL.value: "Reuse those to exactly the same request, with the same seed",
-    Reuse.SAME_PROMPT.value: "Reuse also those to the same prompt with another seed",
-    Reuse.FRESH.value: "Reuse none: send every question again",
-}
-
-
-OWN_WORDS = "-"  # no wording can have this name and a version
 # Fields that most campaigns leave as they are, in closed groups, with the values that mean so.
 _GROUPS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Persona, order and number of items": {
@@ -136,32 +80,6 @@ class SettingFamily:
     is_open: bool
 
 
-class CostedForm(forms.Form):
-    """A form that spends money only after it has shown the cost."""
-
-    @property
-    def digest(self) -> str:
-        """A hash of the requested work, which the button that starts it sends back."""
-        return hashlib.sha256(repr(sorted(self.cleaned_data.items())).encode()).hexdigest()[:16]
-
-    @property
-    def may_start(self) -> bool:
-        """Whether that button was pressed, for exactly the work that was shown."""
-        return "start" in self.data and self.data.get("shown") == self.digest
-
-    def show(self, error: Exception) -> None:
-        """Show a service's error next to its field, with the labels of this form."""
-        if not isinstance(error, FieldError):
-            self.add_error(None, str(error))
-            return
-        field = PLAN_KEYS.get(error.field, error.field)
-        self.add_error(field if field in self.fields else None, error.worded(self._label))
-
-    def _label(self, field: str) -> str:
-        shown = self.fields.get(PLAN_KEYS.get(field, field))
-        return f"“{shown.label}”" if shown else field.replace("_", " ")
-
-
 class CampaignForm(CostedForm):
     """Judges and questions of a campaign; `plan` gives its data as a campaign plan.
 
@@ -177,7 +95,7 @@ class CampaignForm(CostedForm):
         widget=forms.CheckboxSelectMultiple, label="Features of the persona", initial=["all"]
     )
     orders = forms.ChoiceField(
-        choices=list(_ORDER_WORDS.items()),
+        choices=list(ORDER_WORDS.items()),
         widget=forms.RadioSelect,
         label="Order of the responses",
         initial=JudgeRun.Orders.BOTH,
@@ -279,7 +197,7 @@ class CampaignForm(CostedForm):
     ) -> None:
         self._like: dict[str, Any] = asdict(plan_of(like)) if like else {}
         orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
-        initial = {"name": name, "settings": _settings_of(study), "judges": [judge]}
+        initial = {"name": name, "settings": usual_settings(study), "judges": [judge]}
         initial |= self._like | {"orders": orders[0], "extend": bool(like)}
         if not any(self._like.get("probes", ())):
             initial.pop("probes", None)
@@ -288,24 +206,20 @@ class CampaignForm(CostedForm):
         known = self._like.get("judges", [])
         may_be_asked = Q(is_retired=False) | Q(name__in=known)
         askable = Judge.objects.filter(may_be_asked).exclude(model=IMPORTED)
-        self._choices("settings", _settings_for(study))
+        self._choices("settings", settings_for(study))
         language = self.fields["language"]
         assert isinstance(language, forms.ChoiceField)  # noqa: S101
-        language.choices = _languages_for(study)
+        language.choices = languages_for(study)
         language.required = not is_prompt_language(study.language)
-        self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
+        self._choices("judges", [(judge.name, words_of(judge)) for judge in askable])
         if len(askable) == 1 and not like:
             self.initial["judges"] = [askable[0].name]
-        self._choices("wordings", _wordings_of(study))
+        self._choices("wordings", wordings_of(study))
         keys = known_keys(study)
-        own = list(study.feature_sets.values_list("name", flat=True))
-        named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
-        sweeps = SWEEPS if len(keys) >= 2 else ()
-        words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
-        words += [(name, f"Feature set “{name}”") for name in own + named]
-        offered = {name for name, _ in words}
+        features = features_for(study, keys)
+        offered = {name for name, _ in features}
         others = [name for name in self._like.get("features", ()) if name not in offered]
-        self._choices("features", words + [(name, f"Only {name}") for name in others])
+        self._choices("features", features + [(name, f"Only {name}") for name in others])
 
         probes = choices_of_probes(sorted(keys))
         known_probes = {name for name, _ in probes}
@@ -375,97 +289,3 @@ class CampaignForm(CostedForm):
             "juries": juries,
         }
         return CampaignPlan(**self._like | chosen)
-
-
-class ExtendForm(CostedForm):
-    """What to add to a run: more items, samples, or the other order."""
-
-    limit = forms.IntegerField(
-        min_value=1,
-        required=False,
-        label="Items",
-        help_text="Uses the first items only. Leave empty for all.",
-    )
-    samples = forms.IntegerField(max_value=100, label="Samples")
-    orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
-    reuse = forms.ChoiceField(
-        choices=list(_REUSE_CHOICES.items()),
-        widget=forms.RadioSelect,
-        required=False,
-        initial=Reuse.IDENTICAL,
-        label="Judgments that other runs have paid for",
-    )
-    budget = forms.DecimalField(
-        min_value=Decimal("0.01"),
-        decimal_places=2,
-        required=False,
-        label="Budget, US dollars",
-        help_text="For the whole run, checked before each request. Leave empty to keep it.",
-    )
-    token_budget = forms.IntegerField(
-        min_value=1, required=False, label="Budget, tokens", help_text="Leave empty to keep it."
-    )
-
-    def __init__(self, run: JudgeRun, data: Any = None) -> None:
-        self._run = run
-        items = Judgment.objects.filter(run=run).values("item").distinct().count()
-        is_limited = items < Item.objects.filter(study=run.study_id).count()
-        initial = {
-            "limit": items if is_limited else None,
-            "samples": run.samples,
-            "orders": run.orders,
-            "budget": run.budget,
-            "token_budget": run.token_budget,
-        }
-        super().__init__(data, initial=initial)
-        samples, orders = self.fields["samples"], self.fields["orders"]
-        samples.validators.append(MinValueValidator(run.samples))
-        samples.help_text = f"The run has {run.samples}. Enter the same number or more."
-        assert isinstance(orders, forms.ChoiceField)  # noqa: S101
-        both = JudgeRun.Orders.BOTH
-        orders.choices = [(name, _ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
-
-    def spec(self) -> RunSpec:
-        chosen = dict(self.cleaned_data)
-        chosen["reuse"] = Reuse(chosen["reuse"] or Reuse.IDENTICAL)
-        return RunSpec.of(self._run, **chosen, extend=True)
-
-
-def _settings_of(study: Study) -> list[str]:
-    """The protocols that ask what annotators of the study are asked."""
-    chosen = ["certainty"] if study.ask_certainty else ["standard"]
-    return chosen + ["tie"] * study.allow_tie
-
-
-def _wordings_of(study: Study) -> list[tuple[str, str]]:
-    """The words of the settings, and the versions of the study's own wordings."""
-    own = study.prompt_templates.defer("exact_texts").order_by("name", "version")
-    words = [(each.reference, f"{each}, for the setting “{each.setting}”") for each in own]
-    return [(OWN_WORDS, "The words of the setting"), *words]
-
-
-def _settings_for(study: Study) -> list[tuple[str, str]]:
-    """The protocols with which a study can be judged."""
-    return [
-        (each.name, each.description)
-        for each in registry.PROTOCOLS
-        if not each.needs_others
-        and (study.criteria or not each.needs_criteria)
-        and (not each.needs_advice or has_advice(study))
-        and (not each.needs_options or has_option_sets(study))
-    ]
-
-
-def _languages_for(study: Study) -> list[tuple[str, str]]:
-    """The languages of prompts, that of the study first; none is chosen if it has no prompts."""
-    own, named = language_name(study.language), prompt_languages()
-    first = f"{own}, as in the study" if is_prompt_language(study.language) else "Choose a language"
-    others = [each for each in named if each != base_of(study.language)]
-    return [("", first), *((each, language_name(each)) for each in others)]
-
-
-def _words_of(judge: Judge) -> str:
-    if judge.price_input is None or judge.price_output is None:
-        return f"{judge.name}: {judge.model}, no price set"
-    prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
-    return f"{judge.name}: {judge.model}, {prices} per million tokens"
