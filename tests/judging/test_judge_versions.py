@@ -10,7 +10,7 @@ from judging.models import Judge
 from studies.models import Study
 from tests.factories import make_study
 from tests.judging.conftest import make_judge
-from tests.judging.test_judge_pages import FORM
+from tests.judging.judge_pages.pages import FORM
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,124 @@
+"""Judges are changed, retired and deleted on pages, by those who may; and their list."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from judging.models import Judge
+from studies.models import StudyLog
+from tests.factories import make_item, make_study, sign_in
+from tests.judging.conftest import make_judge
+from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, Counted, page_of, submit, words
+from tests.judging.run_helpers import judge_all, start
+
+
+def test_a_judge_that_runs_have_used_keeps_its_model_and_the_runs_their_costs(
+    engine, llm, settings
+):
+    study = make_study(slug="s")
+    make_item(study=study)
+    judge = make_judge(base_url=llm.url)
+    unpriced = judge_all(study, judge)
+    User.objects.create_superuser("root")
+    admin = Client()
+    admin.force_login(User.objects.get())
+    change = page_of(judge, "change-judge")
+    same = {"name": "judge", "base_url": llm.url, "own_sources": ""}
+
+    page = words(admin.get(change))
+    assert "Runs have used this judge, so its name, model and sampling stay as they are." in page
+    assert submit(admin, change, **same, temperature="1.5", model="other").status_code == 302
+
+    judge.refresh_from_db()
+    assert (judge.model, judge.temperature, judge.price_input) == ("mock", 0.7, 10)
+    run_page = reverse("judging:run", args=["s", unpriced.public_id])
+    assert "Cost unknown (no price)" in words(admin.get(run_page))
+
+    priced = judge_all(study, judge, samples=2)
+    assert priced.spent_nano > 0
+    before = priced.spent_nano
+    submit(admin, change, **same, price_input="1", price_output="1")
+    priced.refresh_from_db()
+    assert priced.spent_nano == before
+    response = submit(admin, change, **same | {"price_input": "", "price_output": ""})
+    assert "so it cannot be removed" in words(response)
+
+
+def test_a_change_is_in_the_log_of_every_study_whose_runs_use_the_judge(admin, study):
+    judge = make_judge(base_url=ADDRESS)
+    other = make_study(slug="other")
+    make_item(study=other)
+    start(other, judge)
+
+    submit(admin, page_of(judge, "change-judge"), name="judge", own_sources="")
+
+    logged = StudyLog.objects.filter(event="judge changed")
+    assert set(logged.values_list("study__slug", flat=True)) == {"s", "other"}
+
+
+def test_a_retired_judge_is_not_offered_and_a_used_one_not_deleted(admin, study):
+    judge, unused = make_judge(base_url=ADDRESS), make_judge(name="unused", base_url=ADDRESS)
+    start(study, judge)
+    new = reverse("judging:new", args=["s"])
+    assert 'value="judge"' in admin.get(new).text
+
+    admin.post(page_of(judge, "change-offer", "retire"))
+    assert 'value="judge"' not in admin.get(new).text
+    assert "Retired" in words(admin.get(LIST))
+    admin.post(page_of(judge, "change-offer", "offer"))
+    assert 'value="judge"' in admin.get(new).text
+
+    response = admin.post(page_of(judge, "change-offer", "delete"), follow=True)
+    assert "cannot be deleted. Retire it instead." in words(response)
+    admin.post(page_of(unused, "change-offer", "delete"))
+    assert set(Judge.objects.values_list("name", flat=True)) == {"judge"}
+
+
+def test_the_creator_changes_a_judge_and_another_editor_does_not(study, settings):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    creator, other = sign_in(study), sign_in(study)
+    submit(creator)
+    judge = Judge.objects.get()
+
+    assert other.get(page_of(judge, "change-judge")).status_code == 404
+    assert other.post(page_of(judge, "change-offer", "retire")).status_code == 404
+    assert submit(creator, page_of(judge, "change-judge"), rpm="7").status_code == 302
+    judge.refresh_from_db()
+    assert judge.rpm == 7
+
+
+@pytest.mark.parametrize(
+    ("role", "status"), [("owner", 200), ("editor", 200), ("viewer", 404), ("", 404)]
+)
+def test_only_editors_of_a_study_open_the_pages(study, role, status):
+    judge = make_judge(base_url=ADDRESS)
+    client = sign_in(study, role)
+
+    for url in (LIST, ADD, page_of(judge)):
+        assert client.get(url).status_code == status
+        assert Client().get(url).status_code == 302
+    for action in ("test-judge", "change-judge"):
+        allowed = client.post(page_of(judge, action)).status_code
+        assert allowed == (status if action == "test-judge" else 404)
+    for action in ("retire", "offer", "remove-key", "delete"):
+        assert client.post(page_of(judge, "change-offer", action)).status_code == 404
+    judge.refresh_from_db()
+    assert not judge.is_retired
+
+
+def test_the_list_takes_the_same_queries_for_one_judge_and_for_many(
+    editor, study, django_assert_num_queries
+):
+    make_judge(name="first", base_url=ADDRESS)
+    editor.get(LIST)
+    with connection.execute_wrapper(counter := Counted()):
+        editor.get(LIST)
+    one = len(counter.statements)
+    for n in range(30):
+        make_judge(name=f"j{n}", base_url=ADDRESS)
+    with django_assert_num_queries(one):
+        page = editor.get(LIST)
+    assert page.text.count('data-label="Server"') == 20
+    assert "Page 1 of 2" in words(page)
