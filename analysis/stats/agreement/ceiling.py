@@ -13,6 +13,7 @@ from ..comparison.general_difference import (
     interval_of,
     t_quantile,
 )
+from ..core.few_columns import row_maxima, row_sums
 from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
 from ..core.shared_variance import Sharing
 
@@ -103,7 +104,7 @@ def agreement_ceiling(
     votes = _checked(counts)
     pair = _mean(pair_agreement(votes), sharing, level)
     return AgreementCeiling(
-        n_items=int((votes.sum(axis=1) >= 2).sum()),
+        n_items=int((row_sums(votes) >= 2).sum()),
         pair=pair,
         low=_mean(majority_of_others(votes), sharing, level),
         high=_highest(pair, votes.shape[1]),
@@ -148,7 +149,7 @@ def share_of_possible(
     """
     votes = _checked(counts)
     own = np.asarray(agreed, dtype=np.float64)
-    rows = np.flatnonzero((votes.sum(axis=1) >= 2) & ~np.isnan(own))
+    rows = np.flatnonzero((row_sums(votes) >= 2) & ~np.isnan(own))
     votes, own, within = votes[rows], own[rows], sharing.take(rows)
     agreement = _mean(own, within, level)
     if agreement.value is None:
@@ -275,7 +276,7 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
     [0.6666666666666666, 1.0, nan]
     """
     chosen, votes = np.asarray(answer, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-    n = votes.sum(axis=1)
+    n = row_sums(votes)
     given = (chosen >= 0) & (n > 0)
     same = votes[np.arange(n.size), np.where(given, chosen, 0)]
     return np.where(given, same / np.maximum(n, 1), np.nan)
@@ -283,20 +284,20 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
 
 def pair_agreement(counts: IntArray) -> FloatArray:
     """Share of an item's pairs of people who agree, shape (n_items,); NaN below two answers."""
-    n = counts.sum(axis=1)
+    n = row_sums(counts)
     pairs = np.maximum(n * (n - 1), 1)
-    return np.where(n >= 2, (counts * (counts - 1)).sum(axis=1) / pairs, np.nan)
+    return np.where(n >= 2, row_sums(counts * (counts - 1)) / pairs, np.nan)
 
 
 def majority_of_others(counts: IntArray) -> FloatArray:
     """Share of an item's people with whom the majority of the others agrees; ties are split."""
-    n = counts.sum(axis=1)
+    n = row_sums(counts)
     total = np.zeros(n.size)
     for option in range(counts.shape[1]):
         others = counts.copy()
         others[:, option] -= 1
-        leads = others == others.max(axis=1, keepdims=True)
-        total += counts[:, option] * leads[:, option] / leads.sum(axis=1)
+        leads = others == row_maxima(others)[:, None]
+        total += counts[:, option] * leads[:, option] / row_sums(leads)
     return np.where(n >= 2, total / np.maximum(n, 1), np.nan)
 
 

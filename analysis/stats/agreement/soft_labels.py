@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from ..comparison.general_difference import GeneralDifference, general_difference
+from ..core.few_columns import row_sums
 from ..core.results import FloatArray, IntArray, Reason
 from ..core.shared_variance import Sharing
 
@@ -102,7 +103,7 @@ def soft_label_scores(
     if not known.any():
         return SoftLabelScores(0, GeneralDifference(None, reason="no_pairs"), reason="no_pairs")
     q, votes = q[known], votes[known]
-    n = votes.sum(axis=1)
+    n = row_sums(votes)
     off, chance = np.abs(q - votes / n[:, None]), _chance(q, n)
     manhattan, wasserstein = (np.array(each[: q.shape[1]]) for each in (_MANHATTAN, _WASSERSTEIN))
     return SoftLabelScores(
@@ -119,7 +120,7 @@ def squared_distances(
     shares: FloatArray, counts: IntArray, noise: npt.ArrayLike | None = None
 ) -> FloatArray:
     """Unbiased squared distance of each item, shape (n_items,); NaN below two answers."""
-    n = counts.sum(axis=1)
+    n = row_sums(counts)
     several = n >= 2
     p = counts / np.maximum(n, 1)[:, None]
     own = p * (1 - p) / np.maximum(n - 1, 1)[:, None]

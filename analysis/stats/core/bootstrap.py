@@ -143,9 +143,11 @@ def resampled_weights(
     and one resample at a time stays in the cache.
     """
     n_kinds = n_units if kind is None else int(kind.max(initial=-1)) + 1
+    # Short numbers need less of the cache.
+    short = None if kind is None else kind.astype(np.min_scalar_type(n_kinds))
     for _ in range(n_draws):
-        drawn = rng.integers(0, n_units, n_units)
-        times = np.bincount(drawn if kind is None else kind[drawn], minlength=n_kinds)
+        drawn = rng.integers(0, n_units, n_units, dtype=np.int32)
+        times = np.bincount(drawn if short is None else short[drawn], minlength=n_kinds)
         yield times.astype(np.float64)
 
 

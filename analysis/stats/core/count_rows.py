@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .bootstrap import resampled_estimate
 from .checks import check_level
+from .few_columns import row_sums
 from .results import Estimate, FloatArray, IntArray, Reason
 
 MAX_COUNTED = 2**16  # possible count rows up to which they are counted, not sorted
@@ -35,7 +36,7 @@ def count_rows(counts: npt.ArrayLike) -> FloatArray:
 
 
 def pairable(rows: FloatArray) -> FloatArray:
-    return np.asarray(rows[rows.sum(axis=1) >= 2])
+    return np.asarray(rows[row_sums(rows) >= 2])
 
 
 def distinct_rows(rows: FloatArray | IntArray) -> tuple[FloatArray, IntArray]:
@@ -102,15 +103,15 @@ def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
     if n.size < n_items / 4:
         return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
     # Where most rows are distinct, counting drawn items is faster than drawing their counts.
-    code = None if n.size == n_items else np.repeat(np.arange(n.size), n)
+    code = None if n.size == n_items else np.repeat(np.arange(n.size, dtype=np.int32), n)
     weights = np.empty((size, n.size))
     step = max(1, CACHED // n_items)
     for start in range(0, size, step):
         part = weights[start : start + step]
-        drawn = rng.integers(0, n_items, (len(part), n_items))
+        drawn = rng.integers(0, n_items, (len(part), n_items), dtype=np.int32)
         if code is not None:
             drawn = code[drawn]
-        drawn += np.arange(len(part))[:, None] * n.size
+        drawn += np.arange(len(part), dtype=np.int32)[:, None] * n.size
         part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
     return weights
 

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ..core.few_columns import row_maxima, row_sums
 from ..core.results import BoolArray, FloatArray, IntArray
 from ..core.votes import Votes
 
@@ -47,8 +48,7 @@ class MajorityVote:
     @property
     def n_votes(self) -> IntArray:
         """Votes per item, shape (n_items,)."""
-        n_votes: IntArray = self.counts.sum(axis=1)
-        return n_votes
+        return row_sums(self.counts)
 
     @property
     def undecided(self) -> BoolArray:
@@ -71,7 +71,7 @@ class MajorityVote:
         credit = np.where(self.answer == truths, 1.0, 0.0)
         if self.ties == "half":
             hit = np.take_along_axis(self.tied, np.where(known, truths, 0)[:, None], axis=1)[:, 0]
-            n_tied = np.maximum(self.tied.sum(axis=1), 1)
+            n_tied = np.maximum(row_sums(self.tied), 1)
             credit = np.where(self.undecided, hit / n_tied, credit)
             known &= self.n_votes > 0
         else:
@@ -291,10 +291,10 @@ def unanimity(votes: Votes) -> Unanimity:
     0.5
     """
     counts = votes.counts()
-    n_votes = counts.sum(axis=1)
+    n_votes = row_sums(counts)
     several = n_votes >= 2
     return Unanimity(
-        unanimous=int((several & (counts.max(axis=1, initial=0) == n_votes)).sum()),
+        unanimous=int((several & (row_maxima(counts) == n_votes)).sum()),
         n=int(several.sum()),
         single=int((n_votes == 1).sum()),
     )
@@ -357,7 +357,7 @@ def _majority(
     means: FloatArray,
     ties: TiePolicy,
 ) -> MajorityVote:
-    n_votes = counts.sum(axis=1)
+    n_votes = row_sums(counts)
     winner = np.where(answer >= 0, answer, 0)[:, None]
     return MajorityVote(
         votes=votes,
@@ -366,7 +366,7 @@ def _majority(
         certainty=np.where(answer >= 0, np.take_along_axis(means, winner, axis=1)[:, 0], np.nan),
         tied=tied,
         share=np.divide(
-            counts.max(axis=1, initial=0),
+            row_maxima(counts),
             n_votes,
             out=np.full(n_votes.shape, np.nan),
             where=n_votes > 0,

@@ -1,7 +1,7 @@
 """The parts of the multiverse's specifications: sides and units under every option."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,14 @@ UNITS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side under one way of breaking ties: credit and certainty, shape (items,)."""
+    """One side under one way of breaking ties: credit and certainty, shape (items,).
+
+    Without ties, every way of breaking them gives the same.
+    """
 
     credit: Floats
     certainty: Floats
+    has_ties: bool
 
 
 @dataclass(eq=False)
@@ -83,6 +87,8 @@ class Universe:
         # Exclusions of judges leave annotators unchanged.
         kept = "as_reported" if exclusions == "missing_wrong" else exclusions
         key = ("people", ties, kept)
+        if ties != "exclude" and not (plain := self.people("exclude", kept)).has_ties:
+            return plain
         if key not in self._sides:
             truth = self.data.scored_truth(offers_tie=self.data.study.allow_tie)
             self._sides[key] = self._side(self.votes(kept), truth, ties)
@@ -91,6 +97,8 @@ class Universe:
     def judge(self, run: Run, ties: str, exclusions: str) -> Side:
         strict = exclusions == "missing_wrong"
         key = (run.run, ties, str(strict))
+        if ties != "exclude" and not (plain := self.judge(run, "exclude", exclusions)).has_ties:
+            return plain
         if key not in self._sides:
             truth = self.data.scored_truth(offers_tie=run.offers_tie)
             side = self._side(run_votes(self.data, run), truth, ties)
@@ -98,7 +106,7 @@ class Universe:
                 asked = np.zeros(truth.size, dtype=np.bool_)
                 asked[run.judgments.item] = True
                 missing = asked & (truth >= 0) & np.isnan(side.credit)
-                side = Side(np.where(missing, 0.0, side.credit), side.certainty)
+                side = replace(side, credit=np.where(missing, 0.0, side.credit))
             self._sides[key] = side
         return self._sides[key]
 
@@ -123,7 +131,7 @@ class Universe:
         if ties == "random":
             lot = np.random.default_rng(self.seed).random(credit.size)
             credit = np.where(np.isnan(credit), np.nan, lot < credit)
-        return Side(credit, majority.certainty)
+        return Side(credit, majority.certainty, has_ties=bool(majority.tied.any()))
 
     def _make_unit(self, name: str, kept: str) -> Unit | Sharing | None:
         n = len(self.data.items)
