@@ -5,6 +5,7 @@ import inspect
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -206,6 +207,24 @@ def test_names_are_words_of_the_glossary():
 
     assert len(named) > 5000
     assert found == []
+
+
+# One module for each data set, or for each step of reading items: a list that only grows.
+LISTS = ("studies/importers/sets", "studies/importers/items")
+MOST_MODULES = 18
+
+
+def test_a_folder_holds_few_enough_modules_to_find_one():
+    """A folder that grows past this holds several subjects; give each a folder."""
+    found = Counter(
+        str(path.parent.relative_to(ROOT))
+        for app in (*APPS, "config")
+        for path in (ROOT / app).rglob("*.py")
+        if path.name != "__init__.py" and not {"migrations", "commands"} & set(path.parts)
+    )
+
+    assert len(found) > 50
+    assert {name: n for name, n in found.items() if n > MOST_MODULES and name not in LISTS} == {}
 
 
 # Phrases for which there are plainer ones; tests/test_documentation.py has those of the docs.
