@@ -51,7 +51,7 @@ def build_report(
     """
     registered = data.study.certainty_threshold
     study = Study(data, registered if threshold is None else threshold, seed, bootstrap)
-    report = _frame(study)
+    report = frame(study)
     on_progress(5, "Counting votes.")
     order = in_order_of_computing()
     progress = steps(on_progress, 10, 90)
@@ -91,7 +91,7 @@ def _results(
     return computed(sections, here=here, there=there)
 
 
-def _frame(study: Study) -> Json:
+def frame(study: Study) -> Json:
     """The report's own data: study, inputs, parameters and software."""
     data = study.data
     registered = data.study.certainty_threshold

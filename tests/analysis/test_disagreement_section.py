@@ -13,8 +13,9 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
 from judging.models import Judgment
-from studies.models import Item
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +25,9 @@ def built(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 @stored_at_once()
-def study():
+def stored(module_db):
     """Sixty items, each of three people of nine; two of three say r1, at every fifth all do."""
     study = make_study()
     raters = [make_rater(study=study) for _ in range(15)]
@@ -44,9 +45,17 @@ def study():
     return study
 
 
-def test_the_chapter_has_the_figures_of_a_count_by_hand(study):
-    report = built(study)
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored.pk)
 
+
+@pytest.fixture(scope="module")
+def report(stored):
+    return built(stored)
+
+
+def test_the_chapter_has_the_figures_of_a_count_by_hand(report):
     found = report["disagreement"]
     steady = next(each for each in found["judges"] if each["judge"] == "steady")
     contrary = next(each for each in found["judges"] if each["judge"] == "contrary")
@@ -67,9 +76,7 @@ def test_the_chapter_has_the_figures_of_a_count_by_hand(study):
     assert contrary["agreement"]["value"] == pytest.approx((12 / 3 + 9 + 36 * 2 / 3) / 60)
 
 
-def test_the_page_shows_both_tables_and_one_sentence(study):
-    report = built(study)
-
+def test_the_page_shows_both_tables_and_one_sentence(report):
     page = render_html(report, date=date(2026, 1, 2))
 
     chapter = page.split('<section id="disagreement">')[1].split("</section>")[0]
@@ -86,8 +93,7 @@ def test_the_page_shows_both_tables_and_one_sentence(study):
     assert names[:2] == ["One annotator", "Majority of the item’s other annotators"]
 
 
-def test_where_people_agree_by_chance_no_judge_has_a_share(study):
-    report = built(study)
+def test_where_people_agree_by_chance_no_judge_has_a_share(report):
     judges = report["disagreement"]["judges"]
 
     # Pairs agree on 46.7 % of the items.
@@ -109,10 +115,11 @@ def test_it_is_left_out_without_second_answers_or_judges(without):
 def test_a_mirrored_study_has_the_same_figures():
     runs = ({"judge": "both ways", "setting": "tie", "orders": "both"},)
     one, two = (
-        built(random_study(6, allow_tie=True, runs=runs, mirrored=mirrored))["disagreement"]
+        computed(random_study(6, allow_tie=True, runs=runs, mirrored=mirrored), "disagreement")
         for mirrored in (False, True)
     )
 
+    one, two = one["disagreement"], two["disagreement"]
     for name in ("person", "others"):
         assert one[name]["agreement"] == two[name]["agreement"]
     (here,), (there,) = one["judges"], two["judges"]
@@ -159,7 +166,7 @@ def test_distributions_weigh_orders_alike_and_know_their_noise():
 
 def test_a_stated_retest_makes_accuracies_shares_of_the_possible(study):
     Item.objects.filter(study=study).update(first_person="r1")
-    plain = built(study)
+    plain = computed(study, "possible_accuracy")
     study.source = {"retest_agreement": 0.82}
     study.full_clean()
     study.save(update_fields=["source"])
@@ -185,7 +192,7 @@ def test_a_retest_that_is_no_share_above_one_half_is_refused_or_left_out(study, 
     study.source = {"retest_agreement": stated}
     study.save(update_fields=["source"])
 
-    assert "possible_accuracy" not in built(study)
+    assert "possible_accuracy" not in computed(study, "possible_accuracy")
     if stated is not None:
         with pytest.raises(ValidationError, match="Use a number above"):
             study.full_clean()

@@ -11,6 +11,7 @@ from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import computed
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -69,7 +70,7 @@ def test_agreement_on_all_judged_items_is_estimated_from_the_answered_ones():
     pairs = zip(rows.item, rows.choice, strict=True)
     same = [choice == people[item] for item, choice in pairs if item in people]
 
-    report = report_of(study)
+    report = computed(study, "estimation", bootstrap=60)
 
     [found] = estimates(report)
     assert (found["what"], found["against"]) == ("agreement", "people")
@@ -105,7 +106,7 @@ def test_where_people_answered_everything_there_is_no_chapter():
 
 @pytest.mark.django_db
 def test_named_systems_have_their_share_of_wins_among_all_items():
-    report = report_of(judged_study(systems=True))
+    report = computed(judged_study(systems=True), "estimation", bootstrap=60)
 
     wins = {each["system"]: each for each in estimates(report) if each["what"] == "wins"}
     assert set(wins) == {"alpha", "beta"}
@@ -119,20 +120,20 @@ def test_named_systems_have_their_share_of_wins_among_all_items():
 def test_items_sampled_by_topic_are_estimated_topic_by_topic():
     study = judged_study(human_sample=60)
 
-    assert report_of(study)["estimation"]["drawn"] == "topic"
+    assert computed(study, "estimation")["estimation"]["drawn"] == "topic"
 
 
 @pytest.mark.django_db
 def test_probabilities_of_a_draw_weigh_the_answers():
     study = judged_study(human_sample=60)
-    plain = estimates(report_of(study))[0]
+    plain = estimates(computed(study, "estimation"))[0]
     study.draw = {"judge": "steady"}
     study.save(update_fields=["draw"])
     Item.objects.filter(study=study).update(draw_probability=0.5)
 
-    equal = report_of(study)
+    equal = computed(study, "estimation")
     Item.objects.filter(study=study, key__lt="i030").update(draw_probability=0.9)
-    unequal = report_of(study)
+    unequal = computed(study, "estimation")
 
     assert equal["estimation"]["drawn"] == "drawn"
     assert estimates(equal)[0]["alone"]["value"] == pytest.approx(plain["alone"]["value"])

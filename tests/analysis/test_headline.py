@@ -8,6 +8,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_items, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +35,7 @@ def compared(
 
 
 def headline_of(study: Study) -> dict[str, Any]:
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)["headline"]
+    return computed(study, "headline", bootstrap=100)["headline"]
 
 
 def test_worse():

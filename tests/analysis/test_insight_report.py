@@ -14,6 +14,7 @@ from analysis.stats import Sharing, insight
 from annotation.models import Annotation
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -62,7 +63,7 @@ SIDES = {"r1": 0, "r2": 1}
 def test_the_chapter_shows_what_the_rows_give():
     study = asked(knows=0.75)
 
-    report = built(study)
+    report = computed(study, "insight")
 
     found = report["insight"]
     rows = Annotation.objects.values_list(
@@ -140,4 +141,4 @@ def test_a_study_with_too_few_answers_or_no_certainty_has_no_chapter():
     assert "Insight: no M-ratio of people (nothing to count)." in findings
     assert "insight" not in nobody
     assert '<section id="insight">' not in render_html(nobody, date=dt.date(2026, 5, 1))
-    assert "insight" not in built(random_study(3, n_items=6))
+    assert "insight" not in computed(random_study(3, n_items=6), "insight")

@@ -22,7 +22,7 @@ NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people"
 
 @pytest.fixture(scope="module")
 def report():
-    found = build_report(simulated(N_ITEMS), seed=1, bootstrap=100)
+    found = build_report(simulated(N_ITEMS), seed=1, bootstrap=20)
     found["human"]["not_counted"] = dict.fromkeys(NOT_COUNTED, 0)
     return found
 

@@ -13,6 +13,7 @@ from analysis.report.contents import all_figures, all_tables
 from analysis.report.sections.choices.universe import hasty_or_one_sided
 from annotation.models import Annotator
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -110,12 +111,12 @@ def test_missing_answers_that_count_as_wrong_turn_the_headline():
 
 def test_people_who_were_excluded_are_counted_in_one_option_alone():
     study = random_study(82, n_items=80, n_raters=16, truths=("r1", "r2"), per_item=(3,))
-    before = built(study)
+    before = computed(study, "choices", seed=7, bootstrap=100)
     person = Annotator.objects.filter(study=study).order_by("pseudonym").last()
     person.excluded_at, person.exclusion_reason = timezone.now(), "hasty"
     person.save()
 
-    after = built(study)
+    after = computed(study, "choices", seed=7, bootstrap=100)
 
     whole = claims(after)["all"]
     with_them = [row for row in whole["specifications"] if row["exclusions"] == "with_excluded"]

@@ -12,6 +12,7 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +44,8 @@ def scored_rows(report, side):
 
 
 def test_every_main_cell_says_how_many_personas_and_questions_it_rests_on():
-    report = built(random_study(5, n_items=60, truths=("r1", "r2")))
+    study = random_study(5, n_items=60, truths=("r1", "r2"))
+    report = computed(study, "accuracies", "items_one_by_one")
 
     for side, cells in (("people", report["human"]["majority"]), (0, report["judges"][0])):
         rows = scored_rows(report, side)
@@ -67,7 +69,7 @@ def test_a_run_about_few_personas_that_differ_has_a_wider_interval_than_wilson()
                 wrong = "r2" if right == "r1" else "r1"
                 judge_item(run, item, right if number % 2 else wrong, 70)
 
-    judge = built(study)["judges"][0]
+    judge = computed(study, "accuracies")["judges"][0]
 
     assert judge["clusters"]["personas"] == 12
     (low, high), (wide_low, wide_high) = judge["ci"], judge["clusters"]["ci"]
@@ -248,7 +250,7 @@ def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_o
             sure = number % 2 == 0
             judge_item(run, item, item.first_person if sure else wrong, 90 if sure else 40)
 
-    judge = built(study)["judges"][0]
+    judge = computed(study, "validation")["judges"][0]
 
     held = judge["certainty"]["held_out"]
     assert (held["threshold"], held["measured_on"]["accuracy"]) == (90.0, 1.0)
@@ -270,7 +272,7 @@ def test_certainty_that_only_tells_people_apart_has_an_icc_of_less_than_nothing(
             for level, rater in zip((30, 60, 90), raters, strict=True):
                 answer(rater, item, "r1", level + number % 2)
 
-    found = built(study)["human"]["scale_use"]
+    found = computed(study, "scale_use")["human"]["scale_use"]
 
     assert found["icc"]["value"] < 0
     assert found["icc_centred"]["value"] == pytest.approx(1)
@@ -287,7 +289,7 @@ def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
             if number < 8:
                 answer(short, item, choice, 90 if number % 2 else 20)
 
-    rows = {row["rater"]: row for row in built(study)["human"]["raters"]}
+    rows = {row["rater"]: row for row in computed(study, "annotators")["human"]["raters"]}
 
     assert (rows["P-1"]["auroc"], rows["P-1"]["auroc_reason"]) == (None, "too_few_items")
     assert rows["P-2"]["auroc"] == 1.0

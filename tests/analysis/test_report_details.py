@@ -7,6 +7,7 @@ from analysis.report.study_tables import tables_across
 from tests.analysis import brute_force_details as by_hand
 from tests.analysis.brute_force import scored
 from tests.analysis.builders import answer, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.analysis.test_report_numbers import built, same
 from tests.factories import make_item, make_study, stored_at_once
 
@@ -106,7 +107,7 @@ def test_a_change_between_runs_that_asked_once_is_not_told_from_noise():
     runs = [RUNS[3] | {"features": features} for features in ("all", "none")]
     study = random_study(3, runs=runs, **SIZE)
 
-    (entry,) = built(study)["ablations"]
+    (entry,) = computed(study, "ablations")["ablations"]
 
     assert entry["same_choice"] is not None
     assert (entry["beyond_noise"]["excess"], entry["beyond_noise"]["excess_reason"]) == (
@@ -132,7 +133,7 @@ def test_replacing_a_person_by_choice_and_by_certainty_is_the_procedure_in_words
     study = random_study(seed, n_items=90, n_raters=5, per_item=(2, 3, 4), runs=runs)
     _, answers, _, runs = by_hand.sides(study)
 
-    report = built(study)
+    report = computed(study, "paired_difference", "replacement")
 
     for versus in report["comparison"]:
         said = runs[versus["run"]][2]
@@ -237,7 +238,7 @@ def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
                 answer(rater, item, "r1" if (place + number) % 3 else "r2", 60)
     make_run(study=study)
 
-    (table,) = built(study)["annotator_groups"]
+    (table,) = computed(study, "annotator_groups")["annotator_groups"]
 
     rows = {row["value"]: (row["people"], row["answers"]["n"]) for row in table["rows"]}
     assert table["label"] == "region"
@@ -248,8 +249,8 @@ def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
     assert pair["difference"] == pytest.approx(0)
 
 
-def test_of_several_studies_bands_are_adjusted_over_all_of_them():
-    reports = [built(random_study(seed, runs=RUNS, **SIZE)) for seed in (1, 2)]
+def test_of_several_studies_bands_are_adjusted_over_all_of_them(report):
+    reports = [report, built(random_study(3, runs=RUNS, **SIZE))]
 
     (table,) = (table for table in tables_across(reports) if table.name == "by_band")
 

@@ -7,6 +7,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from tests.analysis.builders import judge_item, make_run, random_study
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +30,12 @@ def study_of(n, *, right, certainty, personas=None, runs=1, question="Question {
     return study
 
 
-def report_of(study, **options):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=50, **options)
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
+
+
+def certified(study, **options):
+    return computed(study, "certified", bootstrap=50, **options)["selective"]
 
 
 def test_certain_answers_that_are_right_are_certified_and_the_page_says_so():
@@ -72,8 +77,8 @@ def test_more_runs_share_the_chance_of_a_wrong_certificate():
     study = study_of(40, right=lambda n: n > 3, certainty=lambda n: 90, runs=1)
     several = study_of(40, right=lambda n: n > 3, certainty=lambda n: 90, runs=10)
 
-    (alone,) = report_of(study)["selective"]
-    among = report_of(several)["selective"]
+    (alone,) = certified(study)
+    among = certified(several)
 
     assert alone["threshold"] == 50.0
     assert {entry["guarantee_reason"] for entry in among} == {"not_certified"}
@@ -83,7 +88,7 @@ def test_more_runs_share_the_chance_of_a_wrong_certificate():
 def test_another_threshold_of_the_reader_changes_no_certificate():
     study = random_study(5, n_items=60)
 
-    own, explored = report_of(study)["selective"], report_of(study, threshold=60)["selective"]
+    own, explored = certified(study), certified(study, threshold=60)
 
     for ours, theirs in zip(own, explored, strict=True):
         assert ours["certificate"] == theirs["certificate"]
@@ -93,8 +98,8 @@ def test_another_threshold_of_the_reader_changes_no_certificate():
 def test_items_without_a_question_share_none():
     certain = {"right": lambda n: True, "certainty": lambda n: 90}
 
-    (without,) = report_of(study_of(40, **certain, question=""))["selective"]
-    (same,) = report_of(study_of(40, **certain, question="Which?"))["selective"]
+    (without,) = certified(study_of(40, **certain, question=""))
+    (same,) = certified(study_of(40, **certain, question="Which?"))
 
     assert (without["certificate"]["items"], without["threshold"]) == (40, 50.0)
     assert (same["certificate"]["items"], same["threshold"]) == (1, None)

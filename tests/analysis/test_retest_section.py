@@ -17,6 +17,7 @@ from annotation.services import withdraw
 from annotation.services.linked_studies import LinkRule, link_study
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import computed
 from tests.annotation.own_answers import make_own_study, make_person
 from tests.factories import make_study, stored_at_once
 
@@ -95,7 +96,7 @@ def built(study):
 
 
 def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, planted):
-    found = built(first)["retest"]
+    found = computed(first, "retest")["retest"]
 
     same = sum(a == b for _, once, twice in planted for a, b in zip(once, twice, strict=True))
     assert found["people"] == PEOPLE
@@ -136,7 +137,7 @@ def test_who_withdraws_leaves_the_ceiling_too(first, linked):
     withdraw(annotator_id=first.annotators.first().pk)
 
     for study in (first, linked):
-        assert built(study)["retest"]["people"] == PEOPLE - 1
+        assert computed(study, "retest")["retest"]["people"] == PEOPLE - 1
 
 
 def test_second_answers_are_exported_under_the_names_of_the_other_tables(first, tmp_path):
@@ -200,7 +201,7 @@ def test_excluded_people_and_other_studies_have_none(first):
 def test_with_ties_there_is_an_agreement_but_no_ceiling(first):
     type(first).objects.filter(pk=first.pk).update(allow_tie=True)
 
-    found = built(first)["retest"]["all"]
+    found = computed(first, "retest")["retest"]["all"]
 
     assert found["agreement"]["value"] is not None
     assert (found["ceiling"]["value"], found["ceiling"]["value_reason"]) == (None, "not_identified")

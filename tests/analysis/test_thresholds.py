@@ -5,7 +5,8 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
-from tests.analysis.builders import random_study
+from tests.analysis.builders import little_study, random_study
+from tests.analysis.partial import computed
 from tests.sampling import some
 
 pytestmark = pytest.mark.django_db
@@ -26,11 +27,10 @@ def assert_cells(step, side):
 
 def test_every_cell_is_what_a_report_with_that_threshold_says():
     study = random_study(5, n_items=60, truths=("r1", "r2", "r1", "tie", ""))
-    data = load_dataset(study.slug)
-    steps = build_report(data, seed=1, bootstrap=100)["by_threshold"]
+    steps = computed(study, "high_and_low")["by_threshold"]
 
     for threshold in some(TRIED, keep=3):
-        report = build_report(data, seed=1, bootstrap=100, threshold=threshold)
+        report = computed(study, "accuracies", "group_accuracy", threshold=threshold)
 
         for unit in ("majority", "individual"):
             assert_cells(at(steps[unit], threshold), report["human"][unit])
@@ -45,17 +45,14 @@ def test_every_cell_is_what_a_report_with_that_threshold_says():
 
 
 def test_the_grid_reaches_as_far_as_the_report_s_own_threshold():
-    data = load_dataset(random_study(6).slug)
-
-    steps = build_report(data, seed=1, bootstrap=100, threshold=30)["by_threshold"]
+    steps = computed(random_study(6), "high_and_low", threshold=30)["by_threshold"]
 
     assert (steps["from"], steps["to"]) == (30, 95)
     assert steps["majority"][0]["from"] == 30
 
 
 def test_the_table_of_a_threshold_of_its_own_choice_says_explored():
-
-    data = load_dataset(random_study(6).slug)
+    data = load_dataset(little_study(6).slug)
 
     table = all_tables(build_report(data, seed=1, bootstrap=100, threshold=70))["table_a"]
 

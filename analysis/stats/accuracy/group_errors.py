@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, relabel
+from ..core.checks import check_level, relabel, t_quantile
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
 
 # With fewer personas on a side, tests at 5 % reject up to 9 % of the time in simulations.
@@ -149,6 +149,6 @@ def _tested(one: _Side, two: _Side, level: float) -> tuple[Estimate, float | Non
         return Estimate(value, interval_reason=why), None
     parts = ((side.variance**2 / (side.personas - 1)) for side in (one, two))
     df, se = total**2 / sum(parts), sqrt(total)
-    half = float(stats.t.ppf((1 + level) / 2, df)) * se
+    half = t_quantile(level, df) * se
     interval = Interval(value - half, value + half, level, "Welch t of personas", one.n + two.n)
     return Estimate(value, interval=interval), float(2 * stats.t.sf(abs(value) / se, df))

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 from scipy.special import expit
 
 from ..comparison.paired import count_pairs, tango_interval
-from ..core.checks import check_level
+from ..core.checks import check_level, t_quantile
 from ..core.multiway import Clusters, degrees_of_freedom, score_variance
 from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
 from .bias import chosen_slots
@@ -196,7 +195,7 @@ def length_pull(
     if variance is None or variance.variance <= 0:
         return LengthPull(Estimate(value, interval_reason="too_few_items"), n, n_missing)
     df = degrees_of_freedom(variance)
-    half = float(stats.t.ppf((1 + level) / 2, df)) * variance.variance**0.5
+    half = t_quantile(level, df) * variance.variance**0.5
     interval = Interval(value - half, value + half, level, f"multiway t({df}) of log odds", n)
     return LengthPull(Estimate(value, interval=interval), n, n_missing)
 

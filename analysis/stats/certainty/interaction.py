@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, known_rows
+from ..core.checks import check_level, known_rows, t_quantile
 from ..core.multiway import Clusters, degrees_of_freedom, prepare
 from ..core.results import Estimate, Interval, Proportion, Reason
 
@@ -129,7 +129,7 @@ def certainty_by_source(
             reason: Reason = "too_few_items" if variance is None else "no_variation"
             return Estimate(value, interval_reason=reason), None
         df, se = degrees_of_freedom(variance), variance.variance**0.5
-        half = float(stats.t.ppf((1 + level) / 2, df)) * se
+        half = t_quantile(level, df) * se
         interval = Interval(
             value - half,
             value + half,

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from ..core.checks import check_level, n_distinct
+from ..core.checks import check_level, n_distinct, t_quantile
 from ..core.few_values import in_order
 from ..core.multiway import Clusters, score_variance
 from ..core.proportions import effective_n, wilson_ends
@@ -110,7 +109,7 @@ def matched_accuracy(
     low, top = wilson_ends(
         share,
         effective_n(share, max(1, round(accepted)), spread, at_most=at_most),
-        float(stats.t.ppf((1 + level) / 2, fewest - 1)),
+        t_quantile(level, fewest - 1),
     )
     interval = Interval(
         low,

@@ -225,11 +225,11 @@ def _with_judge(
     k: int,
 ) -> FloatArray:
     """Majority of k people and the judge, a tie counting one half."""
-    drawn = stats.hypergeom(size, right, k)
     # Of k + 1 votes, j + judge_right are right; more than half win, exactly half tie.
     needed = (k + 1) / 2 - judge_right
-    wins = drawn.sf(np.floor(needed))
-    ties = np.where(needed == np.floor(needed), drawn.pmf(np.floor(needed)), 0.0)
+    whole = np.floor(needed)
+    wins = stats.hypergeom.sf(whole, size, right, k)
+    ties = np.where(needed == whole, stats.hypergeom.pmf(whole, size, right, k), 0.0)
     return np.asarray(wins + 0.5 * ties, dtype=np.float64)
 
 

@@ -110,10 +110,9 @@ def majority_of_some(right: npt.ArrayLike, n: npt.ArrayLike, k: int) -> FloatArr
     correct, size = np.asarray(right, dtype=np.int64), np.asarray(n, dtype=np.int64)
     if k < 1 or (size < k).any() or (correct > size).any() or correct.min(initial=0) < 0:
         raise ValueError(f"`k` must lie in 1..`n` and `right` in 0..`n`, got k = {k}.")
-    drawn = stats.hypergeom(size, correct, k)
-    value = drawn.sf(k // 2)
+    value = stats.hypergeom.sf(k // 2, size, correct, k)
     if k % 2 == 0:
-        value = value + 0.5 * drawn.pmf(k // 2)
+        value = value + 0.5 * stats.hypergeom.pmf(k // 2, size, correct, k)
     return np.asarray(value, dtype=np.float64)
 
 

@@ -154,8 +154,8 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     if b + c == 0:
         return McNemar(b, c, None, None, None, reason="no_discordant")
     smaller = min(b, c)
-    discordant = stats.binom(b + c, 0.5)
-    tail, point = float(discordant.cdf(smaller)), float(discordant.pmf(smaller))
+    tail = float(stats.binom.cdf(smaller, b + c, 0.5))
+    point = float(stats.binom.pmf(smaller, b + c, 0.5))
     p_mid = 1 - 0.5 * point if b == c else 2 * tail - point
     return McNemar(b, c, min(1.0, 2 * tail), p_mid, (b - c) ** 2 / (b + c))
 

@@ -19,6 +19,13 @@ def normal_quantile(level: float) -> float:
     return float(special.ndtri((1 + level) / 2))
 
 
+def t_quantile(level: float, degrees_of_freedom: float) -> float:
+    """Quantile of Student's t for a two-sided interval."""
+    check_level(level)
+    # As above: this is what `scipy.stats.t.ppf` calls.
+    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
+
+
 def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
     """Replace codes by 0..G-1 in the same order; return them and G."""
     found = np.asarray(codes)

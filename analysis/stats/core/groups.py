@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .checks import check_level, known_rows, normal_quantile
+from .checks import check_level, known_rows, normal_quantile, t_quantile
 from .multiplicity import holm
 from .multiway import Clusters, multiway_proportion, prepare
 from .proportions import clustered_variance, wilson_ends, wilson_proportion
@@ -266,7 +266,7 @@ def _clustered(
     if variance <= 1e-24:
         return Estimate(difference, interval_reason="no_variation"), None
     se = variance**0.5
-    half = float(stats.t.ppf((1 + level) / 2, df)) * se
+    half = t_quantile(level, df) * se
     interval = Interval(
         difference - half,
         difference + half,

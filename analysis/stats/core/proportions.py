@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
-from .checks import check_level, n_distinct, normal_quantile, relabel
+from .checks import check_level, n_distinct, normal_quantile, relabel, t_quantile
 from .results import BoolArray, FloatArray, IntArray, Interval, Proportion, Reason
 
 FEW_CLUSTERS = 10
@@ -236,7 +235,7 @@ def two_way_proportion(
     low, high = wilson_ends(
         k / n,
         effective_n(k / n, n, variance.variance, at_most=variance.n_annotators),
-        float(stats.t.ppf((1 + level) / 2, fewest - 1)),
+        t_quantile(level, fewest - 1),
     )
     interval = Interval(
         low,
@@ -289,7 +288,7 @@ def item_clustered_proportion(
     low, high = wilson_ends(
         k / n,
         effective_n(k / n, n, variance, at_most=n_items),
-        float(stats.t.ppf((1 + level) / 2, n_items - 1)),
+        t_quantile(level, n_items - 1),
     )
     interval = Interval(
         low, high, level, "item-clustered wilson", n_items, note=_few_clusters(n_items)

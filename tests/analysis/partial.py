@@ -1,0 +1,33 @@
+"""A part of a report, for tests that read little of it: most of a report's time is the rest."""
+
+from typing import Any
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import frame
+from analysis.report.contents import in_order_of_computing
+from analysis.report.encode import Json
+from analysis.report.section import merge
+from analysis.report.study import Study as Arrays
+from studies.models import Study
+
+
+def computed(
+    study: Study, *names: str, seed: int = 1, bootstrap: int = 20, threshold: int | None = None
+) -> Json:
+    """What the named sections, and those that they need, add to report.json."""
+    data = load_dataset(study.slug)
+    own = data.study.certainty_threshold
+    arrays = Arrays(data, own if threshold is None else threshold, seed, bootstrap)
+    order = in_order_of_computing()
+    needs = {section.name: section.needs for section in order}
+    wanted: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        wanted.add(name)
+        waiting += needs[name]
+    report: dict[str, Any] = frame(arrays)
+    for section in order:
+        if section.name in wanted:
+            merge(report, section.compute(arrays, report))
+    return report
