@@ -12,11 +12,10 @@ from ..comparison.general_difference import (
     GeneralDifference,
     interval_of,
     lower_share,
-    t_quantile,
     t_tail,
     why_not,
 )
-from ..core.checks import check_level
+from ..core.checks import check_level, t_quantile
 from ..core.proportions import EMPTY, wilson_ends
 from ..core.results import FloatArray, Proportion
 from ..core.shared_variance import Sharing

@@ -149,6 +149,6 @@ def _tested(one: _Side, two: _Side, level: float) -> tuple[Estimate, float | Non
         return Estimate(value, interval_reason=why), None
     parts = ((side.variance**2 / (side.personas - 1)) for side in (one, two))
     df, se = total**2 / sum(parts), sqrt(total)
-    half = t_quantile(level, df) * se
+    half = t_quantile(df, (1 + level) / 2) * se
     interval = Interval(value - half, value + half, level, "Welch t of personas", one.n + two.n)
     return Estimate(value, interval=interval), float(2 * stats.t.sf(abs(value) / se, df))

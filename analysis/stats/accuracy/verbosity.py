@@ -195,7 +195,7 @@ def length_pull(
     if variance is None or variance.variance <= 0:
         return LengthPull(Estimate(value, interval_reason="too_few_items"), n, n_missing)
     df = degrees_of_freedom(variance)
-    half = t_quantile(level, df) * variance.variance**0.5
+    half = t_quantile(df, (1 + level) / 2) * variance.variance**0.5
     interval = Interval(value - half, value + half, level, f"multiway t({df}) of log odds", n)
     return LengthPull(Estimate(value, interval=interval), n, n_missing)
 

@@ -11,8 +11,8 @@ from ..comparison.general_difference import (
     GeneralDifference,
     general_difference,
     interval_of,
-    t_quantile,
 )
+from ..core.checks import t_quantile
 from ..core.few_columns import row_maxima, row_sums
 from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
 from ..core.shared_variance import Sharing

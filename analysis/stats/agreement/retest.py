@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..accuracy.general_accuracy import general_proportion
-from ..comparison.general_difference import t_quantile
-from ..core.checks import check_level
+from ..core.checks import check_level, t_quantile
 from ..core.clusters import MIN_BLOCKS
 from ..core.results import Estimate, FloatArray, Interval, Proportion
 from ..core.shared_variance import Sharing

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import interval_of, t_quantile, why_not
-from ..core.checks import check_level
+from ..comparison.general_difference import interval_of, why_not
+from ..core.checks import check_level, t_quantile
 from ..core.few_values import distinct_values, mid_ranks
 from ..core.results import Estimate, FloatArray
 from ..core.shared_variance import Sharing

@@ -129,7 +129,7 @@ def certainty_by_source(
             reason: Reason = "too_few_items" if variance is None else "no_variation"
             return Estimate(value, interval_reason=reason), None
         df, se = degrees_of_freedom(variance), variance.variance**0.5
-        half = t_quantile(level, df) * se
+        half = t_quantile(df, (1 + level) / 2) * se
         interval = Interval(
             value - half,
             value + half,

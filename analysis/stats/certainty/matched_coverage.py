@@ -109,7 +109,7 @@ def matched_accuracy(
     low, top = wilson_ends(
         share,
         effective_n(share, max(1, round(accepted)), spread, at_most=at_most),
-        t_quantile(level, fewest - 1),
+        t_quantile(fewest - 1, (1 + level) / 2),
     )
     interval = Interval(
         low,

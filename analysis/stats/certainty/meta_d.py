@@ -10,11 +10,10 @@ from scipy import special
 from ..comparison.general_difference import (
     GeneralDifference,
     interval_of,
-    t_quantile,
     t_tail,
     why_not,
 )
-from ..core.checks import check_level
+from ..core.checks import check_level, t_quantile
 from ..core.results import BoolArray, FloatArray, IntArray, Interval, Reason
 from ..core.shared_variance import Sharing
 

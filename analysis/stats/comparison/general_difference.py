@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from ..core.checks import check_level
+from ..core.checks import check_level, t_quantile
 from ..core.results import FloatArray, Interval, Reason
 from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 from .paired import tango_score
@@ -280,10 +280,6 @@ def why_not(sharing: Sharing) -> Reason | None:
     if ANNOTATOR in sharing.short:
         return "too_few_annotators"
     return "too_few_clusters" if sharing.short else None
-
-
-def t_quantile(df: float, share: float) -> float:
-    return float(special.stdtrit(df, share))
 
 
 def t_tail(df: float, at: float) -> float:

@@ -19,11 +19,10 @@ def normal_quantile(level: float) -> float:
     return float(special.ndtri((1 + level) / 2))
 
 
-def t_quantile(level: float, degrees_of_freedom: float) -> float:
-    """Quantile of Student's t for a two-sided interval."""
-    check_level(level)
-    # As above: this is what `scipy.stats.t.ppf` calls.
-    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))
+def t_quantile(df: float, share: float) -> float:
+    """Quantile of Student's t."""
+    # As above: `scipy.stats.t.ppf` calls this.
+    return float(special.stdtrit(df, share))
 
 
 def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:

@@ -102,7 +102,7 @@ def block_interval(
         return None
     mean = float(y.mean())
     variance = n_blocks / (n_blocks - 1) * clustered_variance(y - mean, blocks)
-    half = t_quantile(level, n_blocks - 1) * variance**0.5
+    half = t_quantile(n_blocks - 1, (1 + level) / 2) * variance**0.5
     return Interval(mean - half, mean + half, level, f"block t({n_blocks - 1})", y.size)
 
 
@@ -166,7 +166,7 @@ def shared_annotator_interval(
     low, high = wilson_ends(
         p,
         effective_n(p, right.size, spread.variance, at_most=spread.n_annotators),
-        t_quantile(level, spread.degrees_of_freedom),
+        t_quantile(spread.degrees_of_freedom, (1 + level) / 2),
     )
     return Interval(low, high, level, "shared-annotator wilson", right.size, spread.n_annotators)
 
@@ -296,7 +296,7 @@ def _clipped_block_interval(right: BoolArray, block: IntArray, level: float) -> 
     low, high = max(interval.low, 0.0), min(interval.high, 1.0)
     if high - low < 1e-9:
         n_blocks = n_distinct(block)
-        z = t_quantile(level, n_blocks - 1)
+        z = t_quantile(n_blocks - 1, (1 + level) / 2)
         low, high = wilson_ends(float(right.mean()), n_blocks, z)
     return replace(interval, low=low, high=high)
 

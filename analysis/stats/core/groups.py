@@ -266,7 +266,7 @@ def _clustered(
     if variance <= 1e-24:
         return Estimate(difference, interval_reason="no_variation"), None
     se = variance**0.5
-    half = t_quantile(level, df) * se
+    half = t_quantile(df, (1 + level) / 2) * se
     interval = Interval(
         difference - half,
         difference + half,

@@ -224,7 +224,7 @@ def multiway_proportion(
     low, high = wilson_ends(
         k / n,
         effective_n(k / n, n, variance.variance, at_most=fewest),
-        t_quantile(level, fewest - 1),
+        t_quantile(fewest - 1, (1 + level) / 2),
     )
     interval = _interval(low, high, level, "multiway cluster-robust wilson", n, variance)
     share = Proportion(k, n, k / n, interval=interval)
@@ -267,7 +267,7 @@ def multiway_mean(values: npt.ArrayLike, clusters: Clusters, *, level: float = 0
     if variance.variance <= 1e-24:
         return Estimate(mean, interval_reason="no_variation")
     df = degrees_of_freedom(variance)
-    half = t_quantile(level, df) * variance.variance**0.5
+    half = t_quantile(df, (1 + level) / 2) * variance.variance**0.5
     method = f"multiway t({df})"
     n = int(known.sum())
     return Estimate(mean, interval=_interval(mean - half, mean + half, level, method, n, variance))

@@ -235,7 +235,7 @@ def two_way_proportion(
     low, high = wilson_ends(
         k / n,
         effective_n(k / n, n, variance.variance, at_most=variance.n_annotators),
-        t_quantile(level, fewest - 1),
+        t_quantile(fewest - 1, (1 + level) / 2),
     )
     interval = Interval(
         low,
@@ -288,7 +288,7 @@ def item_clustered_proportion(
     low, high = wilson_ends(
         k / n,
         effective_n(k / n, n, variance, at_most=n_items),
-        t_quantile(level, n_items - 1),
+        t_quantile(n_items - 1, (1 + level) / 2),
     )
     interval = Interval(
         low, high, level, "item-clustered wilson", n_items, note=_few_clusters(n_items)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import interval_of, t_quantile, why_not
+from ..comparison.general_difference import interval_of, why_not
+from ..core.checks import t_quantile
 from ..core.results import Estimate, FloatArray, IntArray
 from ..core.shared_variance import Sharing
 
