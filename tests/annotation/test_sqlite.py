@@ -18,7 +18,7 @@ import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
 django.setup()
 from tests.factories import make_items, make_study
-make_items(make_study(slug="embedded", items_per_annotator=30, annotations_per_item=3), 300)
+make_items(make_study(slug="embedded", items_per_annotator=12, annotations_per_item=3), 120)
 """
 
 
@@ -51,7 +51,7 @@ def test_thirty_people_in_three_processes_fill_every_seat_and_no_database_is_loc
         ).fetchall()
         states = database.execute("SELECT DISTINCT state FROM annotation_annotator").fetchall()
     database.close()
-    assert Counter(seats) == {(3, 3): 300}
-    assert set(Counter(person for person, _ in people).values()) == {30}
-    assert len(set(people)) == 900
+    assert Counter(seats) == {(3, 3): 120}
+    assert set(Counter(person for person, _ in people).values()) == {12}
+    assert len(set(people)) == 360
     assert states == [("completed",)]
