@@ -53,7 +53,10 @@ class Batches:
             if (method, action) == ("GET", ""):
                 return json.dumps(self._batches[name]).encode()
             if (method, action) == ("POST", "cancel"):
-                self._batches[name]["status"] = "cancelling"
+                if (
+                    self._batches[name]["status"] == "in_progress"
+                ):  # one that has ended stays as it is
+                    self._batches[name]["status"] = "cancelling"
                 return json.dumps(self._batches[name]).encode()
         raise NoSuchThing(f"There is no {method} {path} here.")
 

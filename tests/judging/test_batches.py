@@ -1,6 +1,7 @@
 """Asking by batch: handed in once, collected once, at the lower price, whatever dies between."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
@@ -298,6 +299,11 @@ def test_a_run_that_is_cancelled_cancels_its_batch_and_keeps_what_came(study, ju
     assert run.state == "cancelled"
     assert run.judgments.filter(state="done").count() > 1
     assert not run.judgments.filter(state="leased").exists()
+    with closing(BatchClient(base_url=server.url, api_key="")) as client:
+        provider_id = run.batches.get().provider_id
+        ended = client.status(provider_id)
+        client.cancel(provider_id)  # too late, as it is when a batch ends while it is cancelled
+        assert client.status(provider_id) == ended
 
 
 def test_the_sweep_and_live_workers_leave_a_batch_alone(study, judge):

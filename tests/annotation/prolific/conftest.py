@@ -1,7 +1,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +9,6 @@ from django.test import override_settings
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api.client import Client
-from annotation.prolific.launch import launch_checks
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from demo.prolific.world import World
 from studies.models import Study
@@ -43,7 +41,7 @@ def published_once(module_db: None) -> tuple[World, int]:
 
     Tests that commit cannot use it, or stand in its module: it is in an open transaction.
     """
-    with served() as simulated, patch.object(launch_checks, "registered_checks", return_value=[]):
+    with served() as simulated:
         row = published(make_recruiting())
     return simulated.world, row.pk
 

@@ -1,6 +1,7 @@
 """A study that recruits on the simulated Prolific, and people who go through it."""
 
 from typing import Any
+from unittest.mock import patch
 
 from django.test import Client
 from django.urls import reverse
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
-from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
@@ -63,12 +64,19 @@ def with_quotas(study: Study, *, each: int) -> Study:
     return study
 
 
+def unchecked() -> Any:
+    """Without what other parts of the platform check before a study opens: as long as the rest."""
+    return patch.object(launch_checks, "registered_checks", new=lambda _study: [])
+
+
+@unchecked()
 def launched(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
     launch.save_plan(study_id=study.pk, plan=plan or LaunchPlan())
     (row,) = launch.launch(study_id=study.pk)
     return row
 
 
+@unchecked()
 def published(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
     row = launched(study, plan)
     total = publication.cost_of_publishing(study)
