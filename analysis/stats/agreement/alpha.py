@@ -221,6 +221,9 @@ def _interval_alpha(
         [m.astype(np.float64), np.bincount(item, centred), np.bincount(item, centred**2)], axis=1
     )[paired]
     sums = sums[np.lexsort(sums.T)]
+    # Few items differ in their sums.
+    first_alike = np.flatnonzero(np.append(True, (sums[1:] != sums[:-1]).any(axis=1)))
+    alike = np.diff(first_alike, append=len(sums))
 
     def statistic(weights: FloatArray, rows: FloatArray) -> FloatArray:
         votes, first, second = rows.T
@@ -229,8 +232,16 @@ def _interval_alpha(
         expected = 2 * (n * s2 - s1**2)
         return 1 - ratio(observed * (n - 1), np.where(expected < 1e-9 * n, 0.0, expected))
 
-    once = np.ones(len(sums), dtype=np.int64)
-    return estimate_with_interval(statistic, sums, "no_variation", n_draws, rng, level, once)
+    return estimate_with_interval(
+        statistic,
+        sums[first_alike],
+        "no_variation",
+        n_draws,
+        rng,
+        level,
+        alike,
+        item_by_item=True,
+    )
 
 
 def _alpha_pair_draws(

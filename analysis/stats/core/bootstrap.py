@@ -143,7 +143,7 @@ def resampled_weights(
     and one resample at a time stays in the cache.
     """
     n_kinds = n_units if kind is None else int(kind.max(initial=-1)) + 1
-    # Short numbers need less of the cache.
+    # Numbers of 32 bits are those that 64 bits would give, and short ones need less of the cache.
     short = None if kind is None else kind.astype(np.min_scalar_type(n_kinds))
     for _ in range(n_draws):
         drawn = rng.integers(0, n_units, n_units, dtype=np.int32)

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import resampled_estimate
+from .bootstrap import resampled_estimate, resampled_weights
 from .checks import check_level
 from .few_columns import row_sums
 from .results import Estimate, FloatArray, IntArray, Reason
 
 MAX_COUNTED = 2**16  # possible count rows up to which they are counted, not sorted
 CHUNK = 2**22  # weights of resamples held in memory at once
-CACHED = 2**18  # drawn items at a time: what the cache of a processor holds
+CACHED = 2**16  # drawn items at a time: what the cache of a processor holds
 
 # A statistic of count rows: takes how often each row occurs, shape (r, U), and the rows, shape
 # (U, C), and returns r values, NaN where it is undefined.
@@ -68,10 +68,13 @@ def estimate_with_interval(
     rng: np.random.Generator | None,
     level: float,
     n: IntArray | None = None,
+    *,
+    item_by_item: bool = False,
 ) -> Estimate:
     """Statistic of all rows, with an item-bootstrap interval if `rng` is given.
 
-    With `n` the rows are distinct and row i occurs ``n[i]`` times.
+    With `n` the rows are distinct and row i occurs ``n[i]`` times. With `item_by_item` the same
+    seed draws the same items, however many of them have the same row.
     """
     check_level(level)
     distinct, n = distinct_rows(rows) if n is None else (rows, n)
@@ -91,28 +94,35 @@ def estimate_with_interval(
     step = max(1, CHUNK // n.size)
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
-        draws[start : start + size] = statistic(_resamples(n, size, rng), distinct)
+        draws[start : start + size] = statistic(
+            _resamples(n, size, rng, item_by_item=item_by_item), distinct
+        )
     return resampled_estimate(
         value, draws, level=level, method="item bootstrap", n_items=n_items, rng=rng
     )
 
 
-def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+def _resamples(
+    n: IntArray, size: int, rng: np.random.Generator, *, item_by_item: bool
+) -> FloatArray:
     """How often each row occurs in resamples of the items, shape (size, U)."""
     n_items = int(n.sum())
-    if n.size < n_items / 4:
+    if n.size < n_items / 4 and not item_by_item:
         return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
     # Where most rows are distinct, counting drawn items is faster than drawing their counts.
-    code = None if n.size == n_items else np.repeat(np.arange(n.size, dtype=np.int32), n)
+    code = None if n.size == n_items else np.repeat(np.arange(n.size), n)
     weights = np.empty((size, n.size))
-    step = max(1, CACHED // n_items)
+    if n_items > CACHED:
+        for own, times in zip(weights, resampled_weights(n_items, size, rng, code), strict=True):
+            own[:] = times
+        return weights
+    step = CACHED // n_items
     for start in range(0, size, step):
         part = weights[start : start + step]
         drawn = rng.integers(0, n_items, (len(part), n_items), dtype=np.int32)
-        if code is not None:
-            drawn = code[drawn]
-        drawn += np.arange(len(part), dtype=np.int32)[:, None] * n.size
-        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+        row = drawn if code is None else code[drawn]
+        cell = row + np.arange(len(part))[:, None] * n.size
+        part[:] = np.bincount(cell.ravel(), minlength=part.size).reshape(part.shape)
     return weights
 
 
