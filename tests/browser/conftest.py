@@ -55,8 +55,10 @@ def until(page: Page, expression: str, arg: object = None) -> None:
     raise AssertionError(f"{page.url}: this did not become true: {expression}\n{problem}")
 
 
-def axe(page: Page, *, colors: bool = True) -> AxeResults:
+def axe(page: Page, *, colors: bool = True, within: str = "html") -> AxeResults:
     """What axe finds in the page, once it has loaded, and by default in its colours.
+
+    Of the page or of the parts `within` it: for a chapter of a report, whose rest others look at.
 
     A page that follows a job loads itself again when the job is over, and panels are replaced. If
     that happens while axe looks at the page, axe fails, and looks at what is there then.
@@ -64,19 +66,21 @@ def axe(page: Page, *, colors: bool = True) -> AxeResults:
     for _ in range(3):
         page.wait_for_load_state()
         with suppress(Error):
-            return _violations(page, colors)
+            return _violations(page, colors, within)
         page.wait_for_timeout(200)
-    return _violations(page, colors)
+    return _violations(page, colors, within)
 
 
-def _violations(page: Page, colors: bool) -> AxeResults:
+def _violations(page: Page, colors: bool, within: str) -> AxeResults:
     """Axe's results without its long lists of what is well."""
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
     rules = {rule: {"enabled": colors} for rule in ABOUT_COLORS}
     options = {"resultTypes": ["violations"], "rules": rules}
-    run = "options => axe.run(options).then(({ violations }) => ({ violations }))"
-    return AxeResults(page.evaluate(run, options))
+    run = (
+        "([within, options]) => axe.run(within, options).then(({ violations }) => ({ violations }))"
+    )
+    return AxeResults(page.evaluate(run, [within, options]))
 
 
 def scrolls_sideways(page: Page) -> bool:
@@ -88,15 +92,15 @@ def scrolls_sideways(page: Page) -> bool:
     return not page.evaluate(FITS)
 
 
-def fits_and_reads_well(page: Page) -> None:
+def fits_and_reads_well(page: Page, *, within: str = "html") -> None:
     """Fail where the page scrolls sideways at any width, or axe finds something wrong with it."""
     before = page.viewport_size
-    _reads_well(page)
+    _reads_well(page, within)
     _fits_every_width(page)
     page.set_viewport_size(before)
 
 
-def is_well_in_both_themes(page: Page) -> None:
+def is_well_in_both_themes(page: Page, *, within: str = "html") -> None:
     """The same in light and in dark colours, the dark ones in the other of two widths.
 
     Axe looks at a page in one of the two, which changes from commit to commit; with --all in both.
@@ -104,11 +108,11 @@ def is_well_in_both_themes(page: Page) -> None:
     before = page.viewport_size
     themes = _in_turn(page, "light", "dark")
     if "light" in themes:
-        _reads_well(page)
+        _reads_well(page, within)
     _fits_every_width(page)
     if "dark" in themes:
         page.emulate_media(color_scheme="dark")
-        _reads_well(page)
+        _reads_well(page, within)
         page.emulate_media(color_scheme="light")
     page.set_viewport_size(before)
 
@@ -119,9 +123,9 @@ def _in_turn(page: Page, *looks: Look) -> list[Look]:
     return [named[name] for name in some(named, keep=1)]
 
 
-def _reads_well(page: Page) -> None:
+def _reads_well(page: Page, within: str) -> None:
     """Fail where axe finds something; at colours it looks in every other commit, or with --all."""
-    found = axe(page, colors=any(_in_turn(page, True, False)))
+    found = axe(page, colors=any(_in_turn(page, True, False)), within=within)
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
 
 

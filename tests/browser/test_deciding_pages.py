@@ -103,4 +103,4 @@ def test_certificates_and_estimates_are_well_in_a_report(page, tmp_path):
     page.goto(file.as_uri(), wait_until="networkidle")
     for chapter in ("estimation", "certificates"):
         page.locator(f"section#{chapter} > details > summary").click()
-    is_well_in_both_themes(page)
+    is_well_in_both_themes(page, within="#estimation, #certificates")

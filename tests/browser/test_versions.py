@@ -23,15 +23,19 @@ def study(settings, tmp_path, monkeypatch):
     owner = User.objects.create_user("ada")
     study = random_study(71, n_items=12, title="Everyday choices", is_simulated=True)
     Membership.objects.create(user=owner, study=study, role="owner")
-    for number in range(2):
-        report = request_report(study_id=study.pk, bootstrap=100)
-        tasks.build_report(report.pk)
-        answer(make_rater(study=study, pseudonym=f"P-x{number}"), study.all_items.first(), "r1")
     return study
 
 
+def build(study):
+    report = request_report(study_id=study.pk, bootstrap=100)
+    tasks.build_report(report.pk)
+    return report
+
+
 def test_the_pages_fit_and_pass_axe(study, signed_in, open_page):
-    report = study.reports.first()
+    build(study)
+    answer(make_rater(study=study, pseudonym="P-x"), study.all_items.first(), "r1")
+    report = build(study)
     link, key = share_report(report_id=report.pk, user=User.objects.get(), note="the journal")
     page = signed_in()
     of_report = [study.slug, report.public_id]
@@ -70,7 +74,7 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
 
 def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     page = signed_in(viewport=PHONE)
-    page.goto(reverse("analysis:share", args=[study.slug, study.reports.first().public_id]))
+    page.goto(reverse("analysis:share", args=[study.slug, build(study).public_id]))
     page.get_by_label("Recipient").fill("the journal")
     page.get_by_role("button", name="Create share link").press("Enter")
     address = page.get_by_label("Link to the report").input_value()
