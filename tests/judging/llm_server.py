@@ -146,10 +146,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--delay", type=float, default=0.1)
     parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--gate", type=Path, help="a file with how many requests are answered")
     options = parser.parse_args()
     server = LlmServer(log=options.log)
 
     def answer(body: dict[str, Any], number: int) -> Answer:
+        while options.gate and number > int(options.gate.read_text() or 0):
+            time.sleep(0.02)
         asks_for_ranking = "[[X > Y > Z]]" in body["messages"][0]["content"]
         reply = completion("B > C > A]] [[61]]" if asks_for_ranking else "B]] [[61]]")
         reply.delay = options.delay

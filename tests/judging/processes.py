@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from celery import Celery
+
 from config.processes import worker_command
 from tests.management import in_one_process
 from tests.migrated import copy_migrated
@@ -52,16 +54,16 @@ class Site:
                 start_new_session=True,
             )
 
-    def sweep(self) -> None:
-        """What every worker does each 30 seconds."""
-        code = "from judging.tasks import *; recover_runs.delay()"
-        self.manage(["shell", "-v", "0", "-c", code])
-
     def release(self) -> None:
-        """Instead of waiting until a dead worker's leases run out."""
+        """Instead of waiting until a dead worker's leases run out and the schedule looks."""
         past = "leased_until = '2020-01-01 00:00:00'"
         self.sql(f"UPDATE judging_judgment SET {past} WHERE state = 'leased'")
-        self.sweep()
+        queue = self.folder / "queue"
+        folders = {f"data_folder_{way}": str(queue / "messages") for way in ("in", "out")}
+        folders["control_folder"] = str(queue / "control")
+        broker = Celery(broker="filesystem://", set_as_current=False)
+        broker.conf.broker_transport_options = folders
+        broker.send_task("judging.tasks.recover_runs")
 
     def sql(self, statement: str) -> list[tuple]:
         path = self.folder / "thirdperson.sqlite3"
@@ -70,12 +72,19 @@ class Site:
 
 
 @contextmanager
-def serving(log: Path, *, delay: float) -> Iterator[str]:
-    """The address of a server that outlives the workers; it notes each prompt in `log`."""
+def serving(log: Path, *, delay: float = 0.0, gate: Path | None = None) -> Iterator[str]:
+    """The address of a server that outlives the workers; it notes each prompt in `log`.
+
+    It answers as many requests as the number in `gate` says, in the order in which they came.
+    """
     log.touch()
     command = [sys.executable, "-m", "tests.judging.llm_server"]
+    command += ["--log", str(log), "--delay", str(delay)]
+    if gate is not None:
+        gate.touch()
+        command += ["--gate", str(gate)]
     server = subprocess.Popen(
-        [*command, "--log", str(log), "--delay", str(delay)],
+        command,
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

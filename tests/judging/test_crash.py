@@ -10,7 +10,10 @@ ITEMS, SLOTS = 120, 8
 KILL_AT = 30, 60
 SETS, PAIRS = 40, 3  # of three responses each
 TOKENS = 110  # that the server counts for each request
-ANSWERED = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
+# Without the other pairs of a set, which a worker writes later.
+ANSWERED = """
+    SELECT count(*) FROM judging_judgment WHERE state = 'done' AND asked_with_id IS NULL
+"""
 STORED = "SELECT id, choice, certainty, answered_at FROM judging_judgment WHERE state = 'done'"
 SENT = "SELECT id FROM judging_attempt WHERE outcome = 'sent'"
 OUTCOMES = "SELECT outcome, count(*) FROM judging_attempt GROUP BY outcome"
@@ -18,11 +21,19 @@ ENDED = "SELECT count(*) FROM judging_judgerun WHERE state = 'done'"
 
 
 def kill_again_and_again(site, workers, kill_at, of) -> tuple[list[set[tuple]], int]:
-    """The answers stored at each kill, and how many requests were under way."""
+    """The answers stored at each kill, and how many requests were under way.
+
+    The server answers as many requests as are stored before a kill, and lets the others wait.
+    """
+    log, gate = site.folder / "requests.log", site.folder / "gate"
     before: list[set[tuple]] = []
     in_flight: set[tuple] = set()  # some may still be there at the next kill
     for target in kill_at:
+        stored = site.sql(ANSWERED)[0][0]
+        answered = requests_in(log) + target - stored
+        gate.write_text(str(answered))
         wait_for(f"{target} answers", lambda: site.sql(ANSWERED)[0][0] >= target)  # noqa: B023
+        wait_for("a request under way", lambda: requests_in(log) > answered)  # noqa: B023
         kill(workers[-1])
         before.append(set(site.sql(STORED)))
         assert target <= len(before[-1]) < of
@@ -31,7 +42,12 @@ def kill_again_and_again(site, workers, kill_at, of) -> tuple[list[set[tuple]], 
         in_flight.update(sent)
         site.release()
         workers.append(site.worker())
+    gate.write_text("1000000")
     return before, len(in_flight)
+
+
+def requests_in(log):
+    return len(log.read_text().splitlines())
 
 
 @pytest.mark.sampled(keep=2, group="kills")
@@ -39,7 +55,7 @@ def kill_again_and_again(site, workers, kill_at, of) -> tuple[list[set[tuple]], 
 @pytest.mark.sqlite  # test_kills is the same on PostgreSQL
 def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(tmp_path):
     site, log = Site(tmp_path), tmp_path / "requests.log"
-    with serving(log, delay=0.15) as url, workers_that_end() as workers:
+    with serving(log, gate=tmp_path / "gate") as url, workers_that_end() as workers:
         write_items(tmp_path / "items.jsonl", ITEMS)
         site.migrate()
         site.manage(
@@ -67,7 +83,7 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
 @pytest.mark.sqlite
 def test_rankings_of_sets_survive_kills_and_cost_what_the_server_counted(tmp_path):
     site, log = Site(tmp_path), tmp_path / "requests.log"
-    with serving(log, delay=0.2) as url, workers_that_end() as workers:
+    with serving(log, gate=tmp_path / "gate") as url, workers_that_end() as workers:
         write_items(tmp_path / "items.jsonl", SETS, words=("yes", "no", "maybe"))
         site.migrate()
         judge = ["add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS)]
@@ -78,7 +94,7 @@ def test_rankings_of_sets_survive_kills_and_cost_what_the_server_counted(tmp_pat
         )
         workers.append(site.worker())
         site.manage(["judge", "sets", "--judge", "j", "--setting", "listwise", "--yes"])
-        before, in_flight = kill_again_and_again(site, workers, (24, 60), SETS * PAIRS)
+        before, in_flight = kill_again_and_again(site, workers, (8, 20), SETS * PAIRS)
         wait_for("the end of the run", lambda: site.sql(ENDED)[0][0] == 1)
 
         after = set(site.sql(STORED))
