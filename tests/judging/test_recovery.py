@@ -12,6 +12,7 @@ from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
 from judging.runs.rows.spec import RunSpec
+from judging.runs.study_content import content_of
 from judging.worker import batches, chunks, database_outages, recovery, runtime
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
@@ -102,6 +103,19 @@ def test_a_run_that_is_not_active_gives_back_its_leases_but_calls_nobody(run, st
 
     assert sweep() == []
     assert not run.judgments.filter(state="leased").exists()
+
+
+def test_a_study_is_not_deleted_while_the_requests_of_a_stopped_run_are_under_way(run):
+    (judgment,) = lease(run, 1, seconds=20)
+    JudgeRun.objects.filter(pk=run.pk).update(state="paused", sentence="Because.")
+    assert content_of(run.study).obstacles == [
+        "The last requests of a judge run are under way. Wait a few minutes."
+    ]
+
+    Judgment.objects.filter(pk=judgment).update(leased_until=timezone.now())
+    sweep()
+
+    assert content_of(run.study).obstacles == []
 
 
 def test_a_run_whose_last_worker_died_after_the_last_answer_is_ended(run):
