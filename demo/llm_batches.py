@@ -53,9 +53,8 @@ class Batches:
             if (method, action) == ("GET", ""):
                 return json.dumps(self._batches[name]).encode()
             if (method, action) == ("POST", "cancel"):
-                if (
-                    self._batches[name]["status"] == "in_progress"
-                ):  # one that has ended stays as it is
+                # One that has ended stays as it is.
+                if self._batches[name]["status"] == "in_progress":
                     self._batches[name]["status"] = "cancelling"
                 return json.dumps(self._batches[name]).encode()
         raise NoSuchThing(f"There is no {method} {path} here.")

@@ -4,8 +4,9 @@ import pytest
 
 from annotation.models import CompletionCode, Ending
 from annotation.prolific.api.account import Account, connect, read_account
-from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.launch import publication
+from annotation.prolific.api.errors import LaunchRefused, NotAllowed
+from annotation.prolific.launch import launch, launch_checks, publication
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.place_and_pay_checks import time_checks
 from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.sync.sync import follow_all
@@ -14,6 +15,7 @@ from judging.models import Judge, JudgeRun
 from judging.runs.launch_checks import judges_of
 from studies.models import Item
 from studies.services.items.expected_time import ExpectedTime
+from studies.services.launch_checks import LaunchCheck
 from tests.annotation.prolific.life import launched, make_recruiting, published
 from tests.factories import make_study
 
@@ -52,6 +54,15 @@ def test_items_whose_fixed_order_gives_the_answer_away_are_told(first, is_open):
 
     words = "fixed order" if is_open else "equally often"
     assert about(study, words).is_open is is_open
+
+
+def test_what_other_parts_of_the_platform_find_blocks_a_launch(study, prolific, monkeypatch):
+    found = [LaunchCheck("The judge is away.", is_open=True, blocks=True)]
+    monkeypatch.setattr(launch_checks, "registered_checks", lambda of: found if of == study else [])
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
+
+    with pytest.raises(LaunchRefused, match=r"The judge is away\."):
+        launch.launch(study_id=study.pk)
 
 
 def test_every_ending_has_a_code_of_its_own(study):
