@@ -15,6 +15,7 @@ from analysis.report.study_tables import table_1, table_2, tables_across
 from studies.models import Item
 from tests.analysis import latex
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -39,14 +40,19 @@ def report_of(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
+def cells_of(study):
+    """What Tables 1 and 2 read of a report."""
+    return computed(study, "accuracies")
+
+
 def by_rater(table):
     return {row[0]: [cell["accuracy"] for cell in row[1:]] for row in table.rows}
 
 
 def test_table_1_has_raters_by_data_sets_an_unweighted_average_and_chance():
     reports = [
-        report_of(study_with(right=30, of=40, title="One")),
-        report_of(study_with(right=50, of=100, judge_right=90, title="Two")),
+        cells_of(study_with(right=30, of=40, title="One")),
+        cells_of(study_with(right=50, of=100, judge_right=90, title="Two")),
     ]
 
     table = table_1(reports)
@@ -66,8 +72,8 @@ def test_table_1_has_raters_by_data_sets_an_unweighted_average_and_chance():
 
 def test_table_1_keeps_answers_with_a_tie_on_offer_apart_and_chance_is_a_third():
     reports = [
-        report_of(study_with(right=30, title="One")),
-        report_of(study_with(right=20, title="Ties", allow_tie=True)),
+        cells_of(study_with(right=30, title="One")),
+        cells_of(study_with(right=20, title="Ties", allow_tie=True)),
     ]
 
     table = table_1(reports)
@@ -80,8 +86,8 @@ def test_table_1_keeps_answers_with_a_tie_on_offer_apart_and_chance_is_a_third()
 
 def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
     reports = [
-        report_of(study_with(right=30, title="One")),
-        report_of(study_with(right=10, title="Two", judge_right=40)),
+        cells_of(study_with(right=30, title="One")),
+        cells_of(study_with(right=10, title="Two", judge_right=40)),
     ]
 
     table = table_2(reports)
@@ -101,9 +107,9 @@ def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
 
 def test_an_average_of_small_cells_is_in_italics_and_leaves_tiny_ones_out_and_says_so():
     reports = [
-        report_of(study_with(right=6, of=12, judge_right=6, title="One")),
-        report_of(study_with(right=30, title="Two")),
-        report_of(study_with(right=8, of=8, judge_right=8, title="Tiny")),
+        cells_of(study_with(right=6, of=12, judge_right=6, title="One")),
+        cells_of(study_with(right=30, title="Two")),
+        cells_of(study_with(right=8, of=8, judge_right=8, title="Tiny")),
     ]
 
     some, all_three = table_1(reports[:2]), table_1(reports)
@@ -116,9 +122,9 @@ def test_an_average_of_small_cells_is_in_italics_and_leaves_tiny_ones_out_and_sa
 
 def test_an_average_is_over_the_data_sets_that_have_certainty():
     reports = [
-        report_of(study_with(right=30, title="One")),
-        report_of(study_with(right=10, title="Two")),
-        report_of(study_with(right=10, title="Silent", certainty=None)),
+        cells_of(study_with(right=30, title="One")),
+        cells_of(study_with(right=10, title="Two")),
+        cells_of(study_with(right=10, title="Silent", certainty=None)),
     ]
 
     table = table_2(reports)
