@@ -15,6 +15,8 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.files.table_files import to_tex, write_tables
 from analysis.report.render import content_security_policy, render_html
+from analysis.report.tables import read
+from analysis.templatetags.report_words import table_cell
 from tests.analysis.builders import (
     answer,
     judge_item,
@@ -217,6 +219,16 @@ def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_da
     assert (judge[1].text, judge[1].below[0]) == ("too few", "(3/5)")
     assert (judge[2].text, judge[2].small) == ("48.6", False)
     assert r"\textit{50.0} (6/12)" in to_tex(tables["table_b"])
+    begin = '<td class="number small" data-raw="[0.5,6,12,'
+    assert table_cell(people[1]).startswith(begin)
+    assert '">50.0<span class="below">(6/12)</span><span' in table_cell(people[1])
+    assert table_cell(judge[2]).startswith('<td class="number" data-raw="[')
+
+
+def test_a_cell_of_text_is_wide_where_it_holds_sentences_and_empty_text_is_no_dash():
+    assert table_cell(read("a < b", "text")) == "<td>a &lt; b</td>"
+    assert table_cell(read("", "text")) == '<td data-raw="[&quot;&quot;]"></td>'
+    assert table_cell(read("word " * 20, "text")).startswith('<td class="long">word')
 
 
 def test_a_spreadsheet_finds_no_formula(tmp_path):
