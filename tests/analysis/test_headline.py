@@ -70,6 +70,17 @@ def test_equivalent_needs_an_interval_inside_the_margin():
     assert compared(same, same, equivalence_margin=0.01)["state"] == "cannot_tell"
 
 
+@pytest.mark.parametrize("judge_is_better", [False, True])
+def test_an_interval_beyond_one_end_of_the_margin_goes_beyond_it(judge_is_better):
+    more = [True] * 120 + [False] * 40
+    some = [False] * 10 + [True] * 116 + [False] * 34
+
+    found = compared(*((some, more) if judge_is_better else (more, some)))
+
+    assert found["state"] == "cannot_tell"
+    assert any("goes beyond the margin of ±5 points" in s for s in found["sentences"])
+
+
 def test_too_few_people_say_nothing_about_others():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30, people=3)
 

@@ -29,8 +29,8 @@ def report_of(study):
 def answered(study, *, people=2, items=12, choice="r1", certainty=85, **item):
     raters = [make_rater(study=study) for _ in range(people)]
     made = [make_item(study=study, **{"first_person": "r1"} | item) for _ in range(items)]
-    for item, rater in product(made, raters):
-        answer(rater, item, choice, certainty)
+    for each, rater in product(made, raters):
+        answer(rater, each, choice, certainty)
     return made
 
 

@@ -12,7 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.exports.delivery.study_export import export_study
 from analysis.report.build import build_report
 from analysis.report.render import render_html
-from annotation.models import RetestAnswer, RetestVisit
+from annotation.models import Annotator, RetestAnswer, RetestVisit
 from annotation.services import withdraw
 from annotation.services.linked_studies import LinkRule, link_study
 from studies.models import Item
@@ -196,6 +196,14 @@ def test_excluded_people_and_other_studies_have_none(first):
 
     assert retests_of(first) is None
     assert retests_of(make_study()) is None
+
+
+def test_only_people_who_completed_the_study_have_any(first):
+    kept = retests_of(first)
+    gone = first.annotators.order_by("pk").first()
+    first.annotators.filter(pk=gone.pk).update(state=Annotator.State.TIMED_OUT)
+
+    assert set(kept.people) - set(retests_of(first).people) == {gone.pseudonym}
 
 
 def test_with_ties_there_is_an_agreement_but_no_ceiling(first):

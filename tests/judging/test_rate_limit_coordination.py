@@ -11,7 +11,7 @@ import redis
 from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
-from judging.engine.limits import BURST_SECONDS, Limits, Report
+from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
 from judging.engine.rate_limit_coordination import (
     SILENT_SECONDS,
     CoordinationFailed,
@@ -183,9 +183,9 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
     document: Document = {}
 
     class AtOnce(Executor):
-        def submit(self, work, /, *arguments):
-            done = Future()
-            done.set_result(work(*arguments))
+        def submit(self, work, /, *arguments, **named):
+            done: Future[Grant] = Future()
+            done.set_result(work(*arguments, **named))
             return done
 
     async def scenario(clock):
@@ -204,7 +204,7 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
             tasks.extend(asyncio.ensure_future(ask(limiter)) for _ in range(10_000))
             return limiter
 
-        tasks = []
+        tasks: list[asyncio.Future[None]] = []
         first = start("first")
         await asyncio.sleep(3)
         assert first.slots == 16

@@ -21,10 +21,8 @@ WORDS = "\n".join(page.read_text("utf-8") for page in (METHODS, *STATISTICS))
 @pytest.fixture(scope="module")
 def conventions():
     """What the examples of every page go on from."""
-    names = {}
-    test = doctest.DocTestParser().get_doctest(
-        METHODS.read_text("utf-8"), names, METHODS.name, str(METHODS), 0
-    )
+    text = METHODS.read_text("utf-8")
+    test = doctest.DocTestParser().get_doctest(text, {}, METHODS.name, str(METHODS), 0)
     assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
     return test.globs
 

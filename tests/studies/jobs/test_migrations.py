@@ -15,37 +15,41 @@ MIGRATIONS = [
 ]
 
 
+def rows_of(models, label):
+    return models.get_model(label).objects
+
+
 @on_either_database
 def test_jobs_of_before_keep_who_asked_for_them_when_they_moved_and_how_they_ended(database):
     with tables(MODELS, MIGRATIONS) as migrated:
-        study = migrated.models.get_model("studies", "Study").objects.create(slug="s", title="S")
-        imports = migrated.models.get_model("studies", "ImportJob").objects
+        study = rows_of(migrated.models, "studies.Study").create(slug="s", title="S")
+        imports = rows_of(migrated.models, "studies.ImportJob")
         imports.create(study=study, public_id="back", state="failed", message="No.")
 
         old = migrated.go_back()
-        user = old.get_model("auth", "User").objects.create(username="ada")
-        imports = old.get_model("studies", "ImportJob").objects
+        user = rows_of(old, "auth.User").create(username="ada")
+        imports = rows_of(old, "studies.ImportJob")
         state_after_the_way_back = imports.get(public_id="back").state
         imports.create(study_id=study.pk, user_id=user.pk, public_id="a", message="")
         imports.create(
             study_id=study.pk, public_id="b", state="refused", message="Faults.", progress=100
         )
         import_moved = imports.get(public_id="b").moved_at
-        reports = old.get_model("analysis", "Report").objects
+        reports = rows_of(old, "analysis.Report")
         report = reports.create(study_id=study.pk, number=1, threshold=80, bootstrap=10, seed=1)
-        exports = old.get_model("analysis", "Export").objects
+        exports = rows_of(old, "analysis.Export")
         exports.create(study_id=study.pk, what="all", format="csv", attempts=2)
-        rechecks = old.get_model("analysis", "Recheck").objects
+        rechecks = rows_of(old, "analysis.Recheck")
         rechecks.create(report_id=report.pk)
         moved = timezone.now()
         for rows in (reports, exports, rechecks):
             rows.update(moved_at=moved)
 
         new = migrated.go_on()
-        imports = new.get_model("studies", "ImportJob").objects
+        imports = rows_of(new, "studies.ImportJob")
         waiting, failed = (imports.get(public_id=public_id) for public_id in "ab")
         jobs = [
-            (new.get_model("analysis", model).objects.get(), attempts)
+            (rows_of(new, f"analysis.{model}").get(), attempts)
             for model, attempts in (("Report", 0), ("Export", 2), ("Recheck", 0))
         ]
 
