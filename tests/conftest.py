@@ -75,7 +75,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """As many as there are cores: where tests wait, the other lane of `tests.run` works."""
+    """As many as there are cores."""
     return min(8, os.cpu_count() or 1)
 
 

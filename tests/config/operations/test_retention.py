@@ -15,7 +15,10 @@ from studies.services.whole_studies.retention import WARNED_DAYS
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
-TODAY = timezone.now().date
+
+
+def today():
+    return timezone.now().date()
 
 
 @pytest.fixture
@@ -75,11 +78,11 @@ def test_nobody_loses_the_id_that_their_payment_needs(study):
 
 
 def test_a_closed_study_is_deleted_on_its_day_with_everything(study, caplog):
-    keep(study, delete_on=TODAY() + dt.timedelta(days=1))
+    keep(study, delete_on=today() + dt.timedelta(days=1))
     tasks.carry_out_retention()
     assert Study.objects.exists()
 
-    Retention.objects.update(delete_on=TODAY())
+    Retention.objects.update(delete_on=today())
     tasks.carry_out_retention()
 
     assert not Study.objects.exists()
@@ -89,7 +92,7 @@ def test_a_closed_study_is_deleted_on_its_day_with_everything(study, caplog):
 
 def test_an_open_study_is_not_deleted_and_its_overview_says_why(study):
     set_state(study_id=study.pk, state="open")
-    keep(study, delete_on=TODAY())
+    keep(study, delete_on=today())
     client = sign_in(study)
 
     tasks.carry_out_retention()
@@ -102,7 +105,7 @@ def test_an_open_study_is_not_deleted_and_its_overview_says_why(study):
 
 @pytest.mark.parametrize(("days", "is_warned"), [(WARNED_DAYS, True), (WARNED_DAYS + 1, False)])
 def test_the_overview_warns_two_weeks_before(study, days, is_warned):
-    keep(study, delete_on=TODAY() + dt.timedelta(days=days))
+    keep(study, delete_on=today() + dt.timedelta(days=days))
 
     page = sign_in(study, "viewer").get("/studies/s/").content.decode()
 
@@ -111,7 +114,7 @@ def test_the_overview_warns_two_weeks_before(study, days, is_warned):
 
 def test_an_owner_sets_the_dates_and_the_log_has_them(study):
     client = sign_in(study, "owner")
-    on = TODAY() + dt.timedelta(days=400)
+    on = today() + dt.timedelta(days=400)
 
     response = client.post(
         "/studies/s/whole/retention/", {"identities_days": "30", "delete_on": on.isoformat()}
@@ -128,7 +131,7 @@ def test_an_owner_sets_the_dates_and_the_log_has_them(study):
 
 
 def test_both_can_be_taken_back(study):
-    keep(study, identities_days=3, delete_on=TODAY() + dt.timedelta(days=3))
+    keep(study, identities_days=3, delete_on=today() + dt.timedelta(days=3))
 
     sign_in(study, "owner").post("/studies/s/whole/retention/", {})
     tasks.carry_out_retention()
