@@ -75,8 +75,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """As many as there are cores."""
-    return min(8, os.cpu_count() or 1)
+    """One more than there are cores: tests wait for databases, for Chromium and for each other."""
+    return min(8, (os.cpu_count() or 1) + 1)
 
 
 @pytest.fixture(scope="session")

@@ -32,8 +32,6 @@ from tests.migrated import TEMPLATE, copy_migrated, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
 PARALLEL = ("-n", "auto", "--dist", "worksteal")
-# The second lane often waits, for a process that was killed or for people who think.
-ONE_MORE = ("-n", str(min(8, (os.cpu_count() or 1) + 1)), "--dist", "worksteal")
 # Locks, constraints, raw SQL, migrations, and what is built on them.
 DIFFERS_ON_SQLITE = (
     "tests/browser",
@@ -197,7 +195,7 @@ def main() -> int:
             first = Pass(
                 "PostgreSQL and Redis",
                 "not sqlite and not e2e and not browser",
-                parallel=ONE_MORE,
+                parallel=PARALLEL,
                 servers=servers,
             )
             second = [
