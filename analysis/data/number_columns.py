@@ -1,4 +1,4 @@
-"""Indexs of whole numbers: by binary COPY on PostgreSQL, row by row on other databases.
+"""Columns of whole numbers: by binary COPY on PostgreSQL, row by row on other databases.
 
 PostgreSQL sends rows while others are read here, and no object of Python is made for a value.
 """
