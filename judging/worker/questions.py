@@ -10,7 +10,8 @@ from judging.engine.interface import SIDES, JudgeQuestion, Side
 from judging.engine.messages import prompt_sha256
 from judging.models import Attempt, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
-from judging.worker.records.ledger import Statements, contents_of
+from judging.worker.records.ledger import contents_of
+from studies.statements.together import Statements
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:

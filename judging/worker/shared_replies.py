@@ -8,8 +8,8 @@ from django.db import connection, transaction
 from judging.models import JudgeRun, Judgment
 from judging.protocols.listwise import is_better
 from judging.protocols.registry import PROTOCOLS
-from judging.worker.records.ledger import Statements
 from studies.models import Side
+from studies.statements.together import Statements
 
 _PORTION = 500
 SHARING = [each.name for each in PROTOCOLS if each.needs_options]

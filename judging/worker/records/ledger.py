@@ -34,7 +34,7 @@ from judging.worker.records.sent_parameters import add_new, stored_hashes
 from judging.worker.records.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
-from studies.statements.prepared import prepared
+from studies.statements.together import Statements
 
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200
@@ -418,7 +418,7 @@ def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
     return [row.parameters for row in rows if row.parameters]
 
 
-def _open_attempts(statements: "Statements", rows: Sequence[Opening]) -> None:
+def _open_attempts(statements: Statements, rows: Sequence[Opening]) -> None:
     now = _moment(timezone.now())
     statements.add(
         "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
@@ -443,7 +443,7 @@ def _open_attempts(statements: "Statements", rows: Sequence[Opening]) -> None:
     )
 
 
-def _close_attempts(statements: "Statements", rows: Sequence[Closing]) -> None:
+def _close_attempts(statements: Statements, rows: Sequence[Closing]) -> None:
     statements.add(
         "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
         " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cached_tokens = %s,"
@@ -471,7 +471,7 @@ def _close_attempts(statements: "Statements", rows: Sequence[Closing]) -> None:
     )
 
 
-def _store_replies(statements: "Statements", rows: Sequence[Closing]) -> None:
+def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
     """Store replies only while the lease is ours: another worker may have leased slow judgments."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     statements.add(
@@ -541,7 +541,7 @@ def _keep_costs_of_removed(rows: Sequence[Closing]) -> None:
 
 
 def _add_to_runs(
-    statements: "Statements",
+    statements: Statements,
     rows: Sequence[Closing],
     known: Mapping[tuple[int, int], tuple[int, int] | None],
 ) -> None:
@@ -575,27 +575,3 @@ def _spent(
 
 def _moment(value: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(value)
-
-
-class Statements:
-    """Statements that are sent together: on PostgreSQL in one round trip, and prepared."""
-
-    def __init__(self, cursor: CursorWrapper) -> None:
-        self._cursor = cursor
-        self._texts: list[bytes] = []
-        self._others: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
-
-    def add(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add a statement, once for each row."""
-        if connection.vendor == "postgresql":
-            statement = prepared(sql)
-            self._texts += [statement.text(self._cursor, list(row)) for row in rows]
-        elif rows:
-            self._others.append((sql, rows))
-
-    def execute(self) -> None:
-        if self._texts:
-            self._cursor.execute(b";".join(self._texts).decode())
-        for sql, rows in self._others:
-            self._cursor.executemany(sql, rows)
-        self._texts, self._others = [], []
