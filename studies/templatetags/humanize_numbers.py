@@ -1,5 +1,7 @@
+from collections.abc import ItemsView, Mapping
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django import template
 from django.utils import timezone
@@ -12,6 +14,12 @@ _HOUR, _DAY = 60, 24 * 60  # in minutes
 def grouped(number: int) -> str:
     """Format 1234567 as “1,234,567”."""
     return f"{number:,}"
+
+
+@register.filter
+def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
+    """The names and values of a mapping; in a template, `.items` is a name “items” if it has one."""
+    return mapping.items()
 
 
 @register.filter

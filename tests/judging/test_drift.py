@@ -15,6 +15,7 @@ from analysis.data.collection import collection_of
 from analysis.data.dataset import load_dataset
 from analysis.exports.description.card import _judges
 from analysis.exports.tables.catalogue import Disclosure, make_table
+from analysis.exports.tables.table_files import write_table
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.sections.record.runs import _record
 from judging.drift.versions import VersionWatch
@@ -182,6 +183,15 @@ def test_a_run_without_anchors_and_with_one_version_is_reported_as_ever(judge, l
     assert run.reported == ({"judgments": 2, "model": "mock-2024-05-13", "fingerprint": "fp_1"},)
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "xlsx"])
+@pytest.mark.parametrize("what", ["versions", "anchors"])
+def test_versions_and_anchors_are_files_of_every_format(drifted, what, form, tmp_path):
+    out = tmp_path / f"{what}.{form}"
+
+    assert write_table(make_table(drifted.study, what, Disclosure()), {form: out})
+    assert out.stat().st_size
+
+
 def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
     def rows(what):
         return list(make_table(drifted.study, what, Disclosure()).rows())
@@ -189,7 +199,7 @@ def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
     counts = Counter[str]()
     for row in rows("versions"):
         counts[row["fingerprint"]] += row["judgments"]
-        assert row["hour"].minute == row["hour"].second == 0
+        assert row["hour"].endswith(":00Z")
     assert counts == {"fp_1": 3, "fp_2": 1}
     anchors = rows("anchors")
     assert [row["anchor"] for row in anchors] == ["start", "end"] * 3

@@ -11,7 +11,12 @@ from studies.models.studies import Study
 
 
 def version_table(study: Study) -> Iterator[dict[str, Any]]:
-    return in_columns(version_rows(study), VERSIONS)
+    return in_columns(_named_hours(study), VERSIONS)
+
+
+def _named_hours(study: Study) -> Iterator[dict[str, Any]]:
+    for row in version_rows(study):
+        yield row | {"hour": to_the_minute(row["hour"])}
 
 
 def anchor_table(study: Study) -> Iterator[dict[str, Any]]:

@@ -31,6 +31,14 @@ def test_everything_is_shown_escaped_newest_first(study):
     assert "<i>title" not in page
 
 
+def test_a_detail_may_have_any_name(study):
+    record(study, "items drawn", items=12, keys="k", values=[1])
+
+    page = sign_in(study, "viewer").get(LOG).content.decode()
+
+    assert "items: 12; keys: k; values: [1]" in page
+
+
 @pytest.mark.parametrize(
     ("query", "events"),
     [

@@ -31,13 +31,13 @@ ASKED, REBUILT = "asked", "rebuilt"
 
 
 def response_sets(study: Study) -> Json:
-    """The entry of report.json; empty unless people could answer that either could be right.
+    """The entry of report.json; empty unless people answered and could say that either is right.
 
     It has the judges that could answer the same, each with the run of the same judge, features,
     wording and framing that was forced to choose.
     """
     counts = study.votes.counts()
-    if not study.data.answers_are_sets or counts.shape[1] < TIE + 1:
+    if not study.data.answers_are_sets or counts.shape[1] < TIE + 1 or not counts.any():
         return {}
     pairs = list(zip(study.data.runs, study.judges, strict=True))
     judges = [
