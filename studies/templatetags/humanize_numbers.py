@@ -18,7 +18,7 @@ def grouped(number: int) -> str:
 
 @register.filter
 def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
-    """The names and values of a mapping; in a template, `.items` is a name “items” if it has one."""
+    """The names and values of a mapping, one of which may be “items”, as `.items` would be."""
     return mapping.items()
 
 

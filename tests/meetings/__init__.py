@@ -1,0 +1,1 @@
+"""Every feature with every other, in small studies that go the whole way."""

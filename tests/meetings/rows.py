@@ -1,0 +1,102 @@
+"""What small studies can be, and which combinations of it are tried."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.meetings.covering import Pair, Row, covering, pairs_of
+
+FACTORS: dict[str, tuple[str, ...]] = {
+    "entry": ("prolific", "link", "list", "file"),
+    "perspective": ("persona", "own"),
+    "tie": ("none", "difference", "either"),
+    "certainty": ("slider", "number", "levels", "unasked"),
+    "sets": ("two", "three_in_pairs", "three_whole"),
+    "advice": ("no", "yes"),
+    "quotas": ("no", "full", "unequal"),
+    "leaving": ("nobody", "withdrawn", "excluded", "reopened", "returned", "rejected", "timed_out"),
+    "answers": ("none", "some_items", "one_person", "full"),
+    "truth": ("all", "some", "none"),
+    "run": (
+        "none",
+        "part",
+        "limit",
+        "both_orders",
+        "samples",
+        "probe",
+        "mitigation",
+        "structured",
+        "pack",
+        "imported",
+        "cancelled",
+    ),
+    "setting": ("standard", "certainty", "tie", "levels"),
+    "probabilities": ("no", "yes"),
+    "personas": ("distinct", "repeated", "missing"),
+    "language": ("en", "de", "ar"),
+}
+
+
+def may(row: Row) -> bool:
+    """Whether a study can be so, as far as this part of a row says it."""
+
+    def has(**values: str) -> bool:
+        return all(row.get(name) == value for name, value in values.items())
+
+    if has(perspective="own"):
+        # Answers for oneself are about no profile, and a judge has nobody to stand in for.
+        if row.get("run") not in (None, "none") or row.get("sets") == "three_whole":
+            return False
+        if has(entry="file"):
+            return False
+    if has(advice="yes") and row.get("sets") not in (None, "two"):
+        return False
+    if has(entry="file"):
+        if row.get("quotas") not in (None, "no") or has(sets="three_whole") or has(advice="yes"):
+            return False
+        if row.get("leaving") not in (None, "nobody", "excluded"):
+            return False
+    if row.get("leaving") not in (None, "nobody") and has(answers="none"):
+        return False
+    if has(tie="none", setting="tie"):
+        return False
+    if has(run="none"):
+        return row.get("setting") in (None, "certainty") and not has(probabilities="yes")
+    if has(probabilities="yes"):
+        # One token of a reply is a letter; numbers and batches have none.
+        return row.get("run") not in ("structured", "pack") and row.get("setting") != "levels"
+    return not (has(run="structured") and row.get("setting") == "levels")
+
+
+def rows() -> list[Row]:
+    """All rows: every run with every kind of answers and of truth, and every pair of the rest."""
+    names = ("run", "answers", "truth")
+    first = [
+        dict(zip(names, values, strict=True))
+        for values in product(*(FACTORS[name] for name in names))
+    ]
+    return covering(FACTORS, may, first=first)
+
+
+def cases(config: pytest.Config, few: int, *, among: Callable[[Row], bool] = bool) -> list[Any]:
+    """Rows as parameters of a test: the same few each time, with --all every one."""
+    tried = [row for row in rows() if among(row)]
+    chosen = tried if config.getoption("--all") else _most_pairs(tried, few)
+    return [pytest.param(row, id=name_of(row)) for row in chosen]
+
+
+def _most_pairs(left: list[Row], count: int) -> list[Row]:
+    """Those rows that have most pairs of values between them."""
+    chosen, seen = list[Row](), set[Pair]()
+    while left and len(chosen) < count:
+        best = max(left, key=lambda row: len(set(pairs_of(row)) - seen))
+        left.remove(best)
+        chosen.append(best)
+        seen |= set(pairs_of(best))
+    return chosen
+
+
+def name_of(row: Row) -> str:
+    return "-".join(row[name] for name in FACTORS)
