@@ -31,7 +31,8 @@ _LONGEST_KEY = 90  # letters of an item's key that fit before the name of a pers
 # Settings of the first study that the linked one begins with. Its texts are about somebody else,
 # so instructions, consent and debriefing are the standard ones again.
 _KEPT = (
-    *("task", "language", "contact", "researchers", "storage", "ethics", "currency", "reward"),
+    *("task", "entry", "language", "contact", "researchers", "storage", "ethics", "currency"),
+    "reward",
     *("criteria", "allow_tie", "tie_meaning", "ask_certainty", "certainty_control"),
     *("persona_style", "certainty_threshold", "equivalence_margin", "is_simulated", "minutes"),
     *("ai_policy", "source"),

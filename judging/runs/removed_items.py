@@ -6,6 +6,7 @@ from django.db.models import Count, F, Q, Sum
 from django.db.models.functions import Coalesce
 
 from judging.models import Attempt, JudgeRun, Judgment
+from judging.worker.chunks import closing_words
 from judging.worker.records.removed_requests import AMOUNTS, REMOVED, add_removed
 from studies.models import Study
 from studies.services.whole_studies.removal import delete_with_all_that_refers
@@ -52,6 +53,9 @@ def remove_judgments(study: Study, items: Collection[int]) -> None:
     delete_with_all_that_refers(Judgment, item__in=list(items))
     for run in runs:
         _keep_costs(run, before[run.pk])
+        if run.state == JudgeRun.State.DONE:
+            run.sentence = closing_words(run.pk)
+            run.save(update_fields=["sentence"])
 
 
 def _pass_on(takers: Sequence[Judgment]) -> None:

@@ -363,7 +363,7 @@ def settle(*, run_id: int) -> bool:
         return False
     ended = active.filter(~Exists(still_open)).update(
         state=JudgeRun.State.DONE,
-        sentence=_closing_words(run_id),
+        sentence=closing_words(run_id),
         ended_at=timezone.now(),
         probe_first=False,
     )
@@ -398,7 +398,7 @@ def _first(run_id: int, state: str) -> Judgment | None:
     return in_order(run_id, state).only("pk").first()
 
 
-def _closing_words(run_id: int) -> str:
+def closing_words(run_id: int) -> str:
     """How the judgments of a run ended, as a sentence: "300 of 300 answered."."""
     counts = dict(
         Judgment.objects.filter(run=run_id)

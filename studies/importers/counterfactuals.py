@@ -24,6 +24,7 @@ from studies.services.whole_studies.copies import copy_study
 
 SOURCE = "counterfactual"  # the key in a study's source, and in the notes of changed items
 Fact = Mapping[str, Any]
+LONGEST_ID = 120  # characters of an id in the item format
 MARK = ":changed-"  # between the key of an item or a persona and the feature that is changed
 
 
@@ -213,15 +214,24 @@ def _other(study: Study, persona: str, old: str, values: Mapping[str, Fact], val
     return others[int.from_bytes(digest) % len(others)]
 
 
+def _changed_key(key: str, mark: str) -> str:
+    """The id with its mark; of a long one the beginning, and a hash that tells it from others."""
+    room = LONGEST_ID - len(mark)
+    if len(key) <= room:
+        return f"{key}{mark}"
+    digest = hashlib.blake2b(key.encode(), digest_size=6).hexdigest()
+    return f"{key[: room - len(digest) - 1]}-{digest}{mark}"
+
+
 def _add_changed(
     copy: Study, item: Item, change: Change, personas: dict[str, Persona], media: Media
 ) -> None:
     """Store the same item about the changed persona, checked by the rules of the item format."""
     raw = raw_item(item)
     mark = mark_of(change.feature)
-    raw["id"] += mark
+    raw["id"] = _changed_key(item.key, mark)
     raw["persona"] |= {
-        "id": f"{item.persona.key}{mark}",
+        "id": _changed_key(item.persona.key, mark),
         "features": [
             fact | {name: change.new[name] for name in ("value", "text")}
             if fact["key"] == change.feature

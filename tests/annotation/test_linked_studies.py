@@ -8,6 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from analysis.data.dataset import load_dataset
 from analysis.models import Export, Report
 from analysis.selectors import marked
 from annotation.content.own_profile import OwnAnswer
@@ -192,6 +193,7 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
     study = linked(first)
     copy = copy_study(study_id=study.pk, slug="copy", title="Copy", with_items=True)
     run = judged(study)
+    type(run).objects.filter(pk=run.pk).update(state="done", sentence="6 of 6 answered.")
     predicted(study)
     report = Report.objects.create(
         study=study, number=1, threshold=80, bootstrap=100, seed=1, withdrawn_answers=0
@@ -228,6 +230,15 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
     run.refresh_from_db()
     assert (run.spent_nano, run.parameters["removed_requests"]["nano"]) == (60, 30)
     assert list(wrong_run_totals()) == []
+    assert load_dataset(study.slug).runs[0].cost.usd == 60 / 10**9
+    assert run.sentence == "3 of 3 answered."
+
+
+def test_a_linked_study_is_entered_as_the_first():
+    first = make_own_study(items=2, entry="list")
+    make_person(first, ["r1"] * 2)
+
+    assert linked(first).entry == "list"
 
 
 def test_taking_the_consent_back_does_the_same_and_keeps_the_own_answers():

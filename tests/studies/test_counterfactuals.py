@@ -73,6 +73,23 @@ def test_each_item_has_a_twin_about_the_persona_with_one_other_value():
     assert Item.objects.filter(study__slug="first").count() == 24
 
 
+def test_ids_may_be_as_long_as_the_format_allows():
+    study = study_of(3)
+    for row in (*study.all_items.all(), *study.personas.all()):
+        row.key = row.key.ljust(120, "x")
+        row.save()
+
+    run("first", "--feature", "age", "--slug", "twins")
+
+    made = Study.objects.get(slug="twins")
+    twins = Item.objects.filter(study=made, key__endswith=":changed-age")
+    assert twins.count() == len(set(twins.values_list("persona__key"))) * 2 == 6
+    assert {len(key) for key in twins.values_list("key", flat=True)} == {120}
+    assert {len(key) for key in twins.values_list("persona__key", flat=True)} == {120}
+    taken = {twin.metadata["counterfactual"]["item"] for twin in twins}
+    assert taken == set(study.all_items.values_list("key", flat=True))
+
+
 def test_a_value_and_a_number_of_items_can_be_chosen():
     study_of()
 

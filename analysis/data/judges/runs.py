@@ -30,6 +30,7 @@ from judging.prompts.asking import Asking
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
+from judging.worker.records.removed_requests import REMOVED
 from studies.models import Item as ItemRow
 from studies.models import Study
 
@@ -258,7 +259,12 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
 
 
 def _costs(runs: Sequence[int]) -> dict[int, Cost]:
-    """The costs of each run from the ledger; a sum is unknown if any part of it is."""
+    """The costs of each run from the ledger; a sum is unknown if any part of it is.
+
+    What was paid for judgments that were removed since then was paid all the same.
+    """
+    parameters = dict(JudgeRun.objects.filter(pk__in=runs).values_list("pk", "parameters"))
+    removed = {run: found.get(REMOVED, {}).get("nano", 0) for run, found in parameters.items()}
     replied = Q(outcome=Attempt.Outcome.REPLIED)
     sums = (
         Attempt.objects.filter(judgment__run__in=runs)
@@ -274,6 +280,9 @@ def _costs(runs: Sequence[int]) -> dict[int, Cost]:
         .order_by()
     )
     return {
-        run: Cost(requests, failed, sent, got, None if unpriced or nano is None else nano / NANO)
+        run: Cost(
+            *(requests, failed, sent, got),
+            None if unpriced or nano is None else (nano + removed[run]) / NANO,
+        )
         for run, requests, failed, sent, got, nano, unpriced in sums
     }
