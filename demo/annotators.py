@@ -218,7 +218,7 @@ class Annotator:
         if self.planted:
             answer = planted_answer(self.world, self.number, item.id, first)
         else:
-            answer = self.world.answer(self.number, item.id)
+            answer = self.world.answer(self.number, item.id, first)
         fields = {
             "choice": _as_displayed(answer, first),
             "active_ms": str(active_ms(self.world, self.number, item.id)),

@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from itertools import product
 from statistics import NormalDist
 
-from demo.truth import ANSWERS_PER_ITEM, STRATA, TIE_RATE, Stratum, binomial_three
+from demo.truth import ANSWERS_PER_ITEM, CERTAINTY_SHIFTS, STRATA, TIE_RATE, Stratum, binomial_three
 
 
 def certainty_probabilities(stratum: Stratum) -> list[float]:
-    """P(certainty = 0..100) of one answer; the entry of 0 is 0."""
-    normal = NormalDist(stratum.certainty_mean, stratum.certainty_sd)
-    upper = [0.0, *(normal.cdf(value + 0.5) for value in range(1, 100)), 1.0]
-    return [0.0, *(upper[value] - upper[value - 1] for value in range(1, 101))]
+    """P(certainty = 0..100) of one answer of anybody; the entry of 0 is 0."""
+    total = [0.0] * 101
+    for shift in CERTAINTY_SHIFTS:
+        normal = NormalDist(stratum.certainty_mean + shift, stratum.own_sd)
+        upper = [0.0, *(normal.cdf(value + 0.5) for value in range(1, 100)), 1.0]
+        for value in range(1, 101):
+            total[value] += (upper[value] - upper[value - 1]) / len(CERTAINTY_SHIFTS)
+    return total
 
 
 def sum_probabilities(pmf: Sequence[float], count: int) -> list[float]:

@@ -58,7 +58,7 @@ def seats(world: World, *, returned: bool = True) -> list[Seat]:
 
 def planted_answer(world: World, annotator: int, item: str, shown_first: str) -> Answer:
     """The answer of `annotator` with their planted behaviour."""
-    answer = world.answer(annotator, item)
+    answer = world.answer(annotator, item, shown_first)
     behaviour = BEHAVIOURS[annotator]
     if behaviour == "overconfident" and answer.certainty is not None:
         certainty = min(100, answer.certainty + EXTRA_CERTAINTY)
@@ -83,7 +83,7 @@ def planted_answers(world: World) -> list[Answer]:
 
 
 def active_ms(world: World, annotator: int, item: str) -> int:
-    """Time spent on an item: log-normal with median 24 s.
+    """Time spent on an item: log-normal, with a median of 16 to 36 s that depends on the annotator.
 
     A speeder takes 1.5 to 3 s; an annotator who gives the texts to a model and copies its answer
     takes 9 to 14 s.
@@ -93,4 +93,5 @@ def active_ms(world: World, annotator: int, item: str) -> int:
         return round(1500 + 1500 * u)
     if BEHAVIOURS.get(annotator) == "assisted":
         return round(9000 + 5000 * u)
-    return round(24_000 * 2.718281828 ** NormalDist(0, 0.5).inv_cdf(max(u, 2**-64)))
+    pace = 24_000 * 1.5 ** (2 * uniform(world.seed, "pace", annotator) - 1)
+    return round(pace * 2.718281828 ** NormalDist(0, 0.5).inv_cdf(max(u, 2**-64)))

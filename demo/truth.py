@@ -1,8 +1,9 @@
 """The model of the demo's known truth: what its personas prefer, and its annotators' answers.
 
-Everybody guesses by the same stereotype. It is right about an item with probability r, and an
-annotator follows it with probability c; both depend on how much the profile says (the stratum).
-Certainty is a rounded normal draw. Every draw is a hash of the seed and the names of the drawn
+Everybody guesses by the same stereotype. It is right about an item with probability r, and
+annotators follow it with probability c on average; both depend on how much the profile says (the
+stratum). Annotators differ around these averages: in how often they follow it, in how certain they
+say they are, in the side that they prefer and in their pace. Certainty is a rounded normal draw. Every draw is a hash of the seed and the names of the drawn
 values, so an answer depends only on seed, annotator and item, never on the order of answering.
 
 Two modes: `random` draws independently; `exact` fixes every count of a stratum to the nearest
@@ -10,6 +11,7 @@ integer, so that the results are constants.
 """
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -33,6 +35,17 @@ class Stratum:
     c: float  # P(an annotator follows it)
     certainty_mean: float
     certainty_sd: float
+
+    @property
+    def spread(self) -> float:
+        """How far the most and the least able annotator are from `c`."""
+        return min(SKILL, 1 - self.c)
+
+    @property
+    def own_sd(self) -> float:
+        """The spread of one annotator's certainty; `certainty_sd` is that of all together."""
+        between = sum(shift**2 for shift in CERTAINTY_SHIFTS) / len(CERTAINTY_SHIFTS)
+        return math.sqrt(self.certainty_sd**2 - between)
 
     @property
     def accuracy(self) -> float:
@@ -59,6 +72,10 @@ STRATA = {
         Stratum("none", 0.55, 0.52, 28, 14),
     )
 }
+# How annotators differ. Each is symmetric, so that averages over annotators stay as they are.
+SKILL = 0.08
+CERTAINTY_SHIFTS = (-6, 0, 6)
+SIDE = 0.05
 TIE_RATE = 0.60  # P(an annotator sees a true tie as one); otherwise either reply, evenly
 
 
@@ -116,8 +133,8 @@ class World:
             self._profiles[person.id] = self._make_profile(person)
         return self._profiles[person.id]
 
-    def answer(self, annotator: int, item_id: str) -> Answer:
-        """The answer of `annotator` to an item."""
+    def answer(self, annotator: int, item_id: str, shown_first: str = "") -> Answer:
+        """The answer of `annotator` to an item, whose reply `shown_first` stands on the left."""
         if self._exact:
             return self._exact[annotator, item_id]
         item = self.by_id[item_id]
@@ -126,13 +143,25 @@ class World:
             choice = "tie" if u < TIE_RATE else "r1" if u < (1 + TIE_RATE) / 2 else "r2"
             return Answer(annotator, item_id, choice, None)
         stratum = STRATA[item.stratum]
-        follows = uniform(self.seed, "follow", annotator, item_id) < stratum.c
+        chance = stratum.c + stratum.spread * (2 * uniform(self.seed, "skill", annotator) - 1)
+        if shown_first:
+            leans = SIDE * (2 * uniform(self.seed, "side", annotator) - 1)
+            chance += leans if shown_first == item.guess else -leans
+        follows = uniform(self.seed, "follow", annotator, item_id) < chance
         return Answer(
             annotator,
             item_id,
             item.guess if follows else other(item.guess),
-            certainty_at(stratum, uniform(self.seed, "certainty", annotator, item_id)),
+            certainty_from(
+                stratum.certainty_mean + self._certainty_shift(annotator),
+                stratum.own_sd,
+                uniform(self.seed, "certainty", annotator, item_id),
+            ),
         )
+
+    def _certainty_shift(self, annotator: int) -> int:
+        place = uniform(self.seed, "certainty of", annotator) * len(CERTAINTY_SHIFTS)
+        return CERTAINTY_SHIFTS[int(place)]
 
     def seating(self) -> list[tuple[int, str]]:
         """A balanced plan: 30 annotators (from 1) × 30 items, every item three times."""
