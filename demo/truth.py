@@ -3,8 +3,9 @@
 Everybody guesses by the same stereotype. It is right about an item with probability r, and
 annotators follow it with probability c on average; both depend on how much the profile says (the
 stratum). Annotators differ around these averages: in how often they follow it, in how certain they
-say they are, in the side that they prefer and in their pace. Certainty is a rounded normal draw. Every draw is a hash of the seed and the names of the drawn
-values, so an answer depends only on seed, annotator and item, never on the order of answering.
+say they are, in the side that they prefer and in their pace. Certainty is a rounded normal draw.
+Every draw is a hash of the seed and the names of the drawn values, so an answer depends only on
+seed, annotator and item, never on the order of answering.
 
 Two modes: `random` draws independently; `exact` fixes every count of a stratum to the nearest
 integer, so that the results are constants.
