@@ -36,7 +36,7 @@ from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry
 from annotation.prolific.sync.session_lookups import is_confirmed
 from annotation.prolific.sync.sync import refresh_submission
-from annotation.seats.flow import ending_of, step_of
+from annotation.seats.flow import code_ending, ending_of, step_of
 from annotation.seats.platform_status import is_doubtful
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
@@ -245,6 +245,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "waits": not confirmed,
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
+        "keeps_pay": code_ending(annotator) != ending,
         **_second_visit(annotator),
         "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),

@@ -3,13 +3,14 @@
 Agreement, accuracy and certainty are never used.
 """
 
+import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -23,6 +24,7 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.money.bonuses import pro_rata
 from annotation.prolific.sync.demographics import mismatch
+from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from studies.models import Study
 
@@ -38,10 +40,12 @@ class Work:
     answers: int = 0
     items: int = 0
     minutes: float = 0.0
+    has_finished: bool = False
 
     @property
     def is_whole(self) -> bool:
-        return 0 < self.items <= self.answers
+        """Whether every item is answered; skipped ones cost those who completed nothing."""
+        return self.answers > 0 and (self.has_finished or self.answers >= self.items)
 
 
 @dataclass(frozen=True)
@@ -127,16 +131,29 @@ def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
     items = dict(
         Annotator.objects.filter(pk__in=ids).values_list("pk").annotate(n=Count("assignments"))
     )
-    answers = (
+    found = (
         Annotation.objects.filter(assignment__annotator__in=ids)
-        .values_list("assignment__annotator")
-        .annotate(n=Count("pk"), spent=Sum(Coalesce("active_ms", "elapsed_ms")))
+        .values_list("assignment__annotator", "assignment__annotator__started_at")
+        .annotate(
+            n=Count("pk"), ms=Sum(Coalesce("active_ms", "elapsed_ms")), last=Max("answered_at")
+        )
     )
-    done = {pk: (n, spent or 0) for pk, n, spent in answers}
+    answers = {pk: (n, _minutes(ms or 0, began, last)) for pk, began, n, ms, last in found}
+    done = flow.finished(ids)
     return {
-        pk: Work(done.get(pk, (0, 0))[0], count, done.get(pk, (0, 0))[1] / 60_000)
+        pk: Work(number, count, minutes, has_finished=pk in done)
         for pk, count in items.items()
+        for number, minutes in [answers.get(pk, (0, 0.0))]
     }
+
+
+def _minutes(milliseconds: int, began: dt.datetime | None, last: dt.datetime) -> float:
+    """The sum of the times, at most the time from the first item to the last answer.
+
+    Each is bounded by the server's clock, but pages that were open at the same time overlap.
+    """
+    passed = (last - began).total_seconds() / 60 if began else 0.0
+    return min(milliseconds / 60_000, max(0.0, passed))
 
 
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
@@ -188,6 +205,8 @@ def _propose_review(
 ) -> tuple[str, str]:
     ours = {code: ending for ending, code in codes.items()}.get(submission.code.strip().upper())
     if annotator is not None and annotator.state == Annotator.State.WITHDREW:
+        if work.has_finished:
+            return APPROVE, "Finished, then withdrew: the pay does not change."
         return RETURN, "Withdrew their answers."
     if work.is_whole:
         if annotator is not None and annotator.failed_attention:
@@ -213,11 +232,12 @@ def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[in
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
     withdrew = annotator is not None and annotator.state == Annotator.State.WITHDREW
+    withdrew = withdrew and not work.has_finished
     if not (lost or partial) or not work.answers or withdrew:
         return 0, ""
     reward = submission.prolific_study.reward or study.reward
     shares = [
-        Decimal(work.answers) / work.items,
+        Decimal(1) if work.is_whole else Decimal(work.answers) / work.items,
         Decimal(round(work.minutes * 60)) / (60 * study.minutes),
     ]
     return pro_rata(reward=reward, shares=shares), IN_FULL if work.is_whole else PARTIAL

@@ -4,9 +4,13 @@ import datetime as dt
 from contextlib import suppress
 
 import pytest
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, ProlificSubmission
+from annotation.participants.access import bind
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
@@ -23,6 +27,7 @@ from annotation.prolific.settle.proposals import (
 )
 from annotation.prolific.sync.demographics import fetch
 from annotation.prolific.sync.sync import follow
+from annotation.seats.completion_codes import code_for
 from studies.models import Item, Membership
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -38,6 +43,8 @@ from tests.annotation.prolific.life import (
 from tests.factories import answer_all
 
 pytestmark = pytest.mark.django_db
+
+
 MESSAGE = "You answered every one of the questions in less than a second, so nothing was read. " * 2
 
 
@@ -111,6 +118,99 @@ def test_returned_with_answers_is_paid_for_its_part(study, row, prolific):
     prolific.world.give_back(person["submission"])
 
     assert (only(study).action, only(study).bonus) == (BONUS, 300)
+
+
+def page_text(response):
+    return " ".join(response.content.decode().split())
+
+
+def browser_of(study, annotator) -> Client:
+    browser = Client()
+    bound = bind(RequestFactory().get("/"), HttpResponse(), annotator)
+    browser.cookies = bound.cookies
+    return browser
+
+
+@pytest.mark.parametrize("first", ["withdraws", "comes back"])
+def test_who_finishes_and_withdraws_keeps_the_pay_and_the_code(first, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    code = code_for(study_id=study.pk, ending="completed")
+    if first == "comes back":
+        prolific.world.finish(person["submission"], code)
+        follow(study_id=study.pk)
+    browser = browser_of(study, annotator)
+    assert "does not change your pay" in page_text(browser.get(f"/s/{study.slug}/withdraw/"))
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert f"cc={code}" in said
+    assert "your pay does not change" in said
+    assert "give your place back" not in said
+    if first == "withdraws":
+        prolific.world.finish(person["submission"], code)
+    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
+
+
+@pytest.mark.parametrize("leaves", ["give_back", "time_out"])
+def test_who_finishes_withdraws_and_loses_the_place_is_paid_in_full(leaves, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    services.withdraw(annotator_id=annotator.pk)
+    getattr(prolific.world, leaves)(person["submission"])
+
+    found = only(study)
+
+    assert (found.action, found.bonus, found.bonus_reason) == (BONUS, 450, IN_FULL)
+
+
+def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study, row, prolific):
+    _, annotator = arrive(prolific, row)
+    services.doubt(annotator_id=annotator.pk)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    browser = browser_of(study, annotator)
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert code_for(study_id=study.pk, ending="completed") not in said
+
+
+def test_who_skipped_an_item_and_completed_is_approved(study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 2)
+    last = annotator.assignments.get(annotation=None)
+    services.skip_item(annotator_id=annotator.pk, assignment_id=last.pk)
+    services.complete(annotator_id=annotator.pk)
+    prolific.world.finish(person["submission"], code_for(study_id=study.pk, ending="completed"))
+
+    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
+
+
+@pytest.mark.parametrize("at_once", [1, 2], ids=["one page", "two pages open at once"])
+def test_time_that_a_browser_made_up_is_not_paid(at_once, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    Annotator.objects.filter(pk=annotator.pk).update(
+        started_at=timezone.now() - dt.timedelta(seconds=30)
+    )
+    shown_at = timezone.now() - dt.timedelta(seconds=30)
+    for assignment in annotator.assignments.all()[:at_once]:
+        services.record_answer(
+            annotator_id=annotator.pk,
+            assignment_id=assignment.pk,
+            choice="r1",
+            certainty=70,
+            shown_at=shown_at,
+            active_ms=20 * 60_000,
+        )
+    prolific.world.give_back(person["submission"])
+
+    found = only(study)
+
+    assert found.work.minutes == pytest.approx(0.5, abs=0.1)
+    assert found.bonus == at_once * 150
 
 
 def test_who_withdrew_is_asked_to_return_and_their_work_is_not_counted(study, row, prolific):
