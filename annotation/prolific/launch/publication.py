@@ -190,8 +190,10 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
     return changed
 
 
+# Statuses in which places that were given back wait until recruiting is started again.
+RESTING = ("PAUSED", AWAITING_REVIEW)
 # Statuses in which nobody new gets a place.
-_AT_REST = ("PAUSED", AWAITING_REVIEW, COMPLETED)
+_AT_REST = (*RESTING, COMPLETED)
 _FOLLOWING = {
     Study.State.OPEN: ("START", "started"),
     Study.State.PAUSED: ("PAUSE", "paused"),
@@ -304,20 +306,23 @@ def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:
-    """Restart an ended study whose places were given back; return the number of places.
+    """Start an ended or paused study whose places were given back; return the number of places.
 
-    While the study is active Prolific fills such places by itself, and after a rejection it may
-    too.
+    While the study is active Prolific fills such places by itself. A full study it pauses by itself
+    when somebody awaiting review returns or is rejected. Raises `NotAllowed` if nobody could take
+    part here, and `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
+    if study.state != Study.State.OPEN:
+        raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
     client = connect()
     started = 0
     with alone(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)
-            if row.status == AWAITING_REVIEW and short > 0:
-                _transition(client, row, "START", unless=AWAITING_REVIEW)
+            if row.status in RESTING and short > 0:
+                _transition(client, row, "START", unless=row.status)
                 started += short
         if started:
             record(study, "refilled on Prolific", user=user, places=started)

@@ -4,6 +4,7 @@ Agreement, accuracy and certainty are never used.
 """
 
 import datetime as dt
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
+from annotation.prolific.launch.place_and_pay_checks import least_screen_out
 from annotation.prolific.money.bonuses import pro_rata
 from annotation.prolific.sync.demographics import mismatch
 from annotation.seats import flow
@@ -29,6 +31,7 @@ from annotation.seats.completion_codes import codes_of
 from studies.models import Study
 
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
+TURNED_AWAY = "time until they were turned away"
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
 
@@ -98,7 +101,7 @@ def settlement(study: Study) -> Settlement:
             submission.annotator_id in best and best[submission.annotator_id] != submission.pk
         )
         action, reason = _propose(submission, done, codes, is_other=is_other)
-        amount, why = _bonus(study, submission, done)
+        amount, why = _bonus(study, submission, done, codes)
         if submission.pk in paid or is_other:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
@@ -159,7 +162,7 @@ def _minutes(milliseconds: int, began: dt.datetime | None, last: dt.datetime) ->
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
     """The annotators who have a bonus in progress or paid for their work."""
     lines = Bonus.objects.filter(
-        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL]
+        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL, TURNED_AWAY]
     )
     return {line.submission_id for line in lines if line.submission_id is not None}
 
@@ -203,7 +206,7 @@ def _propose_review(
     work: Work,
     codes: dict[Ending, str],
 ) -> tuple[str, str]:
-    ours = {code: ending for ending, code in codes.items()}.get(submission.code.strip().upper())
+    ours = _ending(submission, codes)
     if annotator is not None and annotator.state == Annotator.State.WITHDREW:
         if work.has_finished:
             return APPROVE, "Finished, then withdrew: the pay does not change."
@@ -218,17 +221,35 @@ def _propose_review(
         return RETURN, f"{work.answers} of {work.items} answers: ask to return, pay for the part."
     if ours in (Ending.COMPLETED, Ending.FAILED_ATTENTION):
         return REVIEW, "A completion code without any answer here."
+    if ours in _SCREENED:
+        return RETURN, "Turned away here: pay for the time, and ask to return."
     if ours is not None:
         return RETURN, f"Ended early: {ours.label}."
     return RETURN, "No answer and no code of ours."
 
 
-def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[int, str]:
+_SCREENED = (Ending.INELIGIBLE, Ending.QUOTA_FULL)
+
+
+def _ending(submission: ProlificSubmission, codes: dict[Ending, str]) -> Ending | None:
+    """The ending whose code was entered."""
+    entered = submission.code.strip().upper()
+    return next((ending for ending, code in codes.items() if code == entered), None)
+
+
+def _bonus(
+    study: Study, submission: ProlificSubmission, work: Work, codes: dict[Ending, str]
+) -> tuple[int, str]:
     """The value of the work that no approval pays, and the reason.
 
-    The share of the items or of the stated time, whichever is larger.
+    The share of the items or of the stated time, whichever is larger. Somebody who was turned away
+    gets the platform's least pay for that, or a minute's pay if that is more.
     """
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
+    if lost or submission.status == types.AWAITING_REVIEW:
+        if not work.answers and _ending(submission, codes) in _SCREENED:
+            minute = (submission.prolific_study.reward or study.reward) / study.minutes
+            return max(least_screen_out(study), math.ceil(minute)), TURNED_AWAY
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
     withdrew = annotator is not None and annotator.state == Annotator.State.WITHDREW

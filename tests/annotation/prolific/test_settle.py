@@ -4,6 +4,7 @@ import datetime as dt
 from contextlib import suppress
 
 import pytest
+from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -22,6 +23,7 @@ from annotation.prolific.settle.proposals import (
     PARTIAL,
     RETURN,
     REVIEW,
+    TURNED_AWAY,
     WAIT,
     settlement,
 )
@@ -29,6 +31,7 @@ from annotation.prolific.sync.demographics import fetch
 from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import code_for
 from studies.models import Item, Membership
+from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
     BALANCE,
     LOST,
@@ -418,3 +421,58 @@ def test_a_refused_request_to_return_can_be_sent_again(study, row, prolific):
         request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers")
 
     assert request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers") == 1
+
+
+@pytest.mark.parametrize("then", ["stays", "returns"])
+def test_who_was_turned_away_is_paid_for_the_time(then, study, row, prolific):
+    person = prolific.world.arrive(row.prolific_id)
+    code = code_for(study_id=study.pk, ending="ineligible")
+    prolific.world.finish(person["submission"], code)
+    if then == "returns":
+        prolific.world.give_back(person["submission"])
+
+    found = only(study)
+
+    assert (found.action, found.bonus) == ({"stays": RETURN, "returns": BONUS}[then], 23)
+    assert found.bonus_reason == TURNED_AWAY
+
+
+@pytest.fixture
+def reviewed(prolific):
+    """A full study: everybody finished and awaits review."""
+    row = published(make_recruiting())
+    people = [arrive(prolific, row) for _ in range(6)]
+    for person, annotator in people:
+        finish(prolific, person, annotator)
+    follow(study_id=row.study_id)
+    return row, people
+
+
+@pytest.mark.parametrize("leaves", ["returns", "is rejected"])
+def test_prolific_pauses_a_full_study_and_refilling_starts_it(leaves, reviewed, prolific, capsys):
+    row, people = reviewed
+    if leaves == "returns":
+        prolific.world.give_back(people[0][0]["submission"])
+    else:
+        message = {"rejection_category": "LOW_EFFORT", "message": MESSAGE}
+        prolific.world.reject(people[0][0]["submission"], message)
+    assert prolific.world.studies[row.prolific_id]["status"] == "PAUSED"
+
+    call_command("prolific", "sync", row.study.slug)
+
+    said = capsys.readouterr().out
+    assert "1 place on Prolific stays empty until recruiting is started again" in said
+    assert "more place" not in said  # nothing new is to be paid
+    assert publication.refill(study_id=row.study_id) == 1
+    assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
+    call_command("prolific", "sync", row.study.slug)
+    assert "stays empty" not in capsys.readouterr().out
+
+
+def test_nobody_is_invited_to_a_study_that_is_closed_here(reviewed, prolific):
+    row, people = reviewed
+    prolific.world.give_back(people[0][0]["submission"])
+    change_state(study_id=row.study_id, state="closed")
+
+    with pytest.raises(NotAllowed, match="closed here"):
+        publication.refill(study_id=row.study_id)
