@@ -88,7 +88,9 @@ def code_ending(annotator: Annotator) -> Ending | None:
     unless the platform did not know them.
     """
     ending = ending_of(annotator)
-    if ending != Ending.WITHDREW or not finished({annotator.pk}) or _was_doubtful(annotator):
+    if ending != Ending.WITHDREW or _was_doubtful(annotator):
+        return ending
+    if not annotator.events.filter(before=State.COMPLETED, after=State.WITHDREW).exists():
         return ending
     return Ending.FAILED_ATTENTION if annotator.failed_attention else Ending.COMPLETED
 

@@ -141,7 +141,10 @@ def resolve_drafts(
 def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
     """The filter that keeps people of related studies away before they take a place."""
     known = (
-        ProlificStudy.objects.filter(study__in=study.related_studies.values("related"))
+        ProlificStudy.objects.filter(
+            study__in=study.related_studies.values("related"),
+            study__is_simulated=study.is_simulated,
+        )
         .exclude(status__in=["", "UNPUBLISHED"])
         .order_by("pk")
     )

@@ -169,6 +169,22 @@ def test_who_finishes_withdraws_and_loses_the_place_is_paid_in_full(leaves, stud
     assert (found.action, found.bonus, found.bonus_reason) == (BONUS, 450, IN_FULL)
 
 
+def test_who_was_rejected_and_withdraws_reads_nothing_of_pay(study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    finish(prolific, person, annotator)
+    prolific.world.reject(
+        person["submission"], {"rejection_category": "LOW_EFFORT", "message": MESSAGE}
+    )
+    follow(study_id=study.pk)
+    browser = browser_of(study, annotator)
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert "You have withdrawn" in said
+    assert "your pay does not change" not in said
+    assert code_for(study_id=study.pk, ending="completed") not in said
+
+
 def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study, row, prolific):
     _, annotator = arrive(prolific, row)
     services.doubt(annotator_id=annotator.pk)
