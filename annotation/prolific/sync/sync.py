@@ -30,6 +30,7 @@ from annotation.prolific.money.bonuses import confirm_sent
 from annotation.prolific.sync.session_lookups import look_up_unlisted
 from annotation.seats import flow
 from annotation.seats.identity import identity_hashes
+from annotation.seats.platform_status import LEFT
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 
@@ -254,12 +255,12 @@ def _move(submission: ProlificSubmission) -> None:
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
         return
-    has_left = status in (types.RETURNED, types.TIMED_OUT)
+    has_left = status in LEFT
     if has_left and submission.followed == status:
         return
     state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
     try:
-        if status == types.RETURNED and state != State.RETURNED:
+        if _gives_up_place(status, state):
             services.mark_returned(annotator_id=annotator_id)
         elif status == types.TIMED_OUT and state in flow.ACTIVE:
             services.time_out(annotator_id=annotator_id)
@@ -278,6 +279,16 @@ def _move(submission: ProlificSubmission) -> None:
         logger.info("submission %s is %s: %s", submission.pk, status, error)
     # Stored last: after a crash before this line, the next reading does it.
     ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
+
+
+def _gives_up_place(status: str, state: str) -> bool:
+    """Whether the participant's seats and group place go to others: Prolific gave the place away.
+
+    A part that was paid leaves complete work here as it is: its answers exist.
+    """
+    if status == types.PARTIALLY_APPROVED:
+        return state in flow.ACTIVE
+    return status in (types.RETURNED, types.SCREENED_OUT) and state != State.RETURNED
 
 
 def _ask_again(study: Study, client: Client) -> None:
