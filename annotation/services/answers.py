@@ -120,9 +120,9 @@ def record_displayed(
     A `ranking` has places on the screen, counted from 0, that of the best response first.
 
     An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, whatever
-    the browser says of it, and the one `after_advice` is the item's answer. The annotator was just read, with the study, so that
-    neither is read again. Raises `Assignment.DoesNotExist` also when the assignment is not at
-    `position`, if one is given.
+    the browser says of it, and the one `after_advice` is the item's answer. The annotator was just
+    read, with the study, so that neither is read again. Raises `Assignment.DoesNotExist` also when
+    the assignment is not at `position`, if one is given.
     """
     entry = _Entry(
         choice,
