@@ -202,8 +202,8 @@ def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
     found = {}
     for key, value in group.criteria.items():
         filter_id, label = _filter_of(key, value, plan)
-        if filter_id in plan.balance:
-            found[filter_id] = label if label in plan.balance[filter_id] else ""
+        if filter_id and filter_id in plan.balance:
+            found[filter_id] = label if label and label in plan.balance[filter_id] else ""
     return {name: found[name] for name in plan.balance if name in found}
 
 
