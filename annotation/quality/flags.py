@@ -70,7 +70,7 @@ CAUTIONS = {
     "even_times": "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and "
     "more where all items are very short.",
     "page_hidden": "Another page or program was in front, for example a chat. It may also be a "
-    "second tab with music or messages. A window beside the page is not seen.",
+    "second tab with music or messages. A window next to the page is not seen.",
     "no_active_time": "A browser without scripts sends none, and neither does a program that only "
     "sends answers. Few people switch scripts off.",
     "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
