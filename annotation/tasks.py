@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from annotation.prolific.api.errors import ProlificError
-from annotation.prolific.sync.sync import follow_all
+from annotation.prolific.sync.sync import follow_all, refresh
 from annotation.prolific.sync.webhooks import handle
 from annotation.services.expiry import release_expired
 
@@ -16,6 +16,11 @@ def release_expired_seats() -> None:
 @shared_task
 def follow_prolific() -> None:
     follow_all()
+
+
+@shared_task
+def refresh_prolific(study_id: int) -> None:
+    refresh(study_id=study_id)
 
 
 @shared_task(autoretry_for=(ProlificError,), retry_backoff=10, retry_backoff_max=600, max_retries=5)

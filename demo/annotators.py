@@ -9,8 +9,11 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
+from annotation.models import Assignment
+from annotation.participants.tokens import assignment_token, read_assignment_token
 from demo.browser import Browser, Form, Page
 from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer
 from demo.truth import Answer, DemoItem, World, uniform
@@ -210,6 +213,17 @@ class Annotator:
         form = page.form_with("choice")
         return self._browser.send(form, **{k: v for k, v in PRACTICE.items() if _asks(form, k)})
 
+    def _take_time(self, form: Form, name: str) -> dict[str, str]:
+        """The time that the annotator takes; the page is dated back by it, so nobody waits."""
+        spent = active_ms(self.world, self.number, name)
+        token = read_assignment_token(form.fields["assignment"])
+        shown = Assignment(pk=token.assignment_id, annotator_id=token.annotator_id)
+        shown_at = token.shown_at - timedelta(milliseconds=spent)
+        return {
+            "assignment": assignment_token(shown, shown_at=shown_at, earlier_ms=token.earlier_ms),
+            "active_ms": str(spent),
+        }
+
     def _answer(self, page: Page) -> str:
         if check := _CHECK.search(" ".join(page.texts)):
             return self._pass_check(page, check[1])
@@ -221,7 +235,7 @@ class Annotator:
             answer = self.world.answer(self.number, item.id)
         fields = {
             "choice": _as_displayed(answer, first),
-            "active_ms": str(active_ms(self.world, self.number, item.id)),
+            **self._take_time(form, item.id),
         }
         if answer.certainty is not None:
             fields["certainty"] = str(answer.certainty)
@@ -238,7 +252,7 @@ class Annotator:
         fields = {
             "choice": {"a": "b", "b": "a"}[told] if self.behaves("inattentive") else told,
             "certainty": CHECK_CERTAINTY,
-            "active_ms": str(active_ms(self.world, self.number, f"check {word}")),
+            **self._take_time(form, f"check {word}"),
         }
         return self._browser.send(form, **{k: v for k, v in fields.items() if _asks(form, k)})
 

@@ -7,14 +7,16 @@ enter their codes on the simulated platform.
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import requests
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db.models import QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 
 from annotation.models import Annotation, ProlificStudy, ProlificSubmission, Recruitment
+from annotation.models import Annotator as Participant
 from annotation.prolific.sync.sync import follow
 from demo.annotators import Annotator, attributes, participant_id, pseudonym
 from demo.studies import DemoError
@@ -167,9 +169,17 @@ class Recruiting:
             if person is None or known[person.pid]["status"] != "ACTIVE":
                 continue
             person.answer_some(leaver.answers - self._answers(person).count())
+            self._date_back(person)
             self.platform.leave(person.session, leaver.how)
         # The webhooks say so as well; nobody takes a place before it is known to be free.
         follow(study_id=self._study.pk)
+
+    def _date_back(self, person: Annotator) -> None:
+        """Let the person have begun as long ago as their answers took; nobody waits for them."""
+        worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0
+        Participant.objects.filter(study=self._study, prolific_identity__pid=person.pid).update(
+            started_at=F("started_at") - timedelta(milliseconds=worked)
+        )
 
     def _answers(self, person: Annotator) -> QuerySet[Annotation]:
         return Annotation.objects.filter(

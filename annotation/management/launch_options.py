@@ -33,6 +33,12 @@ def add_launch_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--signed-links", action="store_true", default=None, help="if your workspace has them"
     )
+    parser.add_argument(
+        "--screen-out-pay",
+        type=int,
+        help="cents or pence for people who are turned away, if your workspace pays screen-outs",
+    )
+    parser.add_argument("--screen-out-slots", type=int, help="how many of them at most")
     parser.add_argument("--workspace", help="workspace id; required if the account has several")
     parser.add_argument("--project", help="project id (default: Thirdperson, else the first)")
     parser.add_argument("--check", action="store_true", help="show checks and cost only")
@@ -53,6 +59,8 @@ def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
         "earlier_submissions",
         "apart",
         "signed_links",
+        "screen_out_pay",
+        "screen_out_slots",
         "workspace",
         "project",
     )

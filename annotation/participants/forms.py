@@ -140,6 +140,11 @@ class AnswerForm:
     def _text(self, name: str) -> str:
         return str(self.data.get(name) or "").strip()
 
+    @property
+    def active_ms(self) -> int | None:
+        """The active time that the browser states; what is stored is compared with the clock."""
+        return _milliseconds(self._text("active_ms"))
+
     def _check(self, nothing_chosen: Any) -> None:
         if self.options:
             self._check_places()
@@ -157,7 +162,7 @@ class AnswerForm:
             "choice": choice,
             "certainty": certainty,
             "certainty_control": control,
-            "active_ms": _milliseconds(self._text("active_ms")),
+            "active_ms": self.active_ms,
         }
 
     def _check_places(self) -> None:

@@ -19,9 +19,11 @@ from annotation.participants.access import (
 from annotation.participants.forms import AnswerForm
 from annotation.participants.items.context import item_context
 from annotation.participants.items.progress import ItemProgress, Progress
+from annotation.participants.tokens import read_shown_token, shown_token
 from annotation.prolific.sync.entry import verify_return
 from annotation.seats.completion_codes import second_visit_code
 from annotation.seats.identity import identity_hashes
+from annotation.services.answers import believable_ms
 from annotation.services.retests import answer_again
 from studies.models import Study
 
@@ -78,8 +80,10 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
     if form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("choice", "certainty", "active_ms")}
-        answer_again(visit_id=visit.pk, position=position, **given)
+        given = {name: form.cleaned_data[name] for name in ("choice", "certainty")}
+        shown_at = read_shown_token(request.POST.get("assignment", ""))
+        spent = believable_ms(form.active_ms, shown_at) if shown_at else None
+        answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)
         return see_other(reverse("annotation:retest", args=[study.slug]))
     places = visit.answers.order_by("position").values_list("position", "choice")
     progress = Progress(tuple(ItemProgress(n, bool(choice), None) for n, choice in places))
@@ -87,6 +91,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
         **item_context(item=item, shown_first=answer.shown_first, form=form, number=position),
         "action": _url(study, position),
         "draft_key": "",
+        "token": shown_token(),
         "number": position,
         "progress": progress,
     }

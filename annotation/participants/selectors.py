@@ -1,7 +1,7 @@
 """Read access to annotators and answers."""
 
 from annotation.models import Annotator, Assignment, CompletionCode
-from annotation.seats.flow import ending_of
+from annotation.seats.flow import code_ending
 from studies.statements.compiled import Select
 
 _annotator = Select(
@@ -43,7 +43,7 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
 
 def completion_code(annotator: Annotator) -> str:
     """The code of the annotator's ending; empty until their part ends."""
-    ending = ending_of(annotator)
+    ending = code_ending(annotator)
     if ending is None:
         return ""
     return CompletionCode.objects.get(study=annotator.study_id, ending=ending).code

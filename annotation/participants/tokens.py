@@ -1,4 +1,4 @@
-"""Signed tokens in forms, for assignments and for starts.
+"""Signed tokens in forms, for assignments, for starts and for when a page was shown.
 
 The token of an assignment allows sending an answer again after the cookie has expired. The token of
 a start prevents a second press of the button from creating a second annotator.
@@ -8,31 +8,49 @@ import datetime as dt
 from dataclasses import dataclass
 
 from django.core import signing
+from django.utils import timezone
 
 from annotation.models import Assignment, random_code
 
 _SALT = "annotation.assignment"
 _START = "annotation.start"
+_SHOWN = "annotation.shown"
 
 
 @dataclass(frozen=True)
 class AssignmentToken:
+    """An item as it was shown; `earlier_ms` is the active time of earlier visits to it."""
+
     annotator_id: int
     assignment_id: int
     shown_at: dt.datetime
+    earlier_ms: int
 
 
-def assignment_token(assignment: Assignment, *, shown_at: dt.datetime) -> str:
+def assignment_token(assignment: Assignment, *, shown_at: dt.datetime, earlier_ms: int = 0) -> str:
     """The value of the hidden field `assignment`; only this installation can create one."""
     shown_ms = round(shown_at.timestamp() * 1000)
-    return signing.dumps([assignment.annotator_id, assignment.pk, shown_ms], salt=_SALT)
+    return signing.dumps([assignment.annotator_id, assignment.pk, shown_ms, earlier_ms], salt=_SALT)
 
 
 def read_assignment_token(token: str) -> AssignmentToken:
     """Read a token; raises `signing.BadSignature` if this installation did not create it."""
-    annotator_id, assignment_id, shown_ms = signing.loads(token, salt=_SALT)
+    annotator_id, assignment_id, shown_ms, *earlier_ms = signing.loads(token, salt=_SALT)
     shown_at = dt.datetime.fromtimestamp(shown_ms / 1000, tz=dt.UTC)
-    return AssignmentToken(annotator_id, assignment_id, shown_at)
+    return AssignmentToken(annotator_id, assignment_id, shown_at, *(earlier_ms or [0]))
+
+
+def shown_token() -> str:
+    """The moment at which a page without an assignment is shown."""
+    return signing.dumps(timezone.now().timestamp(), salt=_SHOWN)
+
+
+def read_shown_token(token: str) -> dt.datetime | None:
+    """When the page was shown; None if this installation did not say so."""
+    try:
+        return dt.datetime.fromtimestamp(signing.loads(token, salt=_SHOWN), tz=dt.UTC)
+    except signing.BadSignature:
+        return None
 
 
 def start_token() -> str:

@@ -33,11 +33,12 @@ from annotation.participants.items.progress import progress_of
 from annotation.participants.items.task_views import next_url
 from annotation.participants.selectors import completion_code
 from annotation.participants.tokens import read_start_token, start_token
-from annotation.prolific.sync.entry import note_entry, verify_entry
+from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
 from annotation.prolific.sync.session_lookups import is_confirmed
 from annotation.prolific.sync.sync import refresh_submission
-from annotation.seats.flow import ending_of, step_of
+from annotation.seats.flow import code_ending, ending_of, step_of
 from annotation.seats.platform_status import is_doubtful
+from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
 from studies.services.accounts.rate_limits import minutes
@@ -68,6 +69,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             session_id=request.GET.get("SESSION_ID", ""),
         )
         note_entry(annotator, verification)
+        if annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
+            # In a worker: nobody waits for it, and without one the next reading does it.
+            refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
     except EntryRefused:
         return no_identity(request, study)
     except TookPartBefore:
@@ -245,6 +249,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "waits": not confirmed,
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
+        "keeps_pay": code_ending(annotator) != ending,
         **_second_visit(annotator),
         "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),

@@ -116,11 +116,11 @@ _PLATFORM_ACTIONS = {
     Ending.FAILED_ATTENTION: "Review manually",
     Ending.TIMED_OUT: "Review manually. Answers are kept: pay a bonus for the time worked",
     Ending.DECLINED: "Request a return",
-    Ending.QUOTA_FULL: "Request a return",
+    Ending.QUOTA_FULL: "Review manually: pay for the time",
     Ending.DISQUALIFIED: "Request a return",
-    Ending.CLOSED: "Request a return",
-    Ending.INELIGIBLE: "Request a return",
-    Ending.WITHDREW: "Request a return",
+    Ending.CLOSED: "Review manually: pay for the part that was done",
+    Ending.INELIGIBLE: "Review manually: pay for the time",
+    Ending.WITHDREW: "Review manually, then ask for a return",
 }
 
 

@@ -9,6 +9,7 @@ Every ending releases what the annotator held, writes a log row and has a comple
 
 import datetime as dt
 import math
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -78,6 +79,35 @@ def ending_of(annotator: Annotator) -> Ending | None:
     if annotator.state == State.COMPLETED and annotator.failed_attention:
         return Ending.FAILED_ATTENTION
     return Ending(annotator.state)
+
+
+def code_ending(annotator: Annotator) -> Ending | None:
+    """The ending whose completion code the annotator gets; None while their part continues.
+
+    Withdrawing after completion does not change the pay, so the code stays that of completion,
+    unless the platform did not know them.
+    """
+    ending = ending_of(annotator)
+    if ending != Ending.WITHDREW or _was_doubtful(annotator):
+        return ending
+    if not annotator.events.filter(before=State.COMPLETED, after=State.WITHDREW).exists():
+        return ending
+    return Ending.FAILED_ATTENTION if annotator.failed_attention else Ending.COMPLETED
+
+
+def finished(annotator_ids: Collection[int]) -> set[int]:
+    """Those of the annotators who have completed, whatever happened afterwards."""
+    events = AnnotatorEvent.objects.filter(
+        annotator__in=annotator_ids, event="state", after=State.COMPLETED
+    )
+    return set(events.values_list("annotator", flat=True))
+
+
+def _was_doubtful(annotator: Annotator) -> bool:
+    """Whether the platform did not know the annotator at last; withdrawing deletes their ids."""
+    told = AnnotatorEvent.objects.filter(annotator=annotator, event__endswith="known on Prolific")
+    last = told.order_by("-pk").first()
+    return last is not None and last.event.startswith("un")
 
 
 def time_limit(study: Study) -> dt.timedelta:

@@ -64,6 +64,7 @@ class Forecast:
     that the recruiting platform still fills, None if that is unknown or there is no platform.
     Where some groups are full, `waiting` names the others with their open places, and `beyond` is
     the number of annotators who came for a full group and do surplus work.
+    `resting` are places that it fills only when recruiting is started again.
     """
 
     seats: OpenSeats
@@ -72,6 +73,7 @@ class Forecast:
     admitted: int = 0
     room: int | None = None
     places_left: int | None = None
+    resting: int = 0
     reward: int = 0
     currency: str = ""
     waiting: Sequence[tuple[str, int]] = ()
@@ -96,7 +98,14 @@ class Forecast:
         """How many places on the platform are missing."""
         if self.places_left is None:
             return 0
-        return max(0, self.needed - self.on_the_way - self.places_left)
+        return max(0, self.needed - self.on_the_way - self.places_left - self.resting)
+
+    @property
+    def to_start(self) -> int:
+        """How many of the resting places are needed."""
+        if self.places_left is None:
+            return 0
+        return min(self.resting, max(0, self.needed - self.on_the_way - self.places_left))
 
     @property
     def missing(self) -> int:
@@ -135,8 +144,9 @@ class Forecast:
 
     @property
     def _missing_words(self) -> str:
+        rests = self._resting()
         if not self.missing:
-            return ""
+            return rests
         seats = "1 seat stays" if self.unfilled == 1 else f"{self.unfilled:,} seats stay"
         places = "1 more place is" if self.missing == 1 else f"{self.missing:,} more places are"
         pay = format_money(self.pay, self.currency)
@@ -147,7 +157,17 @@ class Forecast:
             where.append(f"{self.missing_places:,} on Prolific")
         return (
             f"{seats} open even when every place left is used. {places} needed "
-            f"({', '.join(where)}), which costs {pay} in pay."
+            f"({', '.join(where)}), which costs {pay} in pay. {rests}"
+        ).rstrip()
+
+    def _resting(self) -> str:
+        if not self.to_start:
+            return ""
+        places = "1 place" if self.to_start == 1 else f"{self.to_start:,} places"
+        verb = "stays" if self.to_start == 1 else "stay"
+        return (
+            f"{places} on Prolific {verb} empty until recruiting is started again there. "
+            "Use “Refill returned places”."
         )
 
 
@@ -167,6 +187,7 @@ def forecast_of(
     study: Study,
     *,
     places_left: int | None = None,
+    resting: int = 0,
     groups: Sequence[SeatGroup] | None = None,
 ) -> Forecast:
     """The current forecast of a study; four queries, one fewer with its `groups` of items.
@@ -192,6 +213,7 @@ def forecast_of(
         admitted=admitted.count(),
         room=sum(group.open for group in quotas) if quotas else None,
         places_left=places_left,
+        resting=resting,
         reward=study.reward,
         currency=study.currency,
         waiting=waiting if has_full else (),

@@ -71,6 +71,7 @@ def record_answer(
     certainty: int | None = None,
     shown_at: dt.datetime | None = None,
     active_ms: int | None = None,
+    earlier_ms: int = 0,
     certainty_control: str = "",
     ranking: Sequence[int] | None = None,
 ) -> Annotation:
@@ -80,7 +81,8 @@ def record_answer(
     first, from which the choice follows.
 
     An identical repeat changes nothing, a different one is a revision; the draft is deleted either
-    way. Commits before it returns.
+    way. `active_ms` is the browser's, and `earlier_ms` the part of it that was spent before
+    `shown_at`. Commits before it returns.
 
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
@@ -90,6 +92,7 @@ def record_answer(
     ).get(annotators=annotator_id)
     if ranking is None and choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
+    active_ms = believable_ms(active_ms, shown_at, earlier_ms)
     entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, after_advice=True)
 
     def content_of(assignment: Assignment) -> _Content:
@@ -111,6 +114,7 @@ def record_displayed(
     certainty: int | None = None,
     shown_at: dt.datetime | None = None,
     active_ms: int | None = None,
+    earlier_ms: int = 0,
     certainty_control: str = "",
     after_advice: bool = False,
     ranking: Sequence[int] | None = None,
@@ -124,6 +128,7 @@ def record_displayed(
     read, with the study, so that neither is read again. Raises `Assignment.DoesNotExist` also when
     the assignment is not at `position`, if one is given.
     """
+    active_ms = believable_ms(active_ms, shown_at, earlier_ms)
     entry = _Entry(
         choice,
         certainty,
@@ -213,7 +218,7 @@ def _record(
             "certainty": certainty,
             "shown_at": entry.shown_at,
             "answered_at": now,
-            **_durations(now, entry.shown_at, entry.active_ms),
+            **_durations(entry),
         }
         if annotation is None:
             annotation = Annotation(
@@ -272,7 +277,7 @@ def _record_initial(
         certainty=certainty,
         shown_at=entry.shown_at,
         answered_at=now,
-        **_durations(now, entry.shown_at, entry.active_ms),
+        **_durations(entry),
     )
 
 
@@ -302,18 +307,24 @@ def _present_answer(assignment: Assignment) -> Annotation | None:
     return Annotation.objects.filter(assignment=assignment).first()
 
 
-def _durations(
-    now: dt.datetime, shown_at: dt.datetime | None, active_ms: int | None
-) -> dict[str, int | None]:
-    """Elapsed time by the server's clock since the page was last shown, and active time.
+def believable_ms(
+    active_ms: int | None, shown_at: dt.datetime | None, earlier_ms: int = 0
+) -> int | None:
+    """A browser's active time, at most the time that has passed by the server's clock.
 
-    The browser counts active time over every visit to the item, so after a reload the active time
-    may be the longer one.
+    It counts every visit to the item: `earlier_ms` is what the server stored of visits before
+    `shown_at`. Anyone can send any number, and people are paid and flagged by it.
     """
-    elapsed = None
-    if shown_at is not None:
-        elapsed = max(0, round((now - shown_at).total_seconds() * 1000))
-    return {
-        "elapsed_ms": elapsed,
-        "active_ms": None if active_ms is None else max(0, active_ms),
-    }
+    if active_ms is None or shown_at is None:
+        return active_ms if active_ms is None else max(0, active_ms)
+    return min(max(0, active_ms), earlier_ms + _elapsed_ms(shown_at))
+
+
+def _elapsed_ms(shown_at: dt.datetime) -> int:
+    return max(0, round((timezone.now() - shown_at).total_seconds() * 1000))
+
+
+def _durations(entry: _Entry) -> dict[str, int | None]:
+    """Elapsed time by the server's clock since the page was last shown, and active time."""
+    elapsed = None if entry.shown_at is None else _elapsed_ms(entry.shown_at)
+    return {"elapsed_ms": elapsed, "active_ms": entry.active_ms}

@@ -165,6 +165,7 @@ class Behaviour:
     child_studies: bool = False
     study_type: str = "any"  # "required" with weightings, or "refused"
     reopens_itself: bool = False  # after a rejection in AWAITING REVIEW
+    pauses: bool = True  # a full study, when somebody awaiting review returns or is rejected
     lists_bonuses: bool = True  # also in the list of submissions
     shows_balance: bool = True
     strict: bool = True

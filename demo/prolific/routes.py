@@ -127,10 +127,17 @@ def _export(platform: Platform, query: Query) -> Reply:
     filters = [chosen["filter_id"] for chosen in query.body.get("filters") or []]
     if filters and platform.world.behaviour.export_filters == "refused":
         raise Problem(400, {"filters": ["Not available."]})
+    platform.world.note_export(query.ids[0], query.body.get("filters") or [])
     text = platform.world.demographics(query.ids[0], filters)
     if platform.world.behaviour.export == "json":
         return Reply.of(text)
     return Reply(200, text.encode(), "text/csv")
+
+
+@route("GET", "studies/<id>/demographic-export-history/")
+def _exports(platform: Platform, query: Query) -> Reply:
+    used = platform.world.study(query.ids[0]).get("exports", [])
+    return Reply.of({"count": len(used), "filters": used[-1] if used else []})
 
 
 @route("GET", "participant-groups/")

@@ -7,7 +7,8 @@ from typing import Any
 from demo.prolific.memory import Memory
 from demo.prolific.records import FEE, FILTERS, HOLDING, VAT, Problem, new_id, stamp
 
-_HIDDEN = {"child"}
+_HIDDEN = {"child", "exports"}
+EXPORTS = 2  # different combinations of filters, for a study
 
 
 class Studies(Memory):
@@ -155,6 +156,7 @@ def _check_codes(body: dict[str, Any]) -> None:
     codes = [row["code"] for row in body["completion_codes"]]
     if not codes or len(set(codes)) != len(codes):
         raise Problem(400, {"completion_codes": ["At least one, and each only once."]})
+    screened_out: list[int] = []
     for row in body["completion_codes"]:
         actions = {action["action"] for action in row["actions"]}
         if {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"} <= actions:
@@ -162,6 +164,10 @@ def _check_codes(body: dict[str, Any]) -> None:
         for action in row["actions"]:
             if action["action"] == "REQUEST_RETURN" and not action.get("return_reason"):
                 raise Problem(400, {"completion_codes": ["return_reason is required."]})
+            if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
+                screened_out.append(action["fixed_screen_out_reward"])
+    if len(screened_out) > 1 or any(reward >= body["reward"] for reward in screened_out):
+        raise Problem(400, {"completion_codes": ["One screen-out, below the reward."]})
 
 
 def _check_times(body: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from demo.prolific.records import (
     new_id,
     stamp,
 )
-from demo.prolific.studies import Studies
+from demo.prolific.studies import EXPORTS, Studies
 from studies.money import decimals
 
 _SEX = "sex"  # in every export
@@ -159,6 +159,9 @@ class World(Studies):
         submission.status = "AWAITING REVIEW"
         if "AUTOMATICALLY_APPROVE" in names:
             submission.status = "APPROVED"
+        for action in actions:
+            if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
+                self._screen_out(submission, study, action["slots"])
         if "REQUEST_RETURN" in names:
             submission.return_requested = datetime.now(UTC)
         for action in actions:
@@ -167,13 +170,31 @@ class World(Studies):
         self._changed(submission)
         return submission
 
+    def _screen_out(self, submission: Submission, study: dict[str, Any], slots: int) -> None:
+        """Pay somebody who was screened out; the study pauses when every slot is used."""
+        used = sum(s.status == "SCREENED OUT" for s in self.people(study))
+        if used < slots:
+            submission.status = "SCREENED OUT"
+        if used + 1 >= slots and study["status"] == "ACTIVE":
+            self.set_status(study, "PAUSED")
+
     def give_back(self, submission_id: str) -> Submission:
         submission = self.submission_of(submission_id)
         if submission.status not in ("ACTIVE", "RESERVED", "AWAITING REVIEW"):
             raise Problem(409, f"The submission is {submission.status}.")
-        submission.status = "RETURNED"
+        self._leave(submission, "RETURNED")
         self._changed(submission)
         return submission
+
+    def _leave(self, submission: Submission, status: str) -> None:
+        """End with this status; a full study is paused when somebody awaiting review leaves it."""
+        study = self.studies[submission.study]
+        held = sum(s.status in HOLDING - {"REJECTED"} for s in self.people(study))
+        is_full = held >= study["total_available_places"]
+        pauses = self.behaviour.pauses and is_full and submission.status == "AWAITING REVIEW"
+        submission.status = status
+        if pauses and study["status"] in ("ACTIVE", "AWAITING REVIEW"):
+            self.set_status(study, "PAUSED")
 
     def time_out(self, submission_id: str) -> Submission:
         submission = self._under_way(submission_id)
@@ -199,8 +220,10 @@ class World(Studies):
             return submission
         if submission.status != "AWAITING REVIEW":
             raise Problem(400, f"The submission is {submission.status}.")
-        submission.status = "REJECTED"
         study = self.studies[submission.study]
+        if not self.behaviour.reopens_itself:
+            self._leave(submission, "REJECTED")
+        submission.status = "REJECTED"
         if self.behaviour.reopens_itself and study["status"] == "AWAITING REVIEW":
             self.set_status(study, "ACTIVE")
         self._changed(submission)
@@ -285,6 +308,18 @@ class World(Studies):
             "bonus_payments": list(submission.bonuses),
             "return_requested": stamp(submission.return_requested),
         }
+
+    def note_export(self, study_id: str, filters: list[dict[str, Any]]) -> None:
+        """Count the combinations of filters; the last one used is the last of the list."""
+        study = self.study(study_id)
+        used = study.setdefault("exports", [])
+        if not filters:
+            return
+        if filters in used:
+            used.remove(filters)
+        elif len(used) >= EXPORTS:
+            raise Problem(400, {"filters": ["Two combinations were exported already."]})
+        used.append(filters)
 
     def demographics(self, study_id: str, filters: list[str]) -> str:
         """The export: columns for every participant, those of the requested filters, and gaps."""

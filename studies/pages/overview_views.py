@@ -25,7 +25,8 @@ from studies.services.launch_checks import (
     registered_checks,
     sort_checks,
 )
-from studies.services.studies import set_state
+from studies.services.studies import StateNote
+from studies.services.studies import change_state as set_state_everywhere
 from studies.services.whole_studies.retention import planned
 
 
@@ -94,11 +95,12 @@ def change_state(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return HttpResponse("Choose open, paused or closed.", status=400, content_type="text/plain")
     user, state = cast(User, request.user), form.cleaned_data["state"]
+    notes: list[StateNote] = []
     try:
         if study.state == Study.State.DRAFT and state == Study.State.OPEN:
             study = open_draft(study=study, reason=form.cleaned_data["reason"], user=user)
         else:
-            study = set_state(study_id=study.pk, state=state, user=user)
+            study, notes = set_state_everywhere(study_id=study.pk, state=state, user=user)
     except OpeningRefused as error:
         messages.error(request, str(error))
         return redirect("studies:launch", slug)
@@ -106,6 +108,8 @@ def change_state(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, f"The study is {study.state}.")
+        for note in notes:
+            (messages.warning if note.is_problem else messages.success)(request, note.text)
     return redirect("studies:detail", slug)
 
 

@@ -1,6 +1,7 @@
 """Changes to a study. Changes of seats or content hold the lock on the Study row."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
@@ -81,6 +82,33 @@ def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
     study.save(update_fields=["state", "version"])
     study.refresh_from_db()
     return study
+
+
+class StateNote(NamedTuple):
+    """What a change of state did elsewhere, or why it could not; one or two sentences."""
+
+    text: str
+    is_problem: bool = False
+
+
+_followers: list[Callable[[Study, User | None], StateNote | None]] = []
+
+
+def follow_state(follower: Callable[[Study, User | None], StateNote | None]) -> None:
+    """Add what else a change of state does, when an app is ready, such as stopping recruitment."""
+    if follower not in _followers:
+        _followers.append(follower)
+
+
+def change_state(
+    *, study_id: int, state: str, user: User | None = None
+) -> tuple[Study, list[StateNote]]:
+    """Set the state, then do what follows from it elsewhere; raises as `set_state` does.
+
+    Setting the state that the study has tries again what follows from it.
+    """
+    study = set_state(study_id=study_id, state=state, user=user)
+    return study, [note for follower in _followers if (note := follower(study, user))]
 
 
 def freeze(study_id: int) -> None:

@@ -194,7 +194,7 @@ def test_late_work_is_surplus_where_somebody_else_took_the_seat():
 def test_active_time_of_earlier_visits_counts_beside_the_time_since_the_last_one(assignment):
     shown_at = timezone.now() - timedelta(seconds=5)
 
-    annotation = answer(assignment, shown_at=shown_at, active_ms=9000)
+    annotation = answer(assignment, shown_at=shown_at, active_ms=9000, earlier_ms=4500)
 
     assert annotation.active_ms == 9000
     assert 5000 <= annotation.elapsed_ms < 9000

@@ -46,11 +46,11 @@ def test_who_took_part_there_gets_a_page_and_a_code_and_nothing_is_stored(study,
     assert f"participant-{study.slug}" not in response.cookies
 
 
-def test_the_code_of_that_page_asks_prolific_for_the_place(study):
+def test_the_code_of_that_page_is_reviewed_so_that_the_time_is_paid(study):
     codes = {row["code"]: row["actions"] for row in completion_codes(study)}
 
     code = CompletionCode.objects.get(study=study, ending="ineligible").code
-    assert codes[code][0]["action"] == "REQUEST_RETURN"
+    assert codes[code][0]["action"] == "MANUALLY_REVIEW"
 
 
 def test_it_holds_after_the_ids_themselves_were_deleted(study, earlier):

@@ -170,8 +170,17 @@ def _reading(item: Item) -> dict[str, str]:
     return {"reading_start": reading.start, "reading_time": words % {"minutes": reading.minutes}}
 
 
-def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm) -> dict[str, Any]:
-    """The item page of one assignment: the item, and its position among the annotator's items."""
+def task_context(
+    *,
+    assignment: Assignment,
+    progress: Progress,
+    form: AnswerForm,
+    earlier_ms: int | None = None,
+) -> dict[str, Any]:
+    """The item page of one assignment: the item, and its position among the annotator's items.
+
+    `earlier_ms` is the active time so far of a page that is shown again; otherwise what is stored.
+    """
     slug = assignment.item.study.slug
     position = assignment.position
     urls = _urls(slug, position)
@@ -188,7 +197,11 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
             order=assignment.option_order,
         ),
         **urls,
-        "token": assignment_token(assignment, shown_at=timezone.now()),
+        "token": assignment_token(
+            assignment,
+            shown_at=timezone.now(),
+            earlier_ms=_active_before(assignment) if earlier_ms is None else earlier_ms,
+        ),
         "draft_key": f"{slug}:{assignment.pk}{':advice' if initial else ''}",
         "initial": initial,
         "stamp": stamp_of(assignment),
@@ -202,6 +215,12 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
         "offers_break": progress.offers_break(position),
         "back_url": task_url(slug, before) if before is not None else None,
     }
+
+
+def _active_before(assignment: Assignment) -> int:
+    """The active time of earlier visits to the item, as it is stored."""
+    source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
+    return (source.active_ms or 0) if source else 0
 
 
 def _about(minutes: int | None) -> str:

@@ -27,6 +27,7 @@ from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
 from annotation.seats.flow import ending_of, step_of
+from annotation.services.answers import believable_ms
 from annotation.services.drafts import stamp_of
 
 REFUSED = 422
@@ -105,6 +106,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             assignment_id=token.assignment_id,
             position=position,
             shown_at=token.shown_at,
+            earlier_ms=token.earlier_ms,
             after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
         )
@@ -152,7 +154,12 @@ def _refused(
         task=assignment.item.task,
         options=len(assignment.option_order or ()),
     )
-    context = task_context(assignment=assignment, progress=progress_of(annotator.pk), form=form)
+    context = task_context(
+        assignment=assignment,
+        progress=progress_of(annotator.pk),
+        form=form,
+        earlier_ms=believable_ms(form.active_ms, token.shown_at, token.earlier_ms),
+    )
     return item_page(request, context, status=REFUSED)
 
 
@@ -186,6 +193,8 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     if not form.is_valid():
         return JsonResponse({"errors": form.errors}, status=REFUSED)
     entries: dict[str, Any] = form.cleaned_data
+    spent = believable_ms(entries["active_ms"], token.shown_at, token.earlier_ms)
+    entries["active_ms"] = spent or 0
     if entries["choice"]:
         entries["choice"] = assignment.as_content(entries["choice"])
     if order := assignment.option_order:

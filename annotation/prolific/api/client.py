@@ -22,6 +22,7 @@ from annotation.prolific.api.types import (
 _RECOMMENDED = "recommended_reward_per_hour"
 MAX_BULK_APPROVE = 1000
 MAX_BULK_BONUS = 200
+MAX_EXPORTS, MAX_EXPORT_FILTERS = 2, 15
 
 
 class Client(Transport):
@@ -193,10 +194,15 @@ class Client(Transport):
         """The demographic export of a study as CSV text, with the columns of these filters.
 
         Prolific accepts filters as for a study: each with all of its choices excludes nobody.
-        Filters that are not in the live list are not requested.
+        Filters that are not in the live list are not requested. Prolific exports two different
+        combinations for a study: then, and if its filters are the same, the last one is requested
+        again as it was.
         """
         live = {one.id: one for one in self.filters()} if filters else {}
-        body = {"filters": [live[name].everybody() for name in filters if name in live]}
+        asked = [live[name].everybody() for name in filters if name in live]
+        if asked:
+            asked = self._again(study_id, asked[:MAX_EXPORT_FILTERS])
+        body = {"filters": asked}
         path = f"studies/{study_id}/demographic-export/"
         response = self._send("POST", path, json=body, again=True)
         try:
@@ -206,6 +212,17 @@ class Client(Transport):
         if isinstance(answer, str):
             return answer
         return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
+
+    def _again(self, study_id: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The filters to request, after those of earlier exports."""
+        history = self._dict("GET", f"studies/{study_id}/demographic-export-history/")
+
+        def read() -> list[dict[str, Any]]:
+            last = list(history.get("filters") or [])
+            is_same = {f["filter_id"] for f in last} == {f["filter_id"] for f in asked}
+            return last if last and (is_same or int(history["count"]) >= MAX_EXPORTS) else asked
+
+        return shaped(read)
 
     # Webhooks
 

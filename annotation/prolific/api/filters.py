@@ -16,6 +16,7 @@ APPROVAL_RATE = "approval_rate"
 EARLIER_SUBMISSIONS = "approval_numbers"
 SEX = "sex"
 POLITICS = "us-political-affiliation"
+STUDY_BLOCKLIST = "previous_studies_blocklist"
 GROUP_BLOCKLIST = "participant_group_blocklist"
 
 # The title to look for when the filter's id is not in the list any more.

@@ -1,11 +1,18 @@
 """The checks before a launch: what blocks, what is advice, and the cost."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api.account import Account, read_account
 from annotation.prolific.api.client import Client
-from annotation.prolific.api.filters import GROUP_BLOCKLIST, Resolved, resolve
+from annotation.prolific.api.filters import (
+    GROUP_BLOCKLIST,
+    STUDY_BLOCKLIST,
+    Resolved,
+    find_filter,
+    resolve,
+)
 from annotation.prolific.api.types import Filter
 from annotation.prolific.launch.launch_plan import (
     LaunchPlan,
@@ -19,6 +26,7 @@ from annotation.prolific.launch.place_and_pay_checks import (
     entry_checks,
     pay_checks,
     place_checks,
+    screen_out_checks,
     time_checks,
     workspace_checks,
 )
@@ -83,6 +91,7 @@ def preview(
         *entry_checks(study),
         *place_checks(study, plan, places),
         *pay_checks(study, account, pay),
+        *screen_out_checks(study, plan),
         *time_checks(study, account, expected),
         *balance_checks(account, cost, study.currency),
         *_filter_checks(study, drafts),
@@ -115,6 +124,7 @@ def resolve_drafts(
     """Label, places and filters of every study that the plan creates on Prolific."""
     weights = shares_of(plan, list(study.quota_groups.all())).weights
     shared = resolve(plan.wanted(weights), live)
+    shared.filters.extend(_without_related(study, live))
     if not plan.apart:
         return [("", places_of(plan, study), shared)]
     drafts = []
@@ -128,6 +138,22 @@ def resolve_drafts(
         found = Resolved(filters, [*shared.problems, *problems, *own.problems])
         drafts.append((str(group), group.target, found))
     return drafts
+
+
+def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
+    """The filter that keeps people of related studies away before they take a place."""
+    known = (
+        ProlificStudy.objects.filter(
+            study__in=study.related_studies.values("related"),
+            study__is_simulated=study.is_simulated,
+        )
+        .exclude(status__in=["", "UNPUBLISHED"])
+        .order_by("pk")
+    )
+    ids = [str(row.prolific_id) for row in known if row.prolific_id]
+    if not ids or find_filter(STUDY_BLOCKLIST, live) is None:
+        return []
+    return [{"filter_id": STUDY_BLOCKLIST, "selected_values": ids}]
 
 
 def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:

@@ -42,6 +42,8 @@ class LaunchPlan:
     otherwise equally; several filters are crossed. `matches` gives for the key of an
     own question the id of its filter and the filter's label for each value. `apart` creates one
     study for each quota group instead; `signed_links` is for workspaces that have them.
+    So is `screen_out_pay`, in minor units, for at most `screen_out_slots` people who are turned
+    away.
     `workspace` and `project` are ids; empty means the only workspace and its first project.
     """
 
@@ -57,6 +59,8 @@ class LaunchPlan:
     devices: tuple[str, ...] = DEVICES
     apart: bool = False
     signed_links: bool = False
+    screen_out_pay: int | None = None
+    screen_out_slots: int | None = None
     workspace: str = ""
     project: str = ""
 
@@ -281,33 +285,49 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], li
     return found, problems
 
 
-# Prolific's action for each code. No ending is ever rejected automatically.
+# Prolific's action for each code. No ending is ever rejected automatically, and only those who do
+# not agree to take part or do not understand the instructions are asked to return without pay.
 _REVIEW = [{"action": "MANUALLY_REVIEW"}]
 _CODES: dict[Ending, tuple[str, str]] = {
     Ending.COMPLETED: ("COMPLETED", ""),
     Ending.FAILED_ATTENTION: ("FAILED_ATTENTION_CHECK", ""),
     Ending.TIMED_OUT: ("OTHER", ""),
     Ending.DECLINED: ("NO_CONSENT", "You did not agree to take part."),
-    Ending.WITHDREW: ("OTHER", "You withdrew your answers."),
+    Ending.WITHDREW: ("OTHER", ""),
     Ending.DISQUALIFIED: ("SCREENED_OUT", "The instructions were not clear to you."),
-    Ending.QUOTA_FULL: ("SCREENED_OUT", "Your group was full already."),
-    Ending.INELIGIBLE: ("OTHER", "You took part in a related study before."),
-    Ending.CLOSED: ("OTHER", "The study was closed before you finished."),
+    Ending.QUOTA_FULL: ("SCREENED_OUT", ""),
+    Ending.INELIGIBLE: ("SCREENED_OUT", ""),
+    Ending.CLOSED: ("OTHER", ""),
 }
 
 
-def completion_codes(study: Study, *, group_id: str = "") -> list[dict[str, Any]]:
-    """Every ending's code with its actions: review by a researcher, or a request to return."""
-    codes = codes_of(study.pk)
+def completion_codes(
+    study: Study, plan: LaunchPlan | None = None, *, group_id: str = ""
+) -> list[dict[str, Any]]:
+    """Every ending's code with its actions: review, a request to return, or the screen-out's pay.
+
+    Somebody who meets a full group works on items and is paid like everybody, so that only those
+    who know the material from a related study are screened out.
+    """
+    codes, plan = codes_of(study.pk), plan or LaunchPlan()
+    paid = plan.screen_out_pay and plan.screen_out_slots
+    screen_out = {
+        "action": "FIXED_SCREEN_OUT_PAYMENT",
+        "fixed_screen_out_reward": plan.screen_out_pay,
+        "slots": plan.screen_out_slots,
+    }
+
+    def actions(ending: Ending, reason: str) -> list[dict[str, Any]]:
+        if ending == Ending.INELIGIBLE and paid:
+            return [screen_out]
+        return [{"action": "REQUEST_RETURN", "return_reason": reason}] if reason else _REVIEW
+
     group = [{"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group_id}]
     return [
         {
             "code": codes[ending],
-            "code_type": kind,
-            "actions": [
-                *([{"action": "REQUEST_RETURN", "return_reason": reason}] if reason else _REVIEW),
-                *(group if group_id else []),
-            ],
+            "code_type": "FIXED_SCREENOUT" if screen_out in actions(ending, reason) else kind,
+            "actions": [*actions(ending, reason), *(group if group_id else [])],
         }
         for ending, (kind, reason) in _CODES.items()
     ]
@@ -347,7 +367,7 @@ def payload(
         "description": description(study),
         "external_study_url": entry_url(study),
         "prolific_id_option": "url_parameters",
-        "completion_codes": completion_codes(study, group_id=group_id),
+        "completion_codes": completion_codes(study, plan, group_id=group_id),
         "total_available_places": places,
         "estimated_completion_time": study.minutes,
         "maximum_allowed_time": allowed_minutes(study),

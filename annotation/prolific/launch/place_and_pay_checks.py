@@ -176,6 +176,30 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
     return [*checks, LaunchCheck(words, pay < account.recommended)]
 
 
+# The platform's least pay of somebody who is screened out, in minor units.
+LEAST_SCREEN_OUT = {"USD": 14, "GBP": 10}
+
+
+def least_screen_out(study: Study) -> int:
+    return LEAST_SCREEN_OUT.get(study.currency, max(LEAST_SCREEN_OUT.values()))
+
+
+def screen_out_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
+    """Compare the pay of people who are turned away with the platform's limits."""
+    pay, slots = plan.screen_out_pay, plan.screen_out_slots
+    if pay is None and slots is None:
+        return []
+    if pay is None or slots is None:
+        words = "The plan has a pay for people who are turned away, or their number, but not both."
+        return [LaunchCheck(words, True, True)]
+    least = least_screen_out(study)
+    limits = f"from {format_money(least, study.currency)} to less than the reward"
+    words = f"People who are turned away get {format_money(pay, study.currency)}"
+    if least <= pay < study.reward:
+        return [LaunchCheck(f"{words}.", False, True)]
+    return [LaunchCheck(f"{words}, but Prolific allows {limits}.", True, True)]
+
+
 def time_checks(study: Study, account: Account, expected: ExpectedTime | None) -> list[LaunchCheck]:
     """Compare the pay for the expected time with the minimum, which holds for the actual time."""
     if expected is None:

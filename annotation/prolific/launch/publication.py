@@ -11,7 +11,7 @@ from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import alone, connect, read_account
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.api.types import AWAITING_REVIEW, UNPUBLISHED, Cost, RemoteStudy
+from annotation.prolific.api.types import AWAITING_REVIEW, COMPLETED, UNPUBLISHED, Cost, RemoteStudy
 from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
@@ -21,7 +21,7 @@ from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import note_reservation
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.services.studies import record
+from studies.services.studies import StateNote, record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,21 +165,69 @@ def essence(filters: Any) -> list[Any]:
 
 def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
     """PAUSE, START or STOP the study on Prolific, where that is currently possible."""
-    ways = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
     study = Study.objects.get(pk=study_id)
+    if changed := _change(study, action, user):
+        return changed
+    states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
+    raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
+
+
+_WAYS = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
+
+
+def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
+    """Do the action on each of the study's rows where it is possible; return these."""
     client = connect()
-    with alone(study_id, client):
-        changed = []
+    changed = []
+    with alone(study.pk, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
-            if row.status in ways[action]:
+            if row.status in _WAYS[action]:
                 _transition(client, row, action, unless=row.status)
                 changed.append(row)
-        if not changed:
-            states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
-            raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
-        record(study, f"{action.lower()} on Prolific", user=user)
+        if changed:
+            record(study, f"{action.lower()} on Prolific", user=user)
     return changed
+
+
+# Statuses in which places that were given back wait until recruiting is started again.
+RESTING = ("PAUSED", AWAITING_REVIEW)
+# Statuses in which nobody new gets a place.
+_AT_REST = (*RESTING, COMPLETED)
+_FOLLOWING = {
+    Study.State.OPEN: ("START", "started"),
+    Study.State.PAUSED: ("PAUSE", "paused"),
+    Study.State.CLOSED: ("STOP", "stopped"),
+}
+
+
+def follow_state(study: Study, user: User | None) -> StateNote | None:
+    """Start, pause or stop recruiting on Prolific with the study; say it if that fails."""
+    published = ProlificStudy.objects.filter(study=study, prolific_id__isnull=False).exclude(
+        status__in=("", UNPUBLISHED)
+    )
+    if not published.exists():
+        return None
+    action, done = _FOLLOWING[Study.State(study.state)]
+    problem = ""
+    try:
+        if _change(study, action, user):
+            return StateNote(f"Recruiting on Prolific was {done} too.")
+        running = published.exclude(status__in=_AT_REST).values_list("status", flat=True)
+        if action != "START" and (status := running.first()):
+            problem = f"It is {status.lower()} there."
+    except ProlificError as error:
+        problem = str(error)
+    if not problem:
+        return None
+    people = (
+        "" if action == "START" else f" People may still arrive, and the study is {study.state}."
+    )
+    return StateNote(
+        f"Recruiting could not be {done} on Prolific. {problem}{people} "
+        "Do it on the page “Recruit on Prolific”.",
+        is_problem=True,
+    )
 
 
 def add_places(
@@ -258,20 +306,23 @@ def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:
-    """Restart an ended study whose places were given back; return the number of places.
+    """Start an ended or paused study whose places were given back; return the number of places.
 
-    While the study is active Prolific fills such places by itself, and after a rejection it may
-    too.
+    While the study is active Prolific fills such places by itself. A full study it pauses by itself
+    when somebody awaiting review returns or is rejected. Raises `NotAllowed` if nobody could take
+    part here, and `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
+    if study.state != Study.State.OPEN:
+        raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
     client = connect()
     started = 0
     with alone(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)
-            if row.status == AWAITING_REVIEW and short > 0:
-                _transition(client, row, "START", unless=AWAITING_REVIEW)
+            if row.status in RESTING and short > 0:
+                _transition(client, row, "START", unless=row.status)
                 started += short
         if started:
             record(study, "refilled on Prolific", user=user, places=started)

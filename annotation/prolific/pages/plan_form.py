@@ -109,6 +109,19 @@ class PlanForm(forms.Form):
         label="Signed links",
         help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
     )
+    screen_out_pay = forms.IntegerField(
+        required=False,
+        min_value=1,
+        label="Pay for people who are turned away",
+        help_text="In cents or pence, for people who took part in a related study. Only if your "
+        "workspace has fixed screen-out payments; otherwise settling proposes a bonus.",
+    )
+    screen_out_slots = forms.IntegerField(
+        required=False,
+        min_value=1,
+        label="At most this many people are turned away",
+        help_text="Prolific pauses the study when that many were paid.",
+    )
     workspace = forms.CharField(
         required=False,
         max_length=64,

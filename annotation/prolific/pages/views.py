@@ -115,7 +115,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
             "pause": "ACTIVE" in statuses,
             "start": "PAUSED" in statuses,
             "stop": bool(statuses & {"ACTIVE", "PAUSED"}),
-            "refill": "AWAITING REVIEW" in statuses,
+            "refill": bool(statuses & {*publication.RESTING}),
         },
         "counts": sorted(counts.items()),
         **_outlook(study),

@@ -4,13 +4,15 @@ Agreement, accuracy and certainty are never used. A person looks at everybody wh
 their pace, their side or failed checks, before approving.
 """
 
+import datetime as dt
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
@@ -22,13 +24,16 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
+from annotation.prolific.launch.place_and_pay_checks import least_screen_out
 from annotation.prolific.money.bonuses import pro_rata
 from annotation.prolific.sync.demographics import mismatch
 from annotation.quality.flags import OF_CONDUCT, Flag, quality_of
+from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from studies.models import Study
 
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
+TURNED_AWAY = "time until they were turned away"
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
 
@@ -40,10 +45,12 @@ class Work:
     answers: int = 0
     items: int = 0
     minutes: float = 0.0
+    has_finished: bool = False
 
     @property
     def is_whole(self) -> bool:
-        return 0 < self.items <= self.answers
+        """Whether every item is answered; skipped ones cost those who completed nothing."""
+        return self.answers > 0 and (self.has_finished or self.answers >= self.items)
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ def settlement(study: Study) -> Settlement:
             submission.annotator_id in best and best[submission.annotator_id] != submission.pk
         )
         action, reason = _propose(submission, done, codes, is_other=is_other)
-        amount, why = _bonus(study, submission, done)
+        amount, why = _bonus(study, submission, done, codes)
         if submission.pk in paid or is_other:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
@@ -148,22 +155,35 @@ def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
     items = dict(
         Annotator.objects.filter(pk__in=ids).values_list("pk").annotate(n=Count("assignments"))
     )
-    answers = (
+    found = (
         Annotation.objects.filter(assignment__annotator__in=ids)
-        .values_list("assignment__annotator")
-        .annotate(n=Count("pk"), spent=Sum(Coalesce("active_ms", "elapsed_ms")))
+        .values_list("assignment__annotator", "assignment__annotator__started_at")
+        .annotate(
+            n=Count("pk"), ms=Sum(Coalesce("active_ms", "elapsed_ms")), last=Max("answered_at")
+        )
     )
-    done = {pk: (n, spent or 0) for pk, n, spent in answers}
+    answers = {pk: (n, _minutes(ms or 0, began, last)) for pk, began, n, ms, last in found}
+    done = flow.finished(ids)
     return {
-        pk: Work(done.get(pk, (0, 0))[0], count, done.get(pk, (0, 0))[1] / 60_000)
+        pk: Work(number, count, minutes, has_finished=pk in done)
         for pk, count in items.items()
+        for number, minutes in [answers.get(pk, (0, 0.0))]
     }
+
+
+def _minutes(milliseconds: int, began: dt.datetime | None, last: dt.datetime) -> float:
+    """The sum of the times, at most the time from the first item to the last answer.
+
+    Each is bounded by the server's clock, but pages that were open at the same time overlap.
+    """
+    passed = (last - began).total_seconds() / 60 if began else 0.0
+    return min(milliseconds / 60_000, max(0.0, passed))
 
 
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
     """The annotators who have a bonus in progress or paid for their work."""
     lines = Bonus.objects.filter(
-        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL]
+        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL, TURNED_AWAY]
     )
     return {line.submission_id for line in lines if line.submission_id is not None}
 
@@ -207,8 +227,10 @@ def _propose_review(
     work: Work,
     codes: dict[Ending, str],
 ) -> tuple[str, str]:
-    ours = {code: ending for ending, code in codes.items()}.get(submission.code.strip().upper())
+    ours = _ending(submission, codes)
     if annotator is not None and annotator.state == Annotator.State.WITHDREW:
+        if work.has_finished:
+            return APPROVE, "Finished, then withdrew: the pay does not change."
         return RETURN, "Withdrew their answers."
     if work.is_whole:
         if annotator is not None and annotator.failed_attention:
@@ -220,25 +242,44 @@ def _propose_review(
         return RETURN, f"{work.answers} of {work.items} answers: ask to return, pay for the part."
     if ours in (Ending.COMPLETED, Ending.FAILED_ATTENTION):
         return REVIEW, "A completion code without any answer here."
+    if ours in _SCREENED:
+        return RETURN, "Turned away here: pay for the time, and ask to return."
     if ours is not None:
         return RETURN, f"Ended early: {ours.label}."
     return RETURN, "No answer and no code of ours."
 
 
-def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[int, str]:
+_SCREENED = (Ending.INELIGIBLE, Ending.QUOTA_FULL)
+
+
+def _ending(submission: ProlificSubmission, codes: dict[Ending, str]) -> Ending | None:
+    """The ending whose code was entered."""
+    entered = submission.code.strip().upper()
+    return next((ending for ending, code in codes.items() if code == entered), None)
+
+
+def _bonus(
+    study: Study, submission: ProlificSubmission, work: Work, codes: dict[Ending, str]
+) -> tuple[int, str]:
     """The value of the work that no approval pays, and the reason.
 
-    The share of the items or of the stated time, whichever is larger.
+    The share of the items or of the stated time, whichever is larger. Somebody who was turned away
+    gets the platform's least pay for that, or a minute's pay if that is more.
     """
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
+    if lost or submission.status == types.AWAITING_REVIEW:
+        if not work.answers and _ending(submission, codes) in _SCREENED:
+            minute = (submission.prolific_study.reward or study.reward) / study.minutes
+            return max(least_screen_out(study), math.ceil(minute)), TURNED_AWAY
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
     withdrew = annotator is not None and annotator.state == Annotator.State.WITHDREW
+    withdrew = withdrew and not work.has_finished
     if not (lost or partial) or not work.answers or withdrew:
         return 0, ""
     reward = submission.prolific_study.reward or study.reward
     shares = [
-        Decimal(work.answers) / work.items,
+        Decimal(1) if work.is_whole else Decimal(work.answers) / work.items,
         Decimal(round(work.minutes * 60)) / (60 * study.minutes),
     ]
     return pro_rata(reward=reward, shares=shares), IN_FULL if work.is_whole else PARTIAL

@@ -82,7 +82,7 @@ def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
     if wanted:
         try:
             return client.demographics(study_id, filters=wanted)
-        except Rejected:
+        except (Rejected, NotFound):
             pass
     return client.demographics(study_id)
 

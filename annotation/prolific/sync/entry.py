@@ -4,6 +4,7 @@ import enum
 import logging
 from collections.abc import Mapping
 
+from django.core.cache import cache
 from django.db.models import F, Sum
 from django.utils import timezone
 
@@ -12,7 +13,6 @@ from annotation.errors import EntryRefused
 from annotation.models import (
     Annotator,
     ProlificIdentity,
-    ProlificStudy,
     ProlificSubmission,
     QuotaGroup,
     Recruitment,
@@ -22,7 +22,7 @@ from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotFound, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.session_lookups import is_watched, page_client
-from annotation.prolific.sync.sync import apply, read_submissions, study_of
+from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, study_of
 from annotation.seats.flow import ACTIVE
 from annotation.seats.platform_status import LEFT
 from studies.models import Item, Study
@@ -46,8 +46,7 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     link lets a new participant in. Otherwise Prolific is asked once for each session, if the study
     was launched from here. If Prolific does not answer, or does not know the submission yet, the
     participant may enter; the result says which, and the synchronisation every minute finds the
-    rest. If few seats or group places are left, participants who have left on Prolific give theirs
-    back first. Raises `EntryRefused`.
+    rest. Raises `EntryRefused`.
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not pid or not is_watched(study):
@@ -64,13 +63,19 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     is_signed = _is_signed(query)
     if not is_signed and _wants_signed(study) and not query.get("prolific_token"):
         raise EntryRefused("the study takes signed links only")
-    client = page_client()
-    verification = Verification.SIGNED if is_signed else Verification.NOTHING
     if mirrored is None and not is_signed:
-        verification = _ask(study, pid, session, client)
-    if _is_short(study):
-        _follow_who_left(study, client)
-    return verification
+        return _ask(study, pid, session, page_client())
+    return Verification.SIGNED if is_signed else Verification.NOTHING
+
+
+def wants_refresh(study: Study) -> bool:
+    """Whether to read who has left on Prolific, so that their seats and places are free again.
+
+    Only if few seats or group places are left, and once for all who arrive within half a minute.
+    """
+    if not is_watched(study) or not _is_short(study):
+        return False
+    return cache.add(f"prolific-refresh-{study.pk}", True, REFRESHED_EVERY.total_seconds())
 
 
 def verify_return(study: Study, query: Mapping[str, str]) -> None:
@@ -159,12 +164,3 @@ def _is_short(study: Study) -> bool:
     return QuotaGroup.objects.filter(
         study=study, target__gt=0, target__lte=F("reserved") + F("completed") + unasked
     ).exists()
-
-
-def _follow_who_left(study: Study, client: Client) -> None:
-    """Read who has left, so that their seats and places are free before others get them."""
-    try:
-        for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
-            read_submissions(row, client)
-    except ProlificError as error:
-        logger.info("study %s: who has left could not be read at entry: %s", study.pk, error)

@@ -4,7 +4,9 @@ Webhooks make it fast, and `follow_all` once a minute makes up for every lost we
 """
 
 import datetime as dt
+import itertools
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
@@ -52,6 +54,9 @@ _ASK_AGAIN = dt.timedelta(minutes=2)
 # Studies launched longer ago change seldom. They are read less often, but never skipped.
 OLD_AFTER = dt.timedelta(days=60)
 _OLD_READ_EVERY = dt.timedelta(hours=1)
+# Arrivals ask for a reading at most this often, whatever their number.
+REFRESHED_EVERY = dt.timedelta(seconds=30)
+_TOGETHER = 100
 
 
 def follow_all() -> int:
@@ -76,6 +81,23 @@ def follow_all() -> int:
             Recruitment.objects.filter(study=study_id).update(last_error=str(error))
             logger.warning("study %s: Prolific could not be read: %s", study_id, error)
     return followed
+
+
+def refresh(*, study_id: int) -> bool:
+    """Read a study for all who have just arrived, at most twice a minute; whether it was read."""
+    now = timezone.now()
+    recruitment = Recruitment.objects.filter(study=study_id)
+    before = recruitment.values_list("checked_at", flat=True).first()
+    is_due = Q(checked_at=None) | Q(checked_at__lt=now - REFRESHED_EVERY)
+    # Claimed before it is read, so that one of several workers does it.
+    if not recruitment.filter(is_due).update(checked_at=now):
+        return False
+    try:
+        follow(study_id=study_id, client=connect(patience=IN_WORKER))
+    except ProlificError as error:
+        recruitment.update(checked_at=before, last_error=str(error))
+        logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+    return True
 
 
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
@@ -118,10 +140,44 @@ def read_submissions(row: ProlificStudy, client: Client) -> int:
     read = 0
     for remote_id in (str(row.prolific_id), *row.child_ids):
         before = timezone.now()
-        for remote in client.submissions(remote_id):
-            apply(row, remote, read_at=before)
-            read += 1
+        listed = iter(client.submissions(remote_id))
+        while some := list(itertools.islice(listed, _TOGETHER)):
+            for remote in _changed(row, some, read_at=before):
+                apply(row, remote, read_at=before)
+            read += len(some)
     return read
+
+
+def _changed(
+    row: ProlificStudy, listed: list[RemoteSubmission], *, read_at: dt.datetime
+) -> list[RemoteSubmission]:
+    """The submissions that differ from what is stored; the others are only marked as read."""
+    stored = ProlificSubmission.objects.filter(submission_id__in=[one.id for one in listed])
+    known = {one.submission_id: one for one in stored.select_related("annotator")}
+    unlinked = [one for one in listed if one.id in known and known[one.id].annotator is None]
+    hashes = {one.id: identity_hashes(one.participant) for one in unlinked}
+    entered = Annotator.objects.filter(
+        study=row.study_id, identity_hash__in=[code for codes in hashes.values() for code in codes]
+    )
+    arrived = set(entered.values_list("identity_hash", flat=True)) if hashes else set()
+    changed, same = [], []
+    for remote in listed:
+        one = known.get(remote.id)
+        is_new = arrived.intersection(hashes.get(remote.id, ()))
+        if one is None or is_new or _differs(row, one, remote) or _wants_move(one):
+            changed.append(remote)
+        else:
+            same.append(one.pk)
+    ProlificSubmission.objects.filter(Q(seen_at=None) | Q(seen_at__lt=read_at), pk__in=same).update(
+        seen_at=read_at
+    )
+    return changed
+
+
+def _differs(row: ProlificStudy, one: ProlificSubmission, remote: RemoteSubmission) -> bool:
+    seen = _seen(remote, read_at=one.seen_at)
+    is_child = remote.study_id not in (row.prolific_id, *row.child_ids)
+    return is_child or any(getattr(one, name) != value for name, value in seen.items())
 
 
 def _follow_account(study: Study, client: Client) -> None:
@@ -197,17 +253,7 @@ def apply(
 def _store(
     row: ProlificStudy, remote: RemoteSubmission, read_at: dt.datetime
 ) -> ProlificSubmission:
-    seen: dict[str, Any] = {
-        "participant": remote.participant,
-        "status": remote.status,
-        "code": remote.code[:200],
-        "started_at": remote.started_at,
-        "completed_at": remote.completed_at,
-        "return_requested_at": remote.return_requested,
-        "seen_at": read_at,
-    }
-    if "bonus_payments" in remote.payload:
-        seen["bonuses"] = list(remote.bonuses)
+    seen = _seen(remote, read_at=read_at)
     submission, created = ProlificSubmission.objects.get_or_create(
         submission_id=remote.id,
         defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
@@ -226,6 +272,22 @@ def _store(
     if is_newly_known and submission.annotator_id is not None:
         services.confirm(annotator_id=submission.annotator_id)
     return submission
+
+
+def _seen(remote: RemoteSubmission, *, read_at: dt.datetime | None) -> dict[str, Any]:
+    """What is stored of a submission."""
+    seen: dict[str, Any] = {
+        "participant": remote.participant,
+        "status": remote.status,
+        "code": remote.code[:200],
+        "started_at": remote.started_at,
+        "completed_at": remote.completed_at,
+        "return_requested_at": remote.return_requested,
+        "seen_at": read_at,
+    }
+    if "bonus_payments" in remote.payload:
+        seen["bonuses"] = list(remote.bonuses)
+    return seen
 
 
 def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None:
@@ -255,30 +317,44 @@ def _move(submission: ProlificSubmission) -> None:
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
         return
-    has_left = status in LEFT
-    if has_left and submission.followed == status:
+    if status in LEFT and submission.followed == status:
         return
     state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
     try:
-        if _gives_up_place(status, state):
-            services.mark_returned(annotator_id=annotator_id)
-        elif status == types.TIMED_OUT and state in flow.ACTIVE:
-            services.time_out(annotator_id=annotator_id)
-        elif status == types.REJECTED and state != State.REJECTED:
-            services.reject(annotator_id=annotator_id)
-        elif status == types.APPROVED and state == State.REJECTED:
-            services.reinstate(annotator_id=annotator_id)
-        elif status in (types.AWAITING_REVIEW, types.APPROVED) and state in (
-            State.ANNOTATING,
-            State.TIMED_OUT,
-            State.RETURNED,
-        ):
-            services.complete(annotator_id=annotator_id)
+        if move := _move_for(status, state):
+            move(annotator_id=annotator_id)
     except (WrongStep, Unfinished) as error:
         # Their part ended differently here, or the work is not complete: settling shows both.
         logger.info("submission %s is %s: %s", submission.pk, status, error)
     # Stored last: after a crash before this line, the next reading does it.
     ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
+
+
+def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
+    """The service that a submission's status calls for; None where the state fits it."""
+    if _gives_up_place(status, state):
+        return services.mark_returned
+    if status == types.TIMED_OUT and state in flow.ACTIVE:
+        return services.time_out
+    if status == types.REJECTED and state != State.REJECTED:
+        return services.reject
+    if status == types.APPROVED and state == State.REJECTED:
+        return services.reinstate
+    came_back = status in (types.AWAITING_REVIEW, types.APPROVED)
+    if came_back and state in (State.ANNOTATING, State.TIMED_OUT, State.RETURNED):
+        return services.complete
+    return None
+
+
+def _wants_move(submission: ProlificSubmission) -> bool:
+    """Whether `_move` may still have something to do, because it did not end or did not succeed."""
+    if submission.annotator is None:
+        return False
+    if submission.followed != submission.status:
+        return True
+    if submission.status in LEFT:
+        return False
+    return _move_for(submission.status, submission.annotator.state) is not None
 
 
 def _gives_up_place(status: str, state: str) -> bool:

@@ -22,7 +22,7 @@ from studies.pages.settings_views import MAY_CREATE
 from studies.services.launch_checks import open_draft
 from studies.services.presets import PRESETS
 from studies.services.settings import fixed_settings, save_settings
-from studies.services.studies import create_study, set_state
+from studies.services.studies import StateNote, change_state, create_study
 
 router = Router()
 TaskName = Literal["preference", "survey_answer", "authorship", "question_answer_authorship"]
@@ -130,6 +130,10 @@ class StudyOut(StudyRow):
     settings: dict[str, Any] = Field(description="As `PATCH` takes them.")
 
 
+class ChangedState(StudyOut):
+    notes: list[str] = Field(description="What else was done, or could not be, on Prolific.")
+
+
 @router.get("studies", response=PageOf[StudyRow], auth=needs(READ), operation_id="list_studies")
 def index(
     request: HttpRequest,
@@ -185,16 +189,18 @@ def change(request: HttpRequest, slug: str, body: ChangedSettings) -> dict[str, 
 
 
 @router.post(
-    "studies/{slug}/state", response=StudyOut, auth=needs(WRITE), operation_id="set_study_state"
+    "studies/{slug}/state", response=ChangedState, auth=needs(WRITE), operation_id="set_study_state"
 )
 def state(request: HttpRequest, slug: str, body: NewState) -> dict[str, Any]:
     """Open, pause or close a study; a draft opens only if its launch checks allow it."""
     study = study_of(request, slug, EDITOR)
+    notes: list[StateNote] = []
     if study.state == Study.State.DRAFT and body.state == Study.State.OPEN:
         open_draft(study=study, reason=body.reason, user=user_of(request))
     else:
-        set_state(study_id=study.pk, state=body.state, user=user_of(request))
-    return _shown(request, study_of(request, slug))
+        _, notes = change_state(study_id=study.pk, state=body.state, user=user_of(request))
+    shown = _shown(request, study_of(request, slug))
+    return shown | {"notes": [note.text for note in notes]}
 
 
 def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsForm:

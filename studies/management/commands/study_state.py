@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
 from studies.management.study_lookup import find_study
-from studies.services.studies import set_state
+from studies.services.studies import change_state
 
 
 class Command(BaseCommand):
@@ -18,7 +18,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         try:
-            study = set_state(study_id=study.pk, state=options["state"])
+            study, notes = change_state(study_id=study.pk, state=options["state"])
         except StudyError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"“{study.slug}” is {study.state}.")
+        for note in notes:
+            (self.stderr if note.is_problem else self.stdout).write(note.text)

@@ -1,11 +1,13 @@
 """Drafts over HTTP: one device saves, the next one shows, and nobody else may write."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
-from annotation.models import Annotation, Draft
+from annotation.models import Annotation, Assignment, Draft
+from annotation.participants.tokens import assignment_token, read_assignment_token
 from tests.annotation.pages.walking import arrive, post_answer, start, token_of
 from tests.factories import make_items, make_study
 
@@ -28,7 +30,11 @@ def stamp_on(page):
 
 
 def save(client, page, **entries):
-    data = {"assignment": token_of(page), "stamp": stamp_on(page), "active_ms": "900"} | entries
+    """Save a draft of a page that was shown a second ago."""
+    token = read_assignment_token(token_of(page))
+    shown = Assignment.objects.get(pk=token.assignment_id)
+    earlier = assignment_token(shown, shown_at=token.shown_at - timedelta(seconds=1))
+    data = {"assignment": earlier, "stamp": stamp_on(page), "active_ms": "900"} | entries
     return client.post(f"{page.request['PATH_INFO']}draft/", data)
 
 

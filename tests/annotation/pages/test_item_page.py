@@ -2,15 +2,18 @@
 
 import gzip
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.test import Client
+from django.utils import timezone
 
-from annotation.models import Annotation, AnnotationRevision
+from annotation.models import Annotation, AnnotationRevision, Assignment
+from annotation.participants.tokens import assignment_token
 from studies.prompts import BANDS, wording
-from tests.annotation.pages.walking import item_page, post_answer, start
+from tests.annotation.pages.walking import item_page, post_answer, start, token_of
 from tests.factories import make_item, make_items, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
@@ -334,6 +337,40 @@ def test_an_active_time_is_a_measurement_and_never_a_reason_to_refuse(client, st
     response = post_answer(client, item_page(client, study), active_ms=active)
 
     assert response.status_code == 303
+
+
+@pytest.mark.parametrize("active", ["480000", "86400000", "9" * 12])
+def test_a_made_up_active_time_is_cut_to_the_time_that_has_passed(client, study, active):
+    post_answer(client, item_page(client, study), active_ms=active)
+
+    annotation = Annotation.objects.get()
+    assert (annotation.active_ms or 0) <= annotation.elapsed_ms < 60_000
+
+
+def test_no_draft_refusal_or_change_makes_a_made_up_time_longer(client, study):
+    page = item_page(client, study)
+    forged = {"active_ms": "480000"}
+    draft = {"assignment": token_of(page), "stamp": "0.0", "choice": "a"} | forged
+
+    address = f"/s/{study.slug}/task/1/"
+    kept = client.post(f"{address}draft/", draft)
+    refused = post_answer(client, item_page(client, study), choice="", **forged)
+    post_answer(client, refused, address, **forged)
+    post_answer(client, client.get(address), choice="b", **forged)
+
+    assert kept.json()["active_ms"] < 60_000
+    assert Annotation.objects.get().active_ms < 60_000
+
+
+def test_time_before_a_reload_is_kept(client, study):
+    shown = Assignment.objects.get(position=1)
+    token = assignment_token(shown, shown_at=timezone.now() - timedelta(seconds=40))
+    draft = {"assignment": token, "stamp": "0.0", "choice": "a", "active_ms": "30000"}
+    client.post(f"/s/{study.slug}/task/1/draft/", draft)
+
+    post_answer(client, item_page(client, study), active_ms="30000")
+
+    assert Annotation.objects.get().active_ms == 30_000
 
 
 def test_the_elapsed_time_runs_from_the_page_to_the_answer(client, study):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.models import Annotation, Annotator, RetestAnswer, RetestVisit
 from annotation.seats.completion_codes import codes_of, second_visit_code
 from studies.models import Study
-from tests.annotation.pages.walking import answer_all, start
+from tests.annotation.pages.walking import answer_all, start, token_of
 from tests.factories import make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -119,6 +119,20 @@ def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client)
     assert refused.status_code == 422
     assert (answer.choice, answer.certainty) == (answer.as_content("b"), 55)
     assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
+
+
+@pytest.mark.parametrize("active", ["480000", "-1", "NaN", "9" * 30, ""])
+def test_a_made_up_time_of_a_second_answer_is_not_stored(active, study, client):
+    pass_days(7)
+    url = f"/s/{study.slug}/retest/1/"
+    sent = {"choice": "a", "certainty": "50", "active_ms": active}
+
+    client.post(url, sent | {"assignment": token_of(client.get(url))})
+    client.post(f"/s/{study.slug}/retest/2/", sent)  # without saying when it was shown
+
+    first, second = RetestAnswer.objects.order_by("position")
+    assert (first.active_ms or 0) < 60_000
+    assert second.active_ms is None
 
 
 def test_a_follow_up_study_on_prolific_leads_here_by_the_id(study, client):

@@ -2,10 +2,12 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from annotation import services
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaGroup
+from annotation.seats.completion_codes import ensure_codes
 from tests.annotation.pages.walking import answer_all, arrive, entry_url, post_answer, start
 from tests.factories import make_items, make_study
 
@@ -350,3 +352,36 @@ def test_the_page_speaks_the_language_of_the_study_never_of_the_browser(language
     page = arrive(study, client=client).get(f"/s/{study.slug}/consent/").content.decode()
 
     assert f'<html lang="{language}" dir="{direction}"' in page
+
+
+DEAD_ENDS = ["declined", "disqualified", "closed", "timed_out", "withdrew"]
+
+
+@pytest.mark.parametrize("state", DEAD_ENDS)
+def test_every_dead_end_says_how_to_give_the_place_back(state):
+    study = make_study(entry="prolific")
+    make_items(study, 1)
+    client = start(study)
+    ensure_codes(study.pk)
+    Annotator.objects.update(state=state, ended_at=timezone.now())
+
+    page = client.get(f"/s/{study.slug}/done/").content.decode()
+
+    assert "choose “Return submission”" in page
+    assert 'href="https://app.prolific.com/submissions"' in page
+
+
+@pytest.mark.parametrize("state", ["draft", "paused", "closed"])
+def test_who_arrives_while_nobody_is_taken_reads_how_to_give_the_place_back(state):
+    study = make_study(entry="prolific", state=state)
+
+    page = Client().get(entry_url(study))
+
+    assert page.status_code == 403
+    assert "choose “Return submission”" in page.content.decode()
+
+
+def test_nobody_who_came_another_way_reads_of_prolific():
+    study = make_study(entry="link", state="closed")
+
+    assert "Prolific" not in Client().get(f"/s/{study.slug}/").content.decode()

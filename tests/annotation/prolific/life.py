@@ -1,5 +1,6 @@
 """A study that recruits on the simulated Prolific, and people who go through it."""
 
+from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
@@ -119,13 +120,16 @@ def finish(
 
 
 def answer_some(annotator: Annotator, count: int) -> None:
+    """Answer `count` items, each a minute after it was shown."""
+    begun = timezone.now() - timedelta(minutes=count)
+    Annotator.objects.filter(pk=annotator.pk).update(started_at=begun)
     for assignment in annotator.assignments.filter(annotation=None)[:count]:
         services.record_answer(
             annotator_id=annotator.pk,
             assignment_id=assignment.pk,
             choice="r1",
             certainty=70,
-            shown_at=timezone.now(),
+            shown_at=timezone.now() - timedelta(minutes=1),
             active_ms=60_000,
         )
 

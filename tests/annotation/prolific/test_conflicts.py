@@ -44,6 +44,7 @@ BOTH = {
     "child_studies": [False, True],
     "study_type": ["any", "required", "refused"],
     "reopens_itself": [False, True],
+    "pauses": [True, False],
     "lists_bonuses": [True, False],
     "shows_balance": [True, False],
     "strict": [True, False],

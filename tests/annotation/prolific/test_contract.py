@@ -5,6 +5,9 @@ that is complete, and what of it the reference requires.
 """
 
 import json
+import os
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +64,7 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("POST", f"studies/{ID}/transition/", {"action": "PUBLISH"}, ("action",)),
     ("GET", f"studies/{ID}/cost/", {"is_projected": "true"}, ()),
     ("POST", f"studies/{ID}/demographic-export/", {"filters": [COUNTRY]}, ()),
+    ("GET", f"studies/{ID}/demographic-export-history/", {}, ()),
     ("GET", "participant-groups/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
     (
         "POST",
@@ -69,7 +73,7 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
         ("name", "workspace_id"),
     ),
     ("DELETE", f"participant-groups/{ID}/", {}, ()),
-    ("GET", "submissions/", {"study": ID}, ()),
+    ("GET", "submissions/", {"study": ID}, ("study",)),
     ("GET", f"submissions/{ID}/", {}, ()),
     ("POST", f"submissions/{ID}/transition/", {"action": "APPROVE"}, ("action",)),
     ("POST", "submissions/bulk-approve/", {"submission_ids": [ID]}, ("submission_ids",)),
@@ -120,6 +124,16 @@ WRONG_TYPES = [
     ("POST", f"studies/{ID}/demographic-export/", {}, "filters", ["sex"]),
     ("POST", f"studies/{ID}/transition/", {}, "action", "BEGIN"),
     ("POST", "submissions/bulk-approve/", {}, "submission_ids", [12]),
+    ("POST", "submissions/bulk-approve/", {}, "submission_ids", [ID] * 1001),
+    ("POST", f"studies/{ID}/demographic-export/", {}, "filters", [COUNTRY] * 16),
+    ("POST", "studies/", study_payload(), "study_type", "FREE"),
+    (
+        "POST",
+        "studies/",
+        study_payload(),
+        "filters",
+        [{"filter_id": "and", "selected_filters": [COUNTRY, {"filter_id": "age"}]}],
+    ),
 ]
 STRANGE = [
     ("GET", "reward-recommendations/", PAY | {"workspace_id": ID}, "workspace_id"),
@@ -158,9 +172,9 @@ def ask(prolific, settings):
     return send
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]} {row[1].replace('/', ' ')}")
-def test_a_call_without_a_required_name_or_with_an_unknown_one_is_refused(row, ask, prolific):
-    method, path, complete, required = row
+@pytest.mark.parametrize("call", TABLE, ids=lambda call: f"{call[0]} {call[1].replace('/', ' ')}")
+def test_a_call_without_a_required_name_or_with_an_unknown_one_is_refused(call, ask, prolific):
+    method, path, complete, required = call
     prolific.world.hook_secret = "made before subscribing"
 
     for name in required:
@@ -168,7 +182,7 @@ def test_a_call_without_a_required_name_or_with_an_unknown_one_is_refused(row, a
         assert ask(method, path, rest) == (400, {name})
     assert ask(method, path, {**complete, "colour": "red"}) == (400, {"colour"})
     status, fields = ask(method, path, complete)
-    assert status < 300 or ID in str(row), (status, fields)  # complete, if of nobody's
+    assert status < 300 or ID in str(call), (status, fields)  # complete, if of nobody's
     assert fields == set()
 
 
@@ -275,3 +289,68 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
 def test_the_simulation_refuses_a_pay_question_without_a_workspace_in_words(client_of):
     with pytest.raises(Rejected, match="workspace_id: This field is required"):
         client_of().least_pay("USD", workspace="")
+
+
+def test_a_third_combination_of_export_filters_is_not_asked_for(client_of, prolific):
+    client = client_of()
+    study = client.create_study(study_payload()).id
+    country, diet, sex = "current-country-of-residence", "diet", "sex"
+
+    for asked in ([country], [diet], [sex], [sex], [diet]):
+        client.demographics(study, filters=asked)
+    client.demographics(study)
+
+    used = [
+        {chosen["filter_id"] for chosen in one} for one in prolific.world.studies[study]["exports"]
+    ]
+    assert used == [{country}, {diet}]
+
+
+def test_the_simulation_refuses_a_third_combination(client_of, prolific, ask):
+    study = client_of().create_study(study_payload()).id
+    path = f"studies/{study}/demographic-export/"
+    values = [{"filter_id": COUNTRY["filter_id"], "selected_values": [v]} for v in ("0", "1", "45")]
+
+    found = [
+        ask("POST", path, {"filters": [one]})[0] for one in [*values[:2], values[0], values[2]]
+    ]
+
+    assert found == [200, 200, 200, 400]
+
+
+DESCRIPTION = os.environ.get("THIRDPERSON_PROLIFIC_OPENAPI", "")
+
+
+@pytest.mark.skipif(not DESCRIPTION, reason="THIRDPERSON_PROLIFIC_OPENAPI names no file")
+def test_the_table_says_what_the_description_says():
+    """Names, which of them are required, and choices; what is `added` is not in it."""
+    described = json.loads(Path(DESCRIPTION).read_text("utf-8"))
+    shapes = described["components"]["schemas"]
+
+    def resolved(one: dict[str, Any]) -> dict[str, Any]:
+        return shapes[one["$ref"].split("/")[-1]] if "$ref" in one else one
+
+    paths = {
+        re.sub(r"{[^}]*}", "<id>", path.removeprefix("/api/v1/")): operations
+        for path, operations in described["paths"].items()
+    }
+    for (method, path), call in CONTRACT.items():
+        operation = paths[path][method.lower()]
+        query = {p["name"]: p for p in operation.get("parameters", []) if p["in"] == "query"}
+        content = operation.get("requestBody", {}).get("content", {})
+        body = resolved(next(iter(content.values()), {}).get("schema", {}))
+        variants = [resolved(one) for one in body.get("oneOf", [body])]
+        fields = {n: f for one in variants for n, f in one.get("properties", {}).items()}
+        for part, known in (("query", query), ("body", fields)):
+            ours = {n: s for n, s in call.row.get(part, {}).items() if "added" not in s}
+            if "filter" in known:  # its two variants are written as two names
+                assert set(ours) == {*known, "workspace_id", "project_id"} - {"filter"}
+                continue
+            assert set(ours) == set(known), (method, path, part)
+            for name, schema in ours.items():
+                there = resolved(known[name].get("schema", known[name]))
+                assert schema.get("enum") == there.get("enum"), (method, path, name)
+        needed = {n for n, p in query.items() if p.get("required")} - {"filter"}
+        if len(variants) == 1:
+            needed |= set(body.get("required", ()))
+        assert set(call.row.get("required", ())) == needed, (method, path)

@@ -1,8 +1,15 @@
 """Whether somebody who opens the link is who the link says."""
 
+from datetime import timedelta
+
 import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.db.models import F
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation import services
 from annotation.errors import EntryRefused
@@ -10,9 +17,13 @@ from annotation.models import (
     Annotator,
     ProlificStudy,
     ProlificSubmission,
+    Recruitment,
 )
 from annotation.prolific.sync.entry import verify_return
-from annotation.prolific.sync.sync import follow
+from annotation.prolific.sync.sync import follow, refresh
+from annotation.seats.identity import identity_hash
+from annotation.tasks import refresh_prolific
+from demo.prolific.records import Submission, new_id
 from tests.annotation.prolific.life import arrive, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
@@ -91,6 +102,14 @@ def test_prolific_is_asked_once_a_session(study, row, prolific):
 
 
 @pytest.fixture
+def queued(monkeypatch) -> list[int]:
+    """The studies that arrivals asked to read."""
+    asked: list[int] = []
+    monkeypatch.setattr(refresh_prolific, "delay_on_commit", asked.append)
+    return asked
+
+
+@pytest.fixture
 def left(prolific) -> ProlificStudy:
     """Three people fill the study's items; one of them leaves, and nobody tells us."""
     row = published(make_recruiting(items=3, per_person=3))
@@ -100,8 +119,12 @@ def left(prolific) -> ProlificStudy:
     return row
 
 
-def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific):
+def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific, queued):
     assert enter(left.study, prolific.world.arrive(left.prolific_id)).status_code == 302
+    Recruitment.objects.update(checked_at=timezone.now() - timedelta(minutes=1))
+
+    for study_id in queued:
+        refresh_prolific(study_id)
 
     newcomer = Annotator.objects.latest("pk")
     services.consent(annotator_id=newcomer.pk, version="v1")
@@ -112,16 +135,29 @@ def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific):
 
 @pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", ["404", "500", "429", "dropped_before", "502_html"])
-def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific):
+def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific, queued):
     person = prolific.world.arrive(left.prolific_id)
     prolific.fault("GET", "submissions/", fault, times=2)
 
     assert enter(left.study, person).status_code == 302
 
+    assert queued == [left.study_id]
     assert not Annotator.objects.filter(state="returned").exists()
 
 
-def test_with_seats_to_spare_nobody_else_is_read(study, row, prolific):
+def test_a_reading_that_failed_is_not_taken_for_one(left, prolific):
+    prolific.fault("GET", "submissions/", "401")
+    before = timezone.now() - timedelta(minutes=1)
+    Recruitment.objects.update(checked_at=before)
+
+    refresh_prolific(left.study_id)
+
+    found = Recruitment.objects.get(study=left.study)
+    assert found.checked_at == before
+    assert found.last_error
+
+
+def test_with_seats_to_spare_nobody_else_is_read(study, row, prolific, queued):
     arrive(prolific, row)
     person = prolific.world.arrive(row.prolific_id)
     prolific.requests.clear()
@@ -129,3 +165,102 @@ def test_with_seats_to_spare_nobody_else_is_read(study, row, prolific):
     enter(study, person)
 
     assert len(prolific.requests) == 1
+    assert queued == []
+
+
+def test_twenty_who_arrive_together_ask_for_one_reading(left, prolific, queued):
+    Recruitment.objects.update(checked_at=timezone.now() - timedelta(minutes=1))
+    people = [stranger(prolific, left) for _ in range(20)]
+    prolific.requests.clear()
+
+    for person in people:
+        assert enter(left.study, person).status_code == 302
+
+    assert queued == [left.study_id]
+    assert len(prolific.requests) == 20  # each person's own submission
+    prolific.requests.clear()
+    read = [refresh(study_id=left.study_id) for _ in range(20)]
+    assert read == [True] + [False] * 19
+    assert sum("GET submissions/" in one for one in prolific.requests) == 1
+
+
+def stranger(prolific, row) -> dict[str, str]:
+    """Somebody who holds a place there, whatever the number of places."""
+    submission = Submission(new_id(), str(row.prolific_id), new_id(), ())
+    prolific.world.submissions[submission.id] = submission
+    return prolific.world.card(submission)
+
+
+def earlier_people(prolific, row, number: int) -> None:
+    """Add people who came, left on Prolific and are known to have left."""
+    people = [stranger(prolific, row) for _ in range(number)]
+    gone = Annotator.objects.bulk_create(
+        Annotator(
+            study=row.study,
+            state=Annotator.State.RETURNED,
+            identity_hash=identity_hash(person["participant"]),
+            ended_at=timezone.now(),
+        )
+        for person in people
+    )
+    read = []
+    for person, annotator in zip(people, gone, strict=True):
+        remote = prolific.world.submissions[person["submission"]]
+        remote.status, remote.started_at = "RETURNED", remote.started_at.replace(microsecond=0)
+        read.append(
+            ProlificSubmission(
+                prolific_study=row,
+                annotator=annotator,
+                submission_id=remote.id,
+                participant=remote.participant,
+                status="RETURNED",
+                followed="RETURNED",
+                started_at=remote.started_at,
+                seen_at=timezone.now(),
+            )
+        )
+    ProlificSubmission.objects.bulk_create(read)
+
+
+def test_an_arrival_costs_the_same_however_many_came_before(left, prolific, queued):
+    enter(left.study, stranger(prolific, left))  # statements that are sent once in a process
+    queued.clear()
+    costs = {}
+    for more in (0, 400, 3600):
+        earlier_people(prolific, left, more)
+        cache.clear()
+        person = stranger(prolific, left)
+        prolific.requests.clear()
+        with CaptureQueriesContext(connection) as statements:
+            assert enter(left.study, person).status_code == 302
+        costs[more] = (len(statements), len(prolific.requests))
+
+    assert costs[0] == costs[400] == costs[3600]
+    assert costs[0][1] == 1
+    assert queued == [left.study_id] * 3
+
+
+def test_reading_again_what_has_not_changed_costs_few_statements(left, prolific):
+    follow(study_id=left.study_id)
+    earlier_people(prolific, left, 400)
+
+    with CaptureQueriesContext(connection) as statements:
+        read = follow(study_id=left.study_id)
+
+    assert read == 403
+    assert len(statements) < 60
+    assert not ProlificSubmission.objects.filter(seen_at__lt=F("prolific_study__seen_at")).exists()
+
+
+@pytest.mark.parametrize("later", ["RETURNED", "AWAITING REVIEW", "REJECTED"])
+def test_a_change_among_many_is_applied(later, left, prolific):
+    earlier_people(prolific, left, 150)
+    person, annotator = arrive(prolific, left)
+    follow(study_id=left.study_id)
+    prolific.world.submissions[person["submission"]].status = later
+
+    follow(study_id=left.study_id)
+
+    assert ProlificSubmission.objects.get(annotator=annotator).status == later
+    expected = {"RETURNED": "returned", "REJECTED": "rejected"}.get(later, "annotating")
+    assert Annotator.objects.get(pk=annotator.pk).state == expected

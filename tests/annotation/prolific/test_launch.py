@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection
 
-from annotation.models import ProlificStudy, QuotaGroup
+from annotation.models import Ending, ProlificStudy, QuotaGroup
 from annotation.prolific.api.account import alone, connect
 from annotation.prolific.api.errors import (
     LaunchRefused,
@@ -25,7 +25,9 @@ from annotation.prolific.launch.launch_plan import (
     shares_of,
 )
 from annotation.prolific.launch.place_and_pay_checks import place_checks
+from annotation.seats.completion_codes import codes_of
 from annotation.seats.quotas import Quota, grid, set_quotas
+from annotation.services.admission.related_studies import set_related_studies
 from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -457,3 +459,60 @@ def test_people_who_launch_at_the_same_moment_make_one_draft(prolific):
 
     assert "made" in outcomes
     assert len(prolific.world.studies) == ProlificStudy.objects.count() == 1
+
+
+def test_only_no_consent_and_failed_comprehension_end_without_pay(prolific):
+    study = make_recruiting()
+    row = launched(study)
+
+    codes = prolific.world.studies[row.prolific_id]["completion_codes"]
+
+    unpaid = {
+        c["code"] for c in codes if any(a["action"] == "REQUEST_RETURN" for a in c["actions"])
+    }
+    names = codes_of(study.pk)
+    assert {ending for ending, code in names.items() if code in unpaid} == {
+        Ending.DECLINED,
+        Ending.DISQUALIFIED,
+    }
+
+
+def test_a_workspace_with_screen_outs_pays_who_is_turned_away(prolific):
+    study = make_recruiting()
+    row = published(study, LaunchPlan(screen_out_pay=20, screen_out_slots=1))
+    person, other = (prolific.world.arrive(row.prolific_id) for _ in range(2))
+    code = codes_of(study.pk)[Ending.INELIGIBLE]
+
+    first = prolific.world.finish(person["submission"], code)
+    second = prolific.world.finish(other["submission"], code)
+
+    assert (first.status, second.status) == ("SCREENED OUT", "AWAITING REVIEW")
+    assert prolific.world.studies[row.prolific_id]["status"] == "PAUSED"
+
+
+@pytest.mark.parametrize(
+    ("pay", "slots", "blocks"),
+    [(20, 5, False), (13, 5, True), (450, 5, True), (20, None, True), (None, 5, True)],
+)
+def test_the_pay_of_a_screen_out_has_limits(pay, slots, blocks, prolific):
+    study = make_recruiting()
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(screen_out_pay=pay, screen_out_slots=slots))
+
+    looked = launch.look(study)
+
+    found = [check for check in looked.checks if "turned away" in check.text]
+    assert [check.is_open and check.blocks for check in found] == [blocks]
+
+
+def test_people_of_related_studies_are_kept_away_before_they_take_a_place(prolific):
+    earlier = published(make_recruiting())
+    study = make_recruiting()
+    set_related_studies(study_id=study.pk, related_ids=[earlier.study_id])
+
+    row = published(study)
+
+    (chosen,) = prolific.world.studies[row.prolific_id]["filters"]
+    assert chosen == {
+        "filter_id": "previous_studies_blocklist",
+        "selected_values": [earlier.prolific_id],
+    }

@@ -15,6 +15,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
 from demo.prolific import records
 from studies.models import Item
+from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,
@@ -297,3 +298,64 @@ def test_places_that_prolific_refuses_are_wanted_no_more(prolific):
 
     row.refresh_from_db()
     assert row.places_wanted is None
+
+
+@pytest.mark.parametrize(
+    ("state", "there"), [("paused", "PAUSED"), ("closed", "COMPLETED")], ids=["paused", "closed"]
+)
+def test_one_press_ends_recruiting_on_both_sides(state, there, study, row, prolific):
+    editor = sign_in(study)
+
+    page = editor.post(f"/studies/{study.slug}/state/", {"state": state}, follow=True)
+
+    assert prolific.world.studies[row.prolific_id]["status"] == there
+    assert "Recruiting on Prolific was" in page.content.decode()
+
+
+def test_opening_again_starts_recruiting_again(study, row, prolific):
+    for state in ("paused", "open"):
+        change_state(study_id=study.pk, state=state)
+
+    assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
+
+
+@pytest.mark.parametrize("fault", ["500", "401", "dropped_before", "429"])
+def test_what_could_not_be_done_on_prolific_is_said(fault, study, row, prolific):
+    prolific.fault("POST", "transition/", fault, times=9)
+
+    changed, notes = change_state(study_id=study.pk, state="closed")
+
+    assert changed.state == "closed"
+    (note,) = notes
+    assert note.is_problem
+    assert "could not be stopped on Prolific" in note.text
+    prolific.faults.clear()
+    assert not any(note.is_problem for note in change_state(study_id=study.pk, state="closed")[1])
+    assert prolific.world.studies[row.prolific_id]["status"] == "COMPLETED"
+
+
+def test_a_study_that_is_still_being_published_is_no_silence(study, row, prolific, monkeypatch):
+    def still_publishing(world_study, status):
+        world_study["status"] = "PUBLISHING"
+
+    prolific.world.studies[row.prolific_id]["status"] = "PUBLISHING"
+    monkeypatch.setattr(prolific.world, "set_status", still_publishing)
+
+    _, notes = change_state(study_id=study.pk, state="paused")
+
+    assert [note.is_problem for note in notes] == [True]
+    assert "It is publishing there" in notes[0].text
+
+
+def test_a_study_without_recruiting_asks_nobody(prolific):
+    study = make_recruiting()
+    prolific.requests.clear()
+
+    assert change_state(study_id=study.pk, state="paused")[1] == []
+    assert prolific.requests == []
+
+
+def test_the_command_says_what_it_did_on_prolific(study, row, capsys):
+    call_command("study_state", study.slug, "paused")
+
+    assert "Recruiting on Prolific was paused too." in capsys.readouterr().out

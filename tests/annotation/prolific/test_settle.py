@@ -5,10 +5,15 @@ import re
 from contextlib import suppress
 
 import pytest
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotation, Annotator, ProlificSubmission
+from annotation.participants.access import bind
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
@@ -20,12 +25,15 @@ from annotation.prolific.settle.proposals import (
     PARTIAL,
     RETURN,
     REVIEW,
+    TURNED_AWAY,
     WAIT,
     settlement,
 )
 from annotation.prolific.sync.demographics import fetch
 from annotation.prolific.sync.sync import follow
+from annotation.seats.completion_codes import code_for
 from studies.models import Item, Membership
+from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
     BALANCE,
     LOST,
@@ -40,6 +48,8 @@ from tests.annotation.prolific.life import (
 from tests.factories import answer_all
 
 pytestmark = pytest.mark.django_db
+
+
 MESSAGE = "You answered every one of the questions in less than a second, so nothing was read. " * 2
 
 
@@ -146,6 +156,115 @@ def test_returned_with_answers_is_paid_for_its_part(study, row, prolific):
     prolific.world.give_back(person["submission"])
 
     assert (only(study).action, only(study).bonus) == (BONUS, 300)
+
+
+def page_text(response):
+    return " ".join(response.content.decode().split())
+
+
+def browser_of(study, annotator) -> Client:
+    browser = Client()
+    bound = bind(RequestFactory().get("/"), HttpResponse(), annotator)
+    browser.cookies = bound.cookies
+    return browser
+
+
+@pytest.mark.parametrize("first", ["withdraws", "comes back"])
+def test_who_finishes_and_withdraws_keeps_the_pay_and_the_code(first, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    code = code_for(study_id=study.pk, ending="completed")
+    if first == "comes back":
+        prolific.world.finish(person["submission"], code)
+        follow(study_id=study.pk)
+    browser = browser_of(study, annotator)
+    assert "does not change your pay" in page_text(browser.get(f"/s/{study.slug}/withdraw/"))
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert f"cc={code}" in said
+    assert "your pay does not change" in said
+    assert "give your place back" not in said
+    if first == "withdraws":
+        prolific.world.finish(person["submission"], code)
+    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
+
+
+@pytest.mark.parametrize("leaves", ["give_back", "time_out"])
+def test_who_finishes_withdraws_and_loses_the_place_is_paid_in_full(leaves, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    services.withdraw(annotator_id=annotator.pk)
+    getattr(prolific.world, leaves)(person["submission"])
+
+    found = only(study)
+
+    assert (found.action, found.bonus, found.bonus_reason) == (BONUS, 450, IN_FULL)
+
+
+def test_who_was_rejected_and_withdraws_reads_nothing_of_pay(study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    finish(prolific, person, annotator)
+    prolific.world.reject(
+        person["submission"], {"rejection_category": "LOW_EFFORT", "message": MESSAGE}
+    )
+    follow(study_id=study.pk)
+    browser = browser_of(study, annotator)
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert "You have withdrawn" in said
+    assert "your pay does not change" not in said
+    assert code_for(study_id=study.pk, ending="completed") not in said
+
+
+def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study, row, prolific):
+    _, annotator = arrive(prolific, row)
+    services.doubt(annotator_id=annotator.pk)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    browser = browser_of(study, annotator)
+
+    said = page_text(browser.post(f"/s/{study.slug}/withdraw/", follow=True))
+
+    assert code_for(study_id=study.pk, ending="completed") not in said
+
+
+def test_who_skipped_an_item_and_completed_is_approved(study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 2)
+    last = annotator.assignments.get(annotation=None)
+    services.skip_item(annotator_id=annotator.pk, assignment_id=last.pk)
+    services.complete(annotator_id=annotator.pk)
+    prolific.world.finish(person["submission"], code_for(study_id=study.pk, ending="completed"))
+
+    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
+
+
+@pytest.mark.parametrize("at_once", [1, 2], ids=["one page", "two pages open at once"])
+def test_time_that_a_browser_made_up_is_not_paid(at_once, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    Annotator.objects.filter(pk=annotator.pk).update(
+        started_at=timezone.now() - dt.timedelta(seconds=30)
+    )
+    shown_at = timezone.now() - dt.timedelta(seconds=30)
+    for assignment in annotator.assignments.all()[:at_once]:
+        services.record_answer(
+            annotator_id=annotator.pk,
+            assignment_id=assignment.pk,
+            choice="r1",
+            certainty=70,
+            shown_at=shown_at,
+            active_ms=20 * 60_000,
+        )
+    prolific.world.give_back(person["submission"])
+
+    found = only(study)
+
+    assert found.work.minutes == pytest.approx(0.5, abs=0.1)
+    assert found.bonus == at_once * 150
 
 
 def test_who_withdrew_is_asked_to_return_and_their_work_is_not_counted(study, row, prolific):
@@ -353,3 +472,58 @@ def test_a_refused_request_to_return_can_be_sent_again(study, row, prolific):
         request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers")
 
     assert request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers") == 1
+
+
+@pytest.mark.parametrize("then", ["stays", "returns"])
+def test_who_was_turned_away_is_paid_for_the_time(then, study, row, prolific):
+    person = prolific.world.arrive(row.prolific_id)
+    code = code_for(study_id=study.pk, ending="ineligible")
+    prolific.world.finish(person["submission"], code)
+    if then == "returns":
+        prolific.world.give_back(person["submission"])
+
+    found = only(study)
+
+    assert (found.action, found.bonus) == ({"stays": RETURN, "returns": BONUS}[then], 23)
+    assert found.bonus_reason == TURNED_AWAY
+
+
+@pytest.fixture
+def reviewed(prolific):
+    """A full study: everybody finished and awaits review."""
+    row = published(make_recruiting())
+    people = [arrive(prolific, row) for _ in range(6)]
+    for person, annotator in people:
+        finish(prolific, person, annotator)
+    follow(study_id=row.study_id)
+    return row, people
+
+
+@pytest.mark.parametrize("leaves", ["returns", "is rejected"])
+def test_prolific_pauses_a_full_study_and_refilling_starts_it(leaves, reviewed, prolific, capsys):
+    row, people = reviewed
+    if leaves == "returns":
+        prolific.world.give_back(people[0][0]["submission"])
+    else:
+        message = {"rejection_category": "LOW_EFFORT", "message": MESSAGE}
+        prolific.world.reject(people[0][0]["submission"], message)
+    assert prolific.world.studies[row.prolific_id]["status"] == "PAUSED"
+
+    call_command("prolific", "sync", row.study.slug)
+
+    said = capsys.readouterr().out
+    assert "1 place on Prolific stays empty until recruiting is started again" in said
+    assert "more place" not in said  # nothing new is to be paid
+    assert publication.refill(study_id=row.study_id) == 1
+    assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
+    call_command("prolific", "sync", row.study.slug)
+    assert "stays empty" not in capsys.readouterr().out
+
+
+def test_nobody_is_invited_to_a_study_that_is_closed_here(reviewed, prolific):
+    row, people = reviewed
+    prolific.world.give_back(people[0][0]["submission"])
+    change_state(study_id=row.study_id, state="closed")
+
+    with pytest.raises(NotAllowed, match="closed here"):
+        publication.refill(study_id=row.study_id)
