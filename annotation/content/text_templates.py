@@ -71,6 +71,16 @@ def template_for(study: Study, name: str) -> str:
     return text.format(**facts)
 
 
+def ready_checks_text(study: Study) -> list[dict[str, Any]]:
+    """The ready-made attention checks, with their responses as lists of sentences."""
+    ready = _texts_in(ready_language(study))
+    whatever = ready["words"]["whatever_own" if study.asks_own_answers else "whatever"]
+    return [
+        check | {"instruction": check["instruction"].format(whatever=whatever)}
+        for check in ready["checks"]
+    ]
+
+
 def _pay(study: Study, words: Mapping[str, str]) -> str:
     if not study.reward:
         return words["unpaid"]

@@ -23,7 +23,8 @@ def add_launch_options(parser: ArgumentParser) -> None:
         "--balance",
         action="append",
         metavar="FILTER=LABEL,LABEL",
-        help="equal groups by a filter, for example sex=Male,Female; repeat to cross filters",
+        help="divide the places by a filter, for example sex=Male,Female, like the quota groups, "
+        "otherwise equally; repeat to cross filters",
     )
     parser.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
     parser.add_argument(

@@ -4,11 +4,12 @@ Every flag names its rule, the value and the threshold. Disagreement and wrong g
 misconduct: a researcher decides on each exclusion and gives a reason.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import comb
-from statistics import median, stdev
+from math import comb, log, sqrt
+from statistics import NormalDist, median, stdev
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
@@ -18,20 +19,44 @@ from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality.agreement import Agreement, GivenAnswer, agreement
 from studies.models import Choice, Item, Study
 
-# Faster than anyone reads who wants to understand: skimming ends at about this pace.
-FASTEST_WORDS_PER_MINUTE = 700
+# People who read fast and skip what they have seen before reach 1,000 words a minute. At half as
+# much again nobody takes in both responses.
+FASTEST_WORDS_PER_MINUTE = 1_500
+# The least standard deviation of the logarithm of a person's times for different items, that is
+# about a quarter of the typical time. Within people it is usually .3 to .6.
+LEAST_SPREAD_OF_TIMES = 0.25
+# A shorter absence may be a notification.
+HIDDEN_SECONDS = 5
+# The browser stops counting after a minute without a movement. From then on the missing time can be
+# quiet reading.
+QUIET_SECONDS = 60
 # A pattern is flagged if it is this improbable in a careful annotator's answers. With 100
 # annotators and two such rules, one false flag is expected in five studies.
 IMPROBABLE = 0.001
 SMALLEST_SPREAD = 3
+# Some people use two values only, such as 80 and 85: a small spread counts only if this share of
+# the certainties is one value.
+SAME_CERTAINTY = 0.95
+# A habit, as opposed to a slip: at least this share of the answers.
+MOST_ANSWERS = 0.5
 # Fewer answers say nothing about an annotator.
 FEWEST = 10
 
+# How people answer is no reason for a decision about their pay, so settling leaves out agreement
+# and certainty.
+OF_CONDUCT = frozenset(
+    {"speed", "even_times", "page_hidden", "no_active_time", "one_sided", "failed_checks"}
+)
+
 _STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+_ANSWERED_HERE = frozenset(Annotation.Standing.values) - {Annotation.Standing.IMPORTED}
 _CHOICES = tuple(Choice.values)
 
 RULES = {
     "speed": "Faster than reading",
+    "even_times": "The same time for every item",
+    "page_hidden": "Away from the page while answering",
+    "no_active_time": "No active time from the browser",
     "one_sided": "Mostly the same side",
     "flat_certainty": "Always the same certainty",
     "failed_checks": "Failed attention checks",
@@ -42,6 +67,12 @@ RULES = {
 CAUTIONS = {
     "speed": "Measured with the slower of two clocks. Typical reading speed is about 238 words per "
     "minute.",
+    "even_times": "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and "
+    "more where all items are very short.",
+    "page_hidden": "Another page or program was in front, for example a chat. It may also be a "
+    "second tab with music or messages. A window next to the page is not seen.",
+    "no_active_time": "A browser without scripts sends none, and neither does a program that only "
+    "sends answers. Few people switch scripts off.",
     "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
     "flat_certainty": "A rule of thumb. Its error rate is unknown.",
     "failed_checks": "Careful annotators miss one now and then.",
@@ -67,14 +98,20 @@ class Flag:
         return CAUTIONS[self.rule]
 
     def __str__(self) -> str:
-        value, threshold = f"{self.value:.3g}", f"{self.threshold:.3g}"
         return {
             "speed": f"Read {self.value:.0f} words per minute; flagged above {self.threshold:.0f}.",
+            "even_times": f"Times for the items vary by {self.value:.0%}; flagged below "
+            f"{self.threshold:.0%}.",
+            "page_hidden": f"The page was hidden for {HIDDEN_SECONDS} seconds or more in "
+            f"{self.value:.0%} of the answers; flagged from {self.threshold:.0%}.",
+            "no_active_time": f"{self.value:.0%} of the answers came without active time; flagged "
+            f"from {self.threshold:.0%}.",
             "one_sided": f"Chose response A in {self.value:.0%} of the answers. The probability of "
             f"a pattern this one-sided is below {self.threshold:g}.",
-            "flat_certainty": f"Standard deviation of certainty: {value}; flagged below "
-            f"{threshold}.",
-            "failed_checks": f"Failed {value} attention checks; flagged from {threshold}.",
+            "flat_certainty": f"Stated the same certainty almost every time. Standard deviation: "
+            f"{self.value:.3g}, flagged below {self.threshold:.3g}.",
+            "failed_checks": f"Failed {self.value:.0f} attention checks; flagged from "
+            f"{self.threshold:.0f}.",
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
         }[self.rule]
@@ -86,6 +123,9 @@ class Quality:
 
     answers: int = 0
     words_per_minute: float | None = None
+    spread_of_times: float | None = None
+    hidden: float | None = None
+    without_active_time: float | None = None
     median_active_seconds: float | None = None
     median_elapsed_seconds: float | None = None
     share_a: float | None = None
@@ -227,9 +267,14 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
     sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]
     certainties = [row.certainty for row in main if row.certainty is not None]
     compared = _agreement(main, others)
+    timed = [row for row in main if row.elapsed_ms and row.standing in _ANSWERED_HERE]
+    both = [row for row in timed if row.active_ms is not None]
     figures = Quality(
         answers=len(main),
         words_per_minute=_pace(main, others.words),
+        spread_of_times=stdev(log(_longest(row)) for row in timed) if len(timed) > 1 else None,
+        hidden=_share(_was_hidden(row) for row in both),
+        without_active_time=_share(row.active_ms is None for row in timed),
         median_active_seconds=_median_seconds([row.active_ms for row in main]),
         median_elapsed_seconds=_median_seconds([row.elapsed_ms for row in main]),
         share_a=sum(sides) / len(sides) if sides else None,
@@ -239,26 +284,54 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         agreement=compared.share,
         compared=compared.compared,
     )
-    flags = _flags(figures, sides, len(certainties), compared)
+    flags = [
+        *_time_flags(figures, len(timed), len(both)),
+        *_flags(figures, sides, certainties, compared),
+    ]
+    flags.sort(key=lambda flag: list(RULES).index(flag.rule))
     return Quality(**{**figures.__dict__, "flags": tuple(flags)})
+
+
+def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
+    """Flags of the two clocks; `timed` answers have the server's, `both` the browser's as well."""
+    pace = figures.words_per_minute
+    if figures.answers >= FEWEST and pace is not None and pace > FASTEST_WORDS_PER_MINUTE:
+        yield Flag("speed", pace, FASTEST_WORDS_PER_MINUTE)
+    spread = figures.spread_of_times
+    if timed >= FEWEST and spread is not None and spread < least_spread(timed):
+        yield Flag("even_times", spread, least_spread(timed))
+    if both >= FEWEST and figures.hidden is not None and figures.hidden >= MOST_ANSWERS:
+        yield Flag("page_hidden", figures.hidden, MOST_ANSWERS)
+    missing = figures.without_active_time
+    if timed >= FEWEST and missing is not None and missing >= MOST_ANSWERS:
+        yield Flag("no_active_time", missing, MOST_ANSWERS)
+
+
+def least_spread(answers: int) -> float:
+    """The spread of the logarithms of so many times that few annotators stay below.
+
+    One in 1,000 of those whose spread is `LEAST_SPREAD_OF_TIMES`, by the chi-squared distribution
+    in the approximation of Wilson and Hilferty, and fewer of all others.
+    """
+    ninth = 2 / (9 * (answers - 1))
+    root = max(0.0, 1 - ninth + NormalDist().inv_cdf(IMPROBABLE) * sqrt(ninth))
+    return LEAST_SPREAD_OF_TIMES * root**1.5
 
 
 def _flags(
     figures: Quality,
     sides: Sequence[bool],
-    certainties: int,
+    certainties: Sequence[int],
     agreement: Agreement,
 ) -> Iterable[Flag]:
-    pace = figures.words_per_minute
-    if figures.answers >= FEWEST and pace is not None and pace > FASTEST_WORDS_PER_MINUTE:
-        yield Flag("speed", pace, FASTEST_WORDS_PER_MINUTE)
     if len(sides) >= FEWEST and figures.share_a is not None:
         rarer = min(sum(sides), len(sides) - sum(sides))
         if 2 * at_most(rarer, len(sides), 0.5) < IMPROBABLE:
             yield Flag("one_sided", figures.share_a, IMPROBABLE)
     spread = figures.sd_certainty
-    if certainties >= FEWEST and spread is not None and spread < SMALLEST_SPREAD:
-        yield Flag("flat_certainty", spread, SMALLEST_SPREAD)
+    if len(certainties) >= FEWEST and spread is not None and spread < SMALLEST_SPREAD:
+        if Counter(certainties).most_common(1)[0][1] >= SAME_CERTAINTY * len(certainties):
+            yield Flag("flat_certainty", spread, SMALLEST_SPREAD)
     if figures.checks_failed:
         yield Flag("failed_checks", figures.checks_failed, 1)
     against, expected = agreement.share_against, agreement.expected_against
@@ -292,9 +365,24 @@ def _pace(rows: Sequence[_AnswerRow], words: Mapping[int, int]) -> float | None:
     paces = [
         words[row.item] * 60_000 / longest
         for row in rows
-        if row.item in words and (longest := max(row.active_ms or 0, row.elapsed_ms or 0)) > 0
+        if row.item in words and (longest := _longest(row)) > 0
     ]
     return median(paces) if paces else None
+
+
+def _longest(row: _AnswerRow) -> int:
+    return max(row.active_ms or 0, row.elapsed_ms or 0)
+
+
+def _was_hidden(row: _AnswerRow) -> bool:
+    """Whether the page was hidden for a while, by the difference of the two clocks."""
+    active, elapsed = row.active_ms or 0, row.elapsed_ms or 0
+    return active < QUIET_SECONDS * 1000 and elapsed - active >= HIDDEN_SECONDS * 1000
+
+
+def _share(found: Iterable[bool]) -> float | None:
+    each = list(found)
+    return sum(each) / len(each) if each else None
 
 
 def _median_seconds(milliseconds: Iterable[int | None]) -> float | None:

@@ -47,7 +47,11 @@ def _groups(study: Study) -> list[LaunchCheck]:
     if places < needed:
         words = f"The quota groups have {places:,} places, but the items need {needed:,} annotators"
         return [LaunchCheck(f"{words}: some seats stay open.", True, fix=fix)]
-    return [LaunchCheck(f"The quota groups have {places:,} places.", False)]
+    rest = study.quota_groups.filter(is_everyone_else=True, target__gt=0).first()
+    words = f"The quota groups admit {places:,} annotators"
+    if rest is not None:
+        words += f", {rest.target:,} of them who match no other group"
+    return [LaunchCheck(f"{words}.", False)]
 
 
 def _entry(study: Study) -> list[LaunchCheck]:

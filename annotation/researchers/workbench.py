@@ -28,6 +28,7 @@ from annotation.researchers.selectors import (
     quota_grid,
     seconds_of_an_item,
 )
+from annotation.seats.forecast import named_groups
 from studies.models import Item, Study
 from studies.money import format_money
 from studies.pages.listing import recent_seat_groups, study_figures
@@ -196,10 +197,15 @@ def _quota_needs(study: Study) -> Iterator[Need]:
     groups = [group for group in study.quota_groups.all() if group.target]
     full = sum(group.completed >= group.target for group in groups)
     if 0 < full < len(groups):
-        left = sum(max(0, group.target - group.completed) for group in groups)
+        left = {
+            str(group): group.target - group.completed
+            for group in groups
+            if group.target > group.completed
+        }
+        number = sum(left.values())
         words = (
-            f"{full:,} of {len(groups):,} quota groups are full. {left:,} "
-            f"place{' is' if left == 1 else 's are'} open in the others."
+            f"{full:,} of {len(groups):,} quota groups are full. {number:,} "
+            f"place{' is' if number == 1 else 's are'} open for {named_groups(list(left.items()))}."
         )
         yield Need(words, reverse("people:places", args=[study.slug]), "Places and quota")
 

@@ -180,6 +180,17 @@ def skip(assignment: Assignment) -> None:
     assignment.save(update_fields=["state", "is_surplus"])
 
 
+def fills_a_place(annotator: Annotator) -> bool:
+    """Whether an annotator answers enough for a group place: at least half of their items.
+
+    Skipping costs an annotator nothing, but the seats that it opens need somebody else of the
+    group.
+    """
+    own = annotator.assignments.filter(item__split=Item.Split.MAIN)
+    skipped = own.filter(state=Assignment.State.SKIPPED, annotation=None).count()
+    return 2 * skipped <= own.count()
+
+
 def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
     """Give back every seat that the annotator holds and return how many; answers are kept.
 

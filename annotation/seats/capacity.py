@@ -87,5 +87,6 @@ def places_of(
             forecast,
             seats=widened(forecast.seats, by=more, items=count),
             room=sum(group.open for group in groups) if groups else None,
+            waiting=() if wanted else forecast.waiting,
         ),
     )

@@ -164,8 +164,8 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
 def end(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
     """End the part of an annotator who is locked together with the study.
 
-    Completion keeps seats and quota place, and takes seats that have become free; every other
-    ending releases both.
+    Completion keeps seats and quota place, and takes seats that have become free; an annotator who
+    skipped most items keeps no place. Every other ending releases both.
     """
     move(annotator, state, user=user, **detail)
     annotator.expires_at = None
@@ -173,7 +173,10 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
         annotator.failed_attention = _has_failed_attention(annotator)
     annotator.save(update_fields=["expires_at", "failed_attention"])
     if state == State.COMPLETED:
-        quotas.fill(annotator)
+        if assignment.fills_a_place(annotator):
+            quotas.fill(annotator)
+        else:
+            quotas.release(annotator)
         use_surplus(annotator.study, among=Q(annotator=annotator))
     else:
         withdrawn = state == State.WITHDREW

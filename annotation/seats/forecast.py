@@ -14,6 +14,8 @@ from studies.models import Item, Study
 from studies.money import format_money
 from studies.selectors import SeatGroup, seat_groups
 
+_MOST_NAMED = 6
+
 # Number of open seats at an item → number of items that have this many.
 OpenSeats = Mapping[int, int]
 
@@ -60,6 +62,8 @@ class Forecast:
     `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
     the number of open group places, None in a study without groups; `places_left` is the number
     that the recruiting platform still fills, None if that is unknown or there is no platform.
+    Where some groups are full, `waiting` names the others with their open places, and `beyond` is
+    the number of annotators who came for a full group and do surplus work.
     `resting` are places that it fills only when recruiting is started again.
     """
 
@@ -72,6 +76,8 @@ class Forecast:
     resting: int = 0
     reward: int = 0
     currency: str = ""
+    waiting: Sequence[tuple[str, int]] = ()
+    beyond: int = 0
 
     @property
     def open(self) -> int:
@@ -119,7 +125,25 @@ class Forecast:
 
     @property
     def warning(self) -> str:
-        """What is missing, in one sentence; empty if the remaining places are enough."""
+        """What is missing, and for which groups; empty if the remaining places are enough."""
+        return " ".join(filter(None, (self._missing_words, self._groups_words)))
+
+    @property
+    def _groups_words(self) -> str:
+        """The groups that must still come; empty unless people come for groups that are full."""
+        if not self.waiting or not (self.missing or self.beyond):
+            return ""
+        came = ""
+        if self.beyond:
+            people = "1 annotator" if self.beyond == 1 else f"{self.beyond:,} annotators"
+            came = f"{people} came for groups that are full, and their answers are surplus. "
+        return (
+            f"{came}Places are open only for {named_groups(self.waiting)}. Recruit these groups, "
+            "for example with a filter on Prolific: anybody else adds surplus answers that you pay."
+        )
+
+    @property
+    def _missing_words(self) -> str:
         rests = self._resting()
         if not self.missing:
             return rests
@@ -147,6 +171,18 @@ class Forecast:
         )
 
 
+def named_groups(groups: Sequence[tuple[str, int]]) -> str:
+    """Groups with their open places, in words; only the first of many.
+
+    >>> named_groups([("party: a", 3), ("party: b", 1)])
+    'party: a (3); party: b (1)'
+    """
+    named = [f"{name} ({places:,})" for name, places in groups[:_MOST_NAMED]]
+    if len(groups) > _MOST_NAMED:
+        named.append(f"{len(groups) - _MOST_NAMED:,} more groups")
+    return "; ".join(named)
+
+
 def forecast_of(
     study: Study,
     *,
@@ -154,13 +190,21 @@ def forecast_of(
     resting: int = 0,
     groups: Sequence[SeatGroup] | None = None,
 ) -> Forecast:
-    """The current forecast of a study; four queries, one fewer with its `groups` of items."""
+    """The current forecast of a study; four queries, one fewer with its `groups` of items.
+
+    One more where some of its quota groups are full.
+    """
     items = Item.objects.filter(study=study, seats_needed__gt=0)
     # An ending clears the time limit, so these are the active annotators who have no items yet.
     on_the_way = Annotator.objects.filter(
         study=study, assignments=None, works_surplus=False, expires_at__isnull=False
     )
     quotas = list(study.quota_groups.all())
+    waiting = [(str(group), group.open) for group in quotas if group.open]
+    has_full = any(group.target and not group.open for group in quotas)
+    beyond = Annotator.objects.filter(
+        study=study, works_surplus=True, excluded_at=None, quota_group__isnull=False
+    )
     admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if quotas else on_the_way
     return Forecast(
         seats=open_seats(seat_groups(study) if groups is None else groups),
@@ -172,6 +216,8 @@ def forecast_of(
         resting=resting,
         reward=study.reward,
         currency=study.currency,
+        waiting=waiting if has_full else (),
+        beyond=beyond.count() if has_full and waiting else 0,
     )
 
 

@@ -45,7 +45,9 @@ def hand_on(study: Study) -> None:
     waiting = [a for a in beyond if not has_lost_place(a) and not is_doubtful(a)]
     for annotator in sorted(waiting, key=lambda a: -assignment.within_reach(a).total()):
         annotator.study = study
-        if not _needs_a_place(annotator) or not quotas.reserve(annotator):
+        if not assignment.fills_a_place(annotator) or not _needs_a_place(annotator):
+            continue
+        if not quotas.reserve(annotator):
             continue
         annotator.works_surplus = False
         annotator.save(update_fields=["works_surplus"])

@@ -123,14 +123,21 @@ def record_displayed(
 
     A `ranking` has places on the screen, counted from 0, that of the best response first.
 
-    An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, and the
-    one `after_advice` is the item's answer. The annotator was just read, with the study, so that
-    neither is read again. Raises `Assignment.DoesNotExist` also when the assignment is not at
-    `position`, if one is given.
+    An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, whatever
+    the browser says of it, and the one `after_advice` is the item's answer. The annotator was just
+    read, with the study, so that neither is read again. Raises `Assignment.DoesNotExist` also when
+    the assignment is not at `position`, if one is given.
     """
     active_ms = believable_ms(active_ms, shown_at, earlier_ms)
     entry = _Entry(
-        choice, certainty, certainty_control, shown_at, active_ms, position, after_advice
+        choice,
+        certainty,
+        certainty_control,
+        shown_at,
+        active_ms,
+        position,
+        after_advice,
+        is_displayed=True,
     )
 
     def content_of(assignment: Assignment) -> _Content:
@@ -152,6 +159,7 @@ class _Entry:
     active_ms: int | None
     position: int | None = None
     after_advice: bool = False
+    is_displayed: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,7 +200,7 @@ def _record(
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
         content = content_of(assignment)
-        if assignment.item.has_advice and not entry.after_advice:
+        if assignment.item.has_advice and _is_before_advice(assignment, entry):
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
         _delete_draft(assignment_id)
@@ -242,6 +250,16 @@ def _record(
 def _is_repeat(annotation: Annotation, content: _Content, certainty: int | None) -> bool:
     stored = annotation.choice, annotation.ranking, annotation.certainty
     return stored == (content.choice, content.ranking, certainty)
+
+
+def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:
+    """Whether this is the first answer: a page shows the advice only after that one is stored.
+
+    An answer that no page sent, such as one of a program, is the item's answer.
+    """
+    if not entry.after_advice:
+        return True
+    return entry.is_displayed and not InitialAnswer.objects.filter(assignment=assignment).exists()
 
 
 def _record_initial(

@@ -1,4 +1,5 @@
 // The last page: a button that copies the code, and nothing left behind on this device.
+import "./annotator-clock.js";
 import { sendWaiting } from "./annotator-offline.js";
 import { all, remove } from "./annotator-store.js";
 

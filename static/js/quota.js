@@ -27,6 +27,9 @@ function addUp() {
   });
   put("grid", sum(fields));
 
+  const without = form.querySelector("[data-without]");
+  if (without) without.hidden = form.elements["everyone-else"].value.trim() !== "";
+
   const all = sum([...form.querySelectorAll("[data-target]")]);
   const needed = Number(form.dataset.needed);
   put("all", all);

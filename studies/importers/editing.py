@@ -4,7 +4,8 @@ Every change holds the study's lock, which an annotator who gets items, a run th
 the first answer wait for.
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,7 +21,7 @@ from studies.importers.items.replacement import remove_items, why_not
 from studies.importers.items.validation import Validator
 from studies.media import storage
 from studies.media.storage import StoredMedia
-from studies.models import Item, Persona, Study
+from studies.models import Item, Persona, Side, Study
 from studies.services.items.content_hash import study_content_hash
 from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study, record
@@ -140,6 +141,45 @@ def use_item_as(
         Item.everything.filter(pk=item.pk).update(seats_needed=0)
     _note(study, "item used otherwise", user=user, item=key, before=before, after=split)
     return item
+
+
+@transaction.atomic
+def add_checks(
+    *, study_id: int, checks: Sequence[Mapping[str, str]], user: User | None = None
+) -> list[str]:
+    """Add attention checks about personas of the study's items, and return their ids.
+
+    A check has a `question`, the `instruction` that is added to it, and the `right` and the `wrong`
+    response. No item is used up. Raises as `edit_item` does.
+    """
+    study = _unused(study_id)
+    patterns = list(Item.objects.filter(study=study).select_related("persona").order_by("key")[:50])
+    if not patterns:
+        raise StudyError("Attention checks are about the personas of items. Import items first.")
+    taken = set(Item.everything.filter(study=study).values_list("key", flat=True))
+    names = (f"attention-check-{number}" for number in itertools.count(1))
+    keys = list(itertools.islice((name for name in names if name not in taken), len(checks)))
+    for number, (key, check) in enumerate(zip(keys, checks, strict=True)):
+        pattern = patterns[number * (len(patterns) - 1) // max(1, len(checks) - 1)]
+        sides = Side.values[:: (1, -1)[number % 2]]
+        texts = dict(zip(sides, (check["right"], check["wrong"]), strict=True))
+        raw = {
+            "id": key,
+            "task": pattern.task,
+            "persona": raw_item(pattern)["persona"],
+            "question": f"{check['question']} {check['instruction']}",
+            "responses": [{"key": side, "text": texts[side]} for side in Side.values],
+            "split": Item.Split.ATTENTION_CHECK,
+            "check": {"correct": sides[0], "instruction": check["instruction"]},
+        }
+        item = Item(study=study, persona=pattern.persona, task=pattern.task, key=key)
+        checked = _validated(item, raw)
+        for name in CONTENT:
+            setattr(item, name, checked.values[name])
+        item.content_hash = checked.content_hash
+        item.save()
+    _note(study, "attention checks added", user=user, items=keys)
+    return keys
 
 
 @transaction.atomic

@@ -187,7 +187,9 @@ def test_the_list_can_be_narrowed_to_flags(study, done, editor):
             choice=assignment.as_content("ab"[number % 2]),
             certainty=10 + 7 * number,
         )
-    Annotation.objects.update(elapsed_ms=60_000, active_ms=None)
+    for number, answer in enumerate(Annotation.objects.all()):
+        answer.elapsed_ms = answer.active_ms = 60_000 + 20_000 * (number % 4)
+        answer.save(update_fields=["elapsed_ms", "active_ms"])
     url = reverse("people:list", args=[study.slug])
 
     def found(**query):

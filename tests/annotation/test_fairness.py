@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.content.attention_check_rules import unfair_checks
+from annotation.content.attention_check_rules import texts_of, unfair_checks
 from annotation.content.comprehension import QuestionText, set_questions, standard_questions
 from annotation.models import Annotator, Assignment
 from studies.models import Item, Study
@@ -73,6 +73,92 @@ def test_what_a_careful_person_may_fail_is_named_with_the_check(study, fault, wo
 
     assert f"“{unfair.key}”" in warning
     assert words in warning
+
+
+@pytest.mark.parametrize(
+    ("instruction", "right", "words"),
+    [
+        (ASKED, "r2", "(“Mend”) chooses the other response than the one that counts"),
+        (
+            'Choose the response that begins with "get a new".',
+            "r1",
+            "chooses the other response than",
+        ),
+        (
+            "Wählen Sie die Antwort, die mit „Get“ beginnt.",
+            "r1",
+            "chooses the other response than",
+        ),
+        (
+            "Whatever it says, pick the text that ends with “quiet”.",
+            "r1",
+            "chooses the other response than",
+        ),
+        ("Do not choose the response with “hang it up”.", "r1", "chooses the other response than"),
+        ("Please choose the response that begins with “Repair”.", "r1", "are in neither response"),
+        ("Please choose the response with “it”.", "r1", "fit both responses"),
+        (ASKED, "r1", ""),
+        ("Do not choose the response with “hang it up”.", "r2", ""),
+        ("Show that you are “here”: choose the response with “hang it up”.", "r1", ""),
+        ("Please choose the first response.", "r2", ""),
+    ],
+)
+def test_a_key_that_contradicts_the_quoted_words_is_shown_with_both_texts(
+    study, instruction, right, words
+):
+    make_check(study)
+    make_check(
+        study,
+        key="keyed",
+        question=f"Our clock has stopped. {instruction}",
+        check_instruction=instruction,
+        check_answer=right,
+        r2={"text": "Get a new one that does not need it, and is quiet."},
+    )
+
+    found = unfair_checks(study)
+
+    assert len(found) == bool(words)
+    for warning in found:
+        assert "“keyed”" in warning
+        assert words in warning
+        assert "“Mend it, and hang it up again.”" in warning
+        assert "“Get a new one that does not need it, and is quiet.”" in warning
+
+
+@pytest.mark.parametrize("length", [5, 100, 400, 900])
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("perspective", ["persona", "own"])
+def test_two_ready_made_checks_are_fair_and_use_up_no_item(length, language, perspective):
+    study = make_study(
+        minutes=15, language=language, perspective=perspective, state="draft", slug="one"
+    )
+    make_items(study, 6, r1={"text": "x" * length}, r2={"text": "y" * length})
+    before = list(Item.objects.values_list("key", "seats_needed", "content_hash"))
+    client = sign_in(study)
+
+    page = client.post("/studies/one/people/checks/items/", {"ready": "yes"}, follow=True)
+
+    text = page.content.decode()
+    assert "Attention checks added" in text
+    assert unfair_checks(study) == []
+    assert list(Item.objects.values_list("key", "seats_needed", "content_hash")) == before
+    checks = Item.everything.filter(split="attention_check").order_by("key")
+    assert [(check.check_answer, check.seats_needed) for check in checks] == [("r1", 0), ("r2", 0)]
+    for check in checks:
+        right, wrong = texts_of(check)
+        assert f"<strong>Right:</strong> {right[:60]}" in text
+        assert f"<strong>Wrong:</strong> {wrong[:60]}" in text
+    assert "Add two ready-made" not in text
+
+
+def test_ready_made_checks_need_a_persona_to_be_about():
+    study = make_study(slug="one", state="draft")
+
+    page = sign_in(study).post("/studies/one/people/checks/items/", {"ready": "yes"}, follow=True)
+
+    assert "Import items first" in page.content.decode()
+    assert not Item.everything.exists()
 
 
 def test_spaces_and_case_of_an_instruction_do_not_matter(study):

@@ -6,6 +6,8 @@ import pytest
 
 from annotation import services
 from annotation.models import Annotator
+from annotation.researchers.workbench import annotator_needs
+from annotation.seats.forecast import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, walk_in
@@ -58,6 +60,23 @@ def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
 
     assert set(open_places(study).values()) == {0}
     assert short_items(study) == 0
+
+
+def test_skewed_arrivals_are_seen_at_once_and_the_missing_group_is_named():
+    """Men and women in the ratio of four to one come to ten places each."""
+    study = make_grouped(each=10, per_person=4, items=40, seats=2)
+    for number in range(13):
+        take_part(study, "woman" if number % 5 == 4 else "man")
+
+    assert forecast_of(study).warning.startswith(
+        "1 annotator came for groups that are full, and their answers are surplus. Places are open "
+        "only for gender: woman (8). Recruit these groups"
+    )
+    words = " ".join(need.sentence for need in annotator_needs(study))
+    assert "1 of 2 quota groups are full. 8 places are open for gender: woman (8)." in words
+    for _ in range(8):
+        take_part(study, "woman")
+    assert forecast_of(study).warning == ""
 
 
 def test_who_works_beyond_a_group_stands_in_for_somebody_under_way_there():

@@ -7,7 +7,6 @@ from statistics import median
 from typing import NamedTuple
 
 from annotation.models import Assignment
-from studies.models import Item
 from studies.statements.compiled import Select
 
 # This many answers are needed to estimate an annotator's pace.
@@ -23,7 +22,6 @@ class ItemProgress(NamedTuple):
     answered: bool
     milliseconds: int | None
     skipped: bool = False
-    is_check: bool = False
 
     @property
     def done(self) -> bool:
@@ -32,26 +30,22 @@ class ItemProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class Progress:
-    """An annotator's items in order; attention checks among them are not counted."""
+    """An annotator's items in order; attention checks count like any other, so none stands out."""
 
     places: tuple[ItemProgress, ...]
 
-    @cached_property
-    def items(self) -> list[ItemProgress]:
-        return [place for place in self.places if not place.is_check]
-
-    @cached_property
+    @property
     def total(self) -> int:
-        return len(self.items)
+        return len(self.places)
 
     @cached_property
     def answered(self) -> int:
-        return sum(place.answered for place in self.items)
+        return sum(place.answered for place in self.places)
 
     @cached_property
     def done(self) -> int:
         """How many items are answered or were skipped."""
-        return sum(place.done for place in self.items)
+        return sum(place.done for place in self.places)
 
     @cached_property
     def next_position(self) -> int | None:
@@ -59,8 +53,8 @@ class Progress:
         return next((place.position for place in self.places if not place.done), None)
 
     def number(self, position: int) -> int:
-        """The item's number, from 1; an attention check has the number of the next item."""
-        return min(self.total, 1 + sum(place.position < position for place in self.items))
+        """The number of the item among all that the annotator sees, from 1."""
+        return min(self.total, 1 + sum(place.position < position for place in self.places))
 
     def before(self, position: int) -> int | None:
         """The previous position, or None at the first one."""
@@ -82,7 +76,7 @@ class Progress:
     @cached_property
     def minutes_left(self) -> int | None:
         """Own median pace times items left; None before the pace is known and at the end."""
-        times = [place.milliseconds for place in self.items if place.milliseconds is not None]
+        times = [place.milliseconds for place in self.places if place.milliseconds is not None]
         left = self.total - self.done
         if len(times) < _PACE_NEEDS or not left:
             return None
@@ -96,7 +90,6 @@ _items = Select(
         .values_list(
             "position",
             "state",
-            "item__split",
             "annotation__pk",
             "annotation__active_ms",
             "annotation__elapsed_ms",
@@ -128,9 +121,8 @@ def progress_of(annotator_id: int) -> Progress:
                 answer is not None,
                 elapsed if active is None else active,
                 state == Assignment.State.SKIPPED,
-                split == Item.Split.ATTENTION_CHECK,
             )
-            for position, state, split, answer, active, elapsed in _items.all(annotator_id)
+            for position, state, answer, active, elapsed in _items.all(annotator_id)
         )
     )
 

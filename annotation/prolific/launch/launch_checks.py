@@ -19,6 +19,7 @@ from annotation.prolific.launch.launch_plan import (
     group_filters,
     needed_places,
     places_of,
+    shares_of,
 )
 from annotation.prolific.launch.place_and_pay_checks import (
     balance_checks,
@@ -121,7 +122,8 @@ def resolve_drafts(
     study: Study, plan: LaunchPlan, live: list[Filter], *, group_id: str = ""
 ) -> list[tuple[str, int, Resolved]]:
     """Label, places and filters of every study that the plan creates on Prolific."""
-    shared = resolve(plan.wanted(), live)
+    weights = shares_of(plan, list(study.quota_groups.all())).weights
+    shared = resolve(plan.wanted(weights), live)
     shared.filters.extend(_without_related(study, live))
     if not plan.apart:
         return [("", places_of(plan, study), shared)]

@@ -1,8 +1,11 @@
 """Launch plans: which participants a study needs and how many, and the request to Prolific."""
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
 from typing import Any
 
 from django.conf import settings
@@ -34,8 +37,9 @@ _LONGEST = 24 * 60 - 1
 class LaunchPlan:
     """The settings of a recruitment; an empty or None setting requests nothing.
 
-    `places` None means as many as the items need. `balance` gives the labels of each filter whose
-    groups get equally many places; several filters are crossed. `matches` gives for the key of an
+    `places` None means as many as the items need. `balance`
+    gives the labels of each filter that divides the places: by the quota groups that match it,
+    otherwise equally; several filters are crossed. `matches` gives for the key of an
     own question the id of its filter and the filter's label for each value. `apart` creates one
     study for each quota group instead; `signed_links` is for workspaces that have them.
     So is `screen_out_pay`, in minor units, for at most `screen_out_slots` people who are turned
@@ -71,8 +75,11 @@ class LaunchPlan:
     def stored(self) -> dict[str, Any]:
         return {**asdict(self), "devices": list(self.devices)}
 
-    def wanted(self) -> list[Wanted]:
-        """The filters for all participants; groups that are recruited separately add their own."""
+    def wanted(self, weights: Mapping[str, Mapping[str, int]] | None = None) -> list[Wanted]:
+        """The filters for all participants; groups that are recruited separately add their own.
+
+        `weights` are the shares of the labels, for example of `shares_of`; otherwise all are equal.
+        """
         found = []
         if self.country:
             found.append(Wanted(COUNTRY, [self.country]))
@@ -86,9 +93,15 @@ class LaunchPlan:
             found.append(Wanted(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
         if not self.apart:
             for filter_id, labels in self.balance.items():
-                weights = dict.fromkeys(labels, 1)
-                found.append(Wanted(filter_id, labels, weights=weights))
+                shares = (weights or {}).get(filter_id) or dict.fromkeys(labels, 1)
+                found.append(Wanted(filter_id, labels, weights=dict(shares)))
         return found
+
+    def sorts_by(self, key: str) -> bool:
+        """Whether a balanced filter matches the own question with this key."""
+        if key in self.matches:
+            return self.matches[key]["filter"] in self.balance
+        return any(question_of(filter_id, {key}) for filter_id in self.balance)
 
     @property
     def groups(self) -> int:
@@ -125,13 +138,104 @@ def needed_places(study: Study) -> int:
 
 
 def places_of(plan: LaunchPlan, study: Study) -> int:
-    """The places to request: those of the plan, otherwise those needed, rounded to the groups."""
+    """The places to request: those of the plan, otherwise as many as the items need.
+
+    These are rounded to the balance; if the study has just as many places in its quota groups, they
+    are those that Prolific's filters fill.
+    """
     if plan.places is not None:
         return plan.places
-    needed = needed_places(study)
-    if plan.apart:
-        return sum(group.target for group in study.quota_groups.all())
-    return math.ceil(needed / plan.groups) * plan.groups
+    needed, groups = needed_places(study), list(study.quota_groups.all())
+    total = sum(group.target for group in groups)
+    if groups and (plan.apart or total == needed):
+        return shares_of(plan, groups).places
+    return needed if groups else math.ceil(needed / plan.groups) * plan.groups
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How Prolific divides the places so that its participants fit the quota groups.
+
+    `weights` gives the share of each label of a balanced filter, and `places` the places that
+    Prolific fills. `kept` are the places of groups that no filter recruits: they are for
+    participants who answer here otherwise than on Prolific. `problem` says why Prolific cannot
+    divide the places like the groups; empty if it can.
+    """
+
+    weights: Mapping[str, Mapping[str, int]]
+    places: int
+    kept: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> Shares:
+    """The shares of a study's quota groups in the filters that the plan balances.
+
+    Prolific crosses balanced filters: the share of a combination is the product of the shares of
+    its labels, so groups of other sizes cannot be had in one study.
+    """
+    total = sum(group.target for group in groups)
+    labels = {group.pk: _balanced_labels(group, plan) for group in groups}
+    matched = {tuple(found) for found in labels.values() if found}
+    if plan.apart or not matched:
+        return Shares({}, total)
+    filters = max(matched, key=len)
+    cells: Counter[tuple[str, ...]] = Counter()
+    kept = {}
+    for group in groups:
+        found = labels[group.pk]
+        if tuple(found) == filters and all(found.values()):
+            cells[tuple(found.values())] += group.target
+        elif group.target:
+            kept[str(group)] = group.target
+    sums = {name: Counter[str]() for name in filters}
+    for cell, places in cells.items():
+        for name, label in zip(filters, cell, strict=True):
+            sums[name][label] += places
+    places = cells.total()
+    weights = {
+        name: {label: sums[name][label] // math.gcd(*sums[name].values()) for label in balanced}
+        for name, balanced in plan.balance.items()
+        if name in filters and all(sums[name][label] for label in balanced)
+    }
+    return Shares(weights, places, kept, _undivided(plan, filters, cells, sums))
+
+
+def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
+    """Prolific's label of a group in each balanced filter; empty where the filter has none."""
+    found = {}
+    for key, value in group.criteria.items():
+        filter_id, label = _filter_of(key, value, plan)
+        if filter_id and filter_id in plan.balance:
+            found[filter_id] = label if label and label in plan.balance[filter_id] else ""
+    return {name: found[name] for name in plan.balance if name in found}
+
+
+def _undivided(
+    plan: LaunchPlan,
+    filters: Sequence[str],
+    cells: Counter[tuple[str, ...]],
+    sums: Mapping[str, Counter[str]],
+) -> str:
+    """Why Prolific cannot divide its places like the groups, in words; empty if it can."""
+    for name in filters:
+        if empty := [label for label in plan.balance[name] if not sums[name][label]]:
+            return (
+                f"The launch plan recruits “{'”, “'.join(empty)}”, but no quota group has places "
+                "for them. Take them out of the launch plan, or give their group places."
+            )
+    total = cells.total()
+    for cell in itertools.product(*(plan.balance[name] for name in filters)):
+        shares = [Fraction(sums[n][label], total) for n, label in zip(filters, cell, strict=True)]
+        sent = total * math.prod(shares)
+        if sent != cells[cell]:
+            return (
+                "Prolific cannot divide one study like the quota groups, because it balances each "
+                f"filter by itself: of “{', '.join(cell)}” it would send {float(sent):.3g} "
+                f"participants, and the group has {cells[cell]} places. Choose “One study for each "
+                "group” in the launch plan, or change the quota groups."
+            )
+    return ""
 
 
 def label_for(value: str, labels: list[str]) -> str | None:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import QuotaGroup
 from annotation.prolific.api.account import Account, is_local
-from annotation.prolific.launch.launch_plan import LaunchPlan, seats
+from annotation.prolific.launch.launch_plan import LaunchPlan, seats, shares_of
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.money import format_money
@@ -78,43 +78,72 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
         checks.append(LaunchCheck(f"{words}.", False, False))
     if places < 1:
         checks.append(
-            LaunchCheck("The launch plan has no places. Enter the number of places.", True, True)
-        )
-    if not plan.apart and plan.balance and places % plan.groups:
-        checks.append(
             LaunchCheck(
-                f"{places} places cannot be divided equally into {plan.groups} groups. "
-                f"Use a multiple of {plan.groups}.",
+                "The launch plan has no places. Enter the number of places.",
                 True,
                 True,
+                reverse("people:prolific-plan", args=[study.slug]),
             )
         )
+    return [*checks, *_group_checks(study, plan, places)]
+
+
+def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
+    """Whether the places of the plan are those of the quota groups, or divide into the balance."""
+    edit_plan = reverse("people:prolific-plan", args=[study.slug])
+    edit_quota = reverse("people:quota", args=[study.slug])
     groups: list[QuotaGroup] = list(study.quota_groups.all())
-    total = sum(group.target for group in groups)
-    if groups:
-        fits = total == places
-        checks.append(
+    if not groups and plan.apart:
+        words = "The study has no quota groups, so there is nothing to recruit separately."
+        return [LaunchCheck(words, True, True, edit_quota)]
+    if not groups:
+        if not plan.balance or places % plan.groups == 0:
+            return []
+        words = (
+            f"{places} places cannot be divided equally into {plan.groups} groups. Use a multiple "
+            f"of {plan.groups} in the launch plan."
+        )
+        return [LaunchCheck(words, True, True, edit_plan)]
+    shares = shares_of(plan, groups)
+    kept = sum(shares.kept.values())
+    which = "that Prolific’s filters fill " if kept else ""
+    words = f"The quota groups {which}have {shares.places} places"
+    rest = (
+        f" {kept} more {'is' if kept == 1 else 'are'} for participants whose answers here match no "
+        f"filter of the launch plan ({', '.join(shares.kept)})."
+        if kept
+        else ""
+    )
+    if shares.places == places:
+        checks = [LaunchCheck(f"{words}.{rest}", False, True)]
+    else:
+        checks = [
             LaunchCheck(
-                f"The quota groups have {total} places."
-                if fits
-                else f"The quota groups have {total} places, but the launch plan has {places}. "
-                "Change the launch plan, or change the quotas with the command set_quotas.",
-                not fits,
+                f"{words}, but the launch plan has {places}. Enter {shares.places} places in the "
+                f"launch plan, or change the quota groups.{rest}",
                 True,
+                True,
+                edit_plan,
             )
-        )
-        checks += [
-            LaunchCheck(f"The group “{group}” has no place.", True, True)
-            for group in groups
-            if group.target < 1 and not group.is_everyone_else
         ]
-    elif plan.apart:
+    if shares.problem:
+        checks.append(LaunchCheck(shares.problem, True, True, edit_plan))
+    free = sorted({key for group in groups for key in group.criteria if not plan.sorts_by(key)})
+    if free and not plan.apart:
         checks.append(
             LaunchCheck(
-                "The study has no quota groups. Set them with the command set_quotas.", True, True
+                f"The launch plan does not balance {' or '.join(free)} on Prolific, so people may "
+                "come for groups that are full. Their answers are surplus, and you pay them.",
+                True,
+                False,
+                edit_plan,
             )
         )
-    return checks
+    return checks + [
+        LaunchCheck(f"The group “{group}” has no place.", True, True, edit_quota)
+        for group in groups
+        if group.target < 1 and not group.is_everyone_else
+    ]
 
 
 def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:

@@ -169,7 +169,8 @@ class PlanForm(forms.Form):
                     choices=_named(found, chosen),
                     required=False,
                     widget=forms.CheckboxSelectMultiple,
-                    help_text="As many places for each choice. Choose none for no balance.",
+                    help_text="Places for each choice as in the quota groups; without groups, "
+                    "equally many. Choose none for no balance.",
                 )
                 self._replace(name, boxes)
 

@@ -133,6 +133,7 @@ def _outlook(study: Study) -> dict[str, Any]:
     cost = with_fees(study, ahead.pay) if ahead.missing else None
     return {
         "warning": ahead.warning,
+        "missing": ahead.missing,
         "missing_places": ahead.missing_places,
         "missing_cost": "" if cost is None else format_money(cost, study.currency),
     }

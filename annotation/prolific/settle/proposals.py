@@ -1,6 +1,7 @@
 """Our records and Prolific's, with a proposal for each participant. Nothing is done here.
 
-Agreement, accuracy and certainty are never used.
+Agreement, accuracy and certainty are never used. A person looks at everybody who is flagged for
+their pace, their side or failed checks, before approving.
 """
 
 import datetime as dt
@@ -26,6 +27,7 @@ from annotation.prolific.api import types
 from annotation.prolific.launch.place_and_pay_checks import least_screen_out
 from annotation.prolific.money.bonuses import pro_rata
 from annotation.prolific.sync.demographics import mismatch
+from annotation.quality.flags import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from studies.models import Study
@@ -63,6 +65,7 @@ class SettlementRow:
     bonus: int
     bonus_reason: str
     mismatch: str
+    flags: tuple[Flag, ...] = ()
 
     @property
     def pseudonym(self) -> str:
@@ -94,6 +97,7 @@ def settlement(study: Study) -> Settlement:
     paid = _with_bonus(submissions)
     best = _best_of_each(submissions)
     questions = list(study.demographic_questions.all())
+    flags = _flags_of(study, submissions)
     rows = []
     for submission in submissions:
         done = work.get(submission.annotator_id or 0, Work())
@@ -106,6 +110,10 @@ def settlement(study: Study) -> Settlement:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
             action, reason = REVIEW, "Complete by now, and has a bonus for a part already."
+        raised = flags.get(submission.annotator_id or 0, ())
+        if raised and action == APPROVE:
+            labels = ", ".join(flag.label.lower() for flag in raised)
+            action, reason = REVIEW, f"Complete, but flagged ({labels}): look at the answers first."
         if amount and action == NONE:
             action = BONUS
         rows.append(
@@ -118,6 +126,7 @@ def settlement(study: Study) -> Settlement:
                 amount,
                 why,
                 mismatch(submission, questions),
+                raised,
             )
         )
     known = {submission.annotator_id for submission in submissions}
@@ -127,6 +136,18 @@ def settlement(study: Study) -> Settlement:
         .order_by("pk")
     )
     return Settlement(rows, unknown)
+
+
+def _flags_of(
+    study: Study, submissions: Sequence[ProlificSubmission]
+) -> dict[int, tuple[Flag, ...]]:
+    """The flags of those who wait for a decision, without those about agreement and certainty."""
+    waiting = {s.annotator_id for s in submissions if s.status == types.AWAITING_REVIEW}
+    quality = quality_of(study, [pk for pk in waiting if pk])
+    return {
+        pk: tuple(flag for flag in figures.flags if flag.rule in OF_CONDUCT)
+        for pk, figures in quality.items()
+    }
 
 
 def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:

@@ -24,10 +24,11 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.session_lookups import is_watched, page_client
 from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, study_of
 from annotation.seats.flow import ACTIVE
+from annotation.seats.platform_status import LEFT
 from studies.models import Item, Study
 
 logger = logging.getLogger(__name__)
-_OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.SCREENED_OUT}
+_OVER = LEFT | {types.REJECTED, types.APPROVED}
 
 
 class Verification(enum.Enum):

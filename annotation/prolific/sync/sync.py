@@ -32,6 +32,7 @@ from annotation.prolific.money.bonuses import confirm_sent
 from annotation.prolific.sync.session_lookups import look_up_unlisted
 from annotation.seats import flow
 from annotation.seats.identity import identity_hashes
+from annotation.seats.platform_status import LEFT
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 
@@ -48,7 +49,6 @@ FINAL = frozenset(
         types.PARTIALLY_APPROVED,
     }
 )
-_HAS_LEFT = frozenset({types.RETURNED, types.TIMED_OUT})
 # An approval that is not visible after this time is requested again: a repeat costs nothing.
 _ASK_AGAIN = dt.timedelta(minutes=2)
 # Studies launched longer ago change seldom. They are read less often, but never skipped.
@@ -317,7 +317,7 @@ def _move(submission: ProlificSubmission) -> None:
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
         return
-    if status in _HAS_LEFT and submission.followed == status:
+    if status in LEFT and submission.followed == status:
         return
     state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
     try:
@@ -332,7 +332,7 @@ def _move(submission: ProlificSubmission) -> None:
 
 def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
     """The service that a submission's status calls for; None where the state fits it."""
-    if status == types.RETURNED and state != State.RETURNED:
+    if _gives_up_place(status, state):
         return services.mark_returned
     if status == types.TIMED_OUT and state in flow.ACTIVE:
         return services.time_out
@@ -352,9 +352,19 @@ def _wants_move(submission: ProlificSubmission) -> bool:
         return False
     if submission.followed != submission.status:
         return True
-    if submission.status in _HAS_LEFT:
+    if submission.status in LEFT:
         return False
     return _move_for(submission.status, submission.annotator.state) is not None
+
+
+def _gives_up_place(status: str, state: str) -> bool:
+    """Whether the participant's seats and group place go to others: Prolific gave the place away.
+
+    A part that was paid leaves complete work here as it is: its answers exist.
+    """
+    if status == types.PARTIALLY_APPROVED:
+        return state in flow.ACTIVE
+    return status in (types.RETURNED, types.SCREENED_OUT) and state != State.RETURNED
 
 
 def _ask_again(study: Study, client: Client) -> None:

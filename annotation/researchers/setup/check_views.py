@@ -1,6 +1,7 @@
 """The comprehension check as a form, and the items that serve as practice or attention checks."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, cast
 
 from django.contrib import messages
@@ -10,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.content.attention_check_rules import unfair_checks
+from annotation.content.attention_check_rules import ready_checks, texts_of, unfair_checks
 from annotation.content.comprehension import (
     MOST,
     QuestionText,
@@ -25,7 +26,7 @@ from annotation.models import ComprehensionAnswer
 from annotation.researchers.setup.rows import Row, arranged, read_rows
 from annotation.seats.assignment import checks_needed
 from studies.errors import StaleVersion, StudyError
-from studies.importers.editing import use_item_as
+from studies.importers.editing import add_checks, use_item_as
 from studies.importers.files.faults import Refused
 from studies.importers.items.replacement import why_not
 from studies.models import Item, Membership, Side, Study
@@ -137,7 +138,9 @@ def _about_items(study: Study) -> dict[str, Any]:
     ordinary = Item.objects.filter(study=study).order_by("key")
     return {
         "practice": [item for item in found if item.split == Item.Split.PRACTICE],
-        "attention": [item for item in found if item.split == Item.Split.ATTENTION_CHECK],
+        "attention": [
+            (item, *texts_of(item)) for item in found if item.split == Item.Split.ATTENTION_CHECK
+        ],
         "needed": checks_needed(study),
         "unfair": unfair_checks(study),
         "fixed": reason,
@@ -151,17 +154,30 @@ def check_items(request: HttpRequest, slug: str) -> HttpResponse:
     """Use an item as practice, as an attention check, or as an ordinary item again."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     key, use = request.POST.get("item", "").strip(), request.POST.get("use", "")
+    user = cast(User, request.user)
     try:
-        _use(study, key, use, request.POST, cast(User, request.user))
+        if "ready" in request.POST:
+            key = "”, “".join(add_checks(study_id=study.pk, checks=_ready(study), user=user))
+        else:
+            _use(study, key, use, request.POST, user)
     except Refused as refused:
         for fault in refused.faults:
             messages.error(request, f"{fault.message[:1].upper()}{fault.message[1:]}")
     except (StudyError, StaleVersion) as error:
         messages.error(request, str(error))
     else:
+        if "ready" in request.POST:
+            messages.success(
+                request, f"Attention checks added: “{key}”. No item was used for them."
+            )
+            return redirect("people:checks", slug)
         words = {"practice": "a practice item", "attention_check": "an attention check"}
         messages.success(request, f"“{key}” is now {words.get(use, 'an ordinary item')}.")
     return redirect("people:checks", slug)
+
+
+def _ready(study: Study) -> list[dict[str, str]]:
+    return [asdict(check) for check in ready_checks(study)]
 
 
 def _use(study: Study, key: str, use: str, sent: Mapping[str, str], user: User) -> None:

@@ -15,6 +15,10 @@ MOST_PLACES = 10_000
 
 Values = tuple[str, ...]
 
+_WOMEN = {"woman", "women", "female", "frau", "weiblich"}
+_MEN = {"man", "men", "male", "mann", "männlich"}
+_SMALL = {"no formal education"}
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -53,6 +57,44 @@ def combinations(questions: Sequence[QuotaQuestion]) -> list[Values]:
             f"{MOST_CELLS} groups are possible."
         )
     return list(itertools.product(*(question.options for question in questions)))
+
+
+def small_options(question: QuotaQuestion) -> list[str]:
+    """The values of groups that are known to be so small that equal numbers would not be found.
+
+    These are genders other than woman and man, about one or two adults in a hundred, and people
+    without any formal education.
+    """
+    names = {
+        value: {value.casefold(), label.casefold()} for value, label in question.options.items()
+    }
+    is_gender = all(any(words & found for found in names.values()) for words in (_WOMEN, _MEN))
+    return [
+        value
+        for value, found in names.items()
+        if (is_gender and not found & (_WOMEN | _MEN)) or found & _SMALL
+    ]
+
+
+def evenly(
+    total: int, questions: Sequence[QuotaQuestion], typed: Mapping[Values, str]
+) -> dict[Values, str]:
+    """`total` in equal parts for the groups that were chosen: those whose field is not empty.
+
+    If every field is empty, all groups are chosen but those that are known to be small. These keep
+    the number that was typed for them.
+    """
+    small = [small_options(question) for question in questions]
+    is_small = {
+        values: any(value in few for value, few in zip(values, small, strict=True))
+        for values in typed
+    }
+    chosen = [values for values, text in typed.items() if text and not is_small[values]]
+    chosen = chosen or [values for values in typed if not is_small[values]] or list(typed)
+    kept = {values: text for values, text in typed.items() if is_small[values]}
+    left = max(0, total - sum(whole_number(text, most=MOST_PLACES) or 0 for text in kept.values()))
+    parts = shared_out(left, [Fraction(1)] * len(chosen))
+    return dict.fromkeys(typed, "") | kept | dict(zip(chosen, map(str, parts), strict=True))
 
 
 def field_name(number: int) -> str:

@@ -16,8 +16,10 @@ from django.views.decorators.http import require_http_methods
 from annotation.errors import QuotaError
 from annotation.researchers.setup.question_views import NAMES
 from annotation.researchers.setup.quota_grid import (
+    MOST_PLACES,
     Values,
     combinations,
+    evenly,
     field_name,
     make_grid,
     read_target,
@@ -28,6 +30,7 @@ from annotation.seats.capacity import SeatCapacity, places_of
 from annotation.seats.quotas import Quota, QuotaQuestion, have_entered, questions_of, set_quotas
 from studies.models import Membership, Study
 from studies.money import format_money
+from studies.pages.numbers import whole_number
 from studies.selectors import get_study
 
 _REFUSED = 422
@@ -50,7 +53,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
     fault, texts, everyone_else = "", _stored_texts(study, chosen), _stored_rest(study)
     capacity = places_of(study)
     if not texts:
-        texts = _even(chosen, capacity)
+        texts = evenly(capacity.people, chosen, _no_texts(chosen))
     if request.method == "POST":
         action = request.POST.get("do", "save")
         everyone_else = request.POST.get(_ELSE, "").strip()
@@ -64,6 +67,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "asked": [(question, question in chosen) for question in asked],
         "chosen": chosen,
+        "without_places": _without_places(chosen, texts),
         "fault": fault,
         "has_groups": study.quota_groups.exists(),
         "ready": NAMES.items(),
@@ -98,14 +102,24 @@ def _stored_texts(study: Study, chosen: Sequence[QuotaQuestion]) -> dict[Values,
     return stored
 
 
-def _even(chosen: Sequence[QuotaQuestion], capacity: SeatCapacity) -> dict[Values, str]:
-    """The annotators that the study needs, in equal parts; empty for too many groups."""
+def _no_texts(chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
+    """Every group of the grid with an empty field; nothing for too many groups."""
     try:
-        cells = combinations(chosen) if chosen else []
+        return dict.fromkeys(combinations(chosen), "") if chosen else {}
     except QuotaError:
         return {}
-    numbers = shared_out(capacity.people, [Fraction(1)] * len(cells))
-    return dict(zip(cells, map(str, numbers), strict=True))
+
+
+def _without_places(chosen: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> list[str]:
+    """The options whose groups have no place of their own."""
+    return [
+        label
+        for number, question in enumerate(chosen)
+        for value, label in question.options.items()
+        if not any(
+            text not in ("", "0") for values, text in texts.items() if values[number] == value
+        )
+    ]
 
 
 def _stored_rest(study: Study) -> str:
@@ -114,13 +128,9 @@ def _stored_rest(study: Study) -> str:
 
 
 def _typed(request: HttpRequest, chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
-    try:
-        cells = combinations(chosen) if chosen else []
-    except QuotaError:
-        return {}
     return {
         values: request.POST.get(field_name(number), "").strip()
-        for number, values in enumerate(cells)
+        for number, values in enumerate(_no_texts(chosen))
     }
 
 
@@ -137,12 +147,13 @@ def _filled(
         return texts
     typed = request.POST.get("total", "").strip()
     total = read_target(typed or str(capacity.people), "Annotators in all")
-    weights = [Fraction(1)] * len(cells)
-    if action == "shares":
-        shares = [_shares(request, question) for question in chosen]
-        weights = [
-            prod(map(dict.__getitem__, shares, values), start=Fraction(1)) for values in cells
-        ]
+    # “In all” includes everyone else, so that a full quota is as many as were asked for.
+    rest = whole_number(request.POST.get(_ELSE, "").strip(), most=MOST_PLACES) or 0
+    total = max(0, total - rest)
+    if action == "even":
+        return evenly(total, chosen, texts)
+    shares = [_shares(request, question) for question in chosen]
+    weights = [prod(map(dict.__getitem__, shares, values), start=Fraction(1)) for values in cells]
     numbers = shared_out(total, weights)
     return dict(zip(cells, map(str, numbers), strict=True))
 

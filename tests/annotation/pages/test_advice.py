@@ -65,6 +65,18 @@ def test_the_advice_comes_after_the_first_answer_and_may_change_it(client, study
     assert initial.assignment.item.answered == 1
 
 
+def test_a_first_answer_that_says_it_comes_after_the_advice_is_the_first_answer(client, study):
+    page = item_page(client, study)
+
+    again = post_answer(client, page, choice="a", certainty="60", after_advice="yes")
+
+    assert again["Location"].endswith("/task/1/")
+    assert list(InitialAnswer.objects.values_list("choice", "certainty")) == [("r1", 60)]
+    assert not Annotation.objects.exists()
+    post_answer(client, item_page(client, study), choice="b", certainty="80", after_advice="yes")
+    assert list(Annotation.objects.values_list("choice", "certainty")) == [("r2", 80)]
+
+
 def test_the_answer_before_the_advice_never_changes(client, study):
     page = item_page(client, study)
     post_answer(client, page, choice="a", certainty="60")

@@ -67,7 +67,7 @@ def test_the_whole_way_with_every_check(asking):
     assert response["Location"] == f"/s/{asking.slug}/task/1/"
     page = answer_all(client, asking)
 
-    assert "Your 2 answers are saved" in page.content.decode()
+    assert "Your 4 answers are saved" in page.content.decode()
 
 
 @pytest.mark.parametrize("given", [{}, {"answer": "wrong"}], ids=["nothing", "wrong"])
@@ -180,7 +180,7 @@ def test_an_attention_check_looks_like_an_item(study):
     assert re.findall(r"<(\w+)", check) == re.findall(r"<(\w+)", item)
     assert re.findall(r'class="([^"]*)"', check) == re.findall(r'class="([^"]*)"', item)
     assert "attention" not in check
-    assert "2 of 2" in check
+    assert re.search(r"[234] of 4", check)
 
 
 def test_posts_without_a_token_of_the_page_are_refused(asking):

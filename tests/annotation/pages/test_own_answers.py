@@ -51,7 +51,7 @@ def test_the_pages_ask_for_oneself_and_show_no_person(study):
     item = client.get(f"/s/{study.slug}/task/1/").content.decode()
 
     assert "Who sees a profile of you" in consent
-    assert "Only the researchers see them" in about
+    assert "Others see them as a profile only if you allow it" in about
     assert "Answer for yourself." in instructions
     assert "Two examples" not in instructions
     assert "Which response do you prefer?" in item

@@ -73,6 +73,20 @@ def test_before_it_is_due_nothing_is_asked(study, client):
     assert not RetestAnswer.objects.exclude(choice="").exists()
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_pages_say_from_which_moment_on_a_visit_can_be_made(study, client, language):
+    Study.objects.update(language=language)
+    moment = dt.datetime(2031, 6, 3, 14, 5, tzinfo=dt.UTC)
+    RetestVisit.objects.update(due_at=moment)
+    words = {"en": "June 3, 2031, 2:05 p.m. UTC", "de": "3. Juni 2031 14:05 UTC"}[language]
+    said = f'<time datetime="2031-06-03T14:05:00+00:00" data-clock="date">{words}</time>'
+
+    done = client.get(f"/s/{study.slug}/done/")
+
+    assert said in done.content.decode()
+    assert said in client.get(link_in(done)).content.decode()
+
+
 def test_the_link_works_on_another_device_and_also_when_the_study_is_closed(study, client):
     link = link_in(client.get(f"/s/{study.slug}/done/"))
     pass_days(7)

@@ -5,6 +5,7 @@ import pytest
 from annotation import services
 from annotation.errors import WrongStep
 from annotation.models import Annotation, Annotator, Assignment
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from tests.annotation.pages.walking import answer_all, post_answer, start, token_of
 from tests.factories import make_items, make_study, walk_in
 
@@ -85,6 +86,33 @@ def test_who_skips_everything_finishes_and_gets_the_code_of_completion(study):
     assert feedback.redirect_chain[-1][0] == f"/s/{study.slug}/feedback/"
     assert Annotator.objects.get().state == "completed"
     assert "Return to Prolific and register completion" in done.content.decode()
+
+
+@pytest.mark.parametrize(("skips", "kept"), [(4, 0), (3, 0), (2, 1), (0, 1)])
+def test_who_skips_most_items_leaves_the_quota_place_to_somebody_else(skips, kept):
+    study = make_study(items_per_annotator=4, entry="prolific")
+    make_items(study, 4)
+    options = {"woman": "Woman", "man": "Man"}
+    set_quotas(
+        study_id=study.pk,
+        questions=[QuotaQuestion("gender", "Gender?", options)],
+        groups=[Quota(1, {"gender": "woman"})],
+    )
+    annotator = walk_in(study, gender="woman")
+    for assignment in annotator.assignments.order_by("position")[:skips]:
+        services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
+    for assignment in annotator.assignments.exclude(state="skipped"):
+        services.record_answer(
+            annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=70
+        )
+
+    done = services.complete(annotator_id=annotator.pk)
+
+    assert done.state == "completed"
+    group = study.quota_groups.get()
+    assert (group.reserved, group.completed) == (0, kept)
+    assert walk_in(study, gender="woman").works_surplus is bool(kept)
+    assert Annotation.objects.filter(standing="counted").count() == 4 - skips
 
 
 def test_a_skipped_item_may_be_answered_after_all_without_taking_a_seat_again(study):

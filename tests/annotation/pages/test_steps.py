@@ -113,6 +113,25 @@ def test_both_answers_to_the_consent_question_weigh_the_same():
     assert page.count('class="button-secondary" name="consent"') == 2
 
 
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("report who took part", "whether groups answer differently", "how many people")),
+        ("de", ("wer teilgenommen hat", "ob Gruppen verschieden antworten", "wie viele Personen")),
+    ],
+)
+def test_about_you_says_what_reports_and_exports_use_the_answers_for(language, words):
+    study = make_quota_study(language=language)
+    client = arrive(study)
+
+    page = client.post(f"/s/{study.slug}/consent/", {"consent": "yes"}, follow=True)
+
+    text = page.content.decode()
+    assert all(part in text for part in words)
+    assert "nothing else" not in text
+    assert "nur dazu" not in text
+
+
 def test_about_you_asks_the_quota_questions_alone_and_each_can_be_left_unsaid():
     study = make_quota_study()
     client = arrive(study)

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from annotation.models import Ending, ProlificStudy, QuotaGroup
-from annotation.prolific.api.account import alone
+from annotation.prolific.api.account import alone, connect
 from annotation.prolific.api.errors import (
     LaunchRefused,
     NotAllowed,
@@ -17,11 +17,22 @@ from annotation.prolific.api.errors import (
     Unauthorized,
 )
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import PAPER, LaunchPlan, needed_places, places_of
+from annotation.prolific.launch.launch_plan import (
+    PAPER,
+    LaunchPlan,
+    needed_places,
+    places_of,
+    shares_of,
+)
+from annotation.prolific.launch.place_and_pay_checks import place_checks
 from annotation.seats.completion_codes import codes_of
+from annotation.seats.quotas import Quota, grid, set_quotas
 from annotation.services.admission.related_studies import set_related_studies
+from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
     BALANCE,
+    GENDER,
+    POLITICS,
     launched,
     make_recruiting,
     published,
@@ -166,6 +177,105 @@ def test_groups_that_do_not_sum_to_the_places_block(prolific):
 
     with pytest.raises(LaunchRefused, match="have 12 places, but the launch plan has 6"):
         launched(study)
+
+
+def grouped(targets, *, rest=0, questions=(GENDER,), **overrides):
+    """A study with these places, by the values of its questions."""
+    study = make_recruiting(**overrides)
+    groups = grid(list(questions), targets) + ([Quota(rest)] if rest else [])
+    set_quotas(study_id=study.pk, questions=questions, groups=groups)
+    return study
+
+
+def place_checks_of(study, plan):
+    checks = place_checks(study, plan, places_of(plan, study))
+    return {(check.text, check.is_open, check.blocks) for check in checks}
+
+
+def test_unequal_groups_are_sent_in_their_true_shares(prolific):
+    study = grouped({("woman",): 6, ("man",): 4}, items=10)
+    plan = LaunchPlan(balance={"sex": ["Male", "Female"]})
+
+    launched(study, plan)
+
+    (sent,) = prolific.world.studies.values()
+    (balance,) = [one for one in sent["filters"] if "weightings" in one]
+    live = {one.id: one for one in connect().filters(workspace=WORKSPACE)}["sex"]
+    named = {live.choices[key]: weight for key, weight in balance["weightings"].items()}
+    assert named == {"Male": 2, "Female": 3}
+    assert sent["total_available_places"] == 10
+
+
+def test_crossed_groups_are_sent_by_their_shares_only_if_those_multiply(prolific):
+    several = {"questions": (GENDER, POLITICS), "items": 18}
+    product = {
+        (gender, party): many * few
+        for gender, many in (("woman", 2), ("man", 1))
+        for party, few in (("democrat", 3), ("republican", 2), ("independent", 1))
+    }
+    plan = LaunchPlan(balance=BALANCE)
+    fits = grouped(product, **several)
+    assert shares_of(plan, list(fits.quota_groups.all())).weights == {
+        "sex": {"Male": 1, "Female": 2},
+        "us-political-affiliation": {"Democrat": 3, "Republican": 2, "Independent": 1},
+    }
+    assert not shares_of(plan, list(fits.quota_groups.all())).problem
+    skewed = grouped(product | {("woman", "democrat"): 4, ("man", "democrat"): 5}, **several)
+
+    with pytest.raises(
+        LaunchRefused, match="“Male, Democrat” it would send 4 participants, and the group has 5"
+    ):
+        launched(skewed, plan)
+
+    assert prolific.world.studies == {}
+
+
+def test_a_choice_on_prolific_that_no_group_has_places_for_is_refused(prolific):
+    study = grouped({("woman",): 6}, items=6)
+
+    with pytest.raises(LaunchRefused, match="recruits “Male”, but no quota group has places"):
+        launched(study, LaunchPlan(balance={"sex": ["Male", "Female"]}))
+
+
+def test_places_for_everyone_else_are_named_once_and_do_not_block(prolific):
+    """Eighteen places in six groups and two for everyone else: twenty, as the items need."""
+    each = {(g, p): 3 for g in GENDER.options for p in POLITICS.options}
+    study = grouped(each, rest=2, questions=(GENDER, POLITICS), items=20)
+    plan = LaunchPlan(balance=BALANCE)
+
+    said = place_checks_of(study, plan)
+
+    assert places_of(plan, study) == 18
+    assert (
+        "The quota groups that Prolific’s filters fill have 18 places. 2 more are for participants "
+        "whose answers here match no filter of the launch plan (everyone else).",
+        False,
+        True,
+    ) in said
+    assert not [text for text, is_open, blocks in said if is_open and blocks]
+    launched(study, plan)
+    wrong = place_checks_of(study, LaunchPlan(places=20, balance=BALANCE))
+    (text,) = [text for text, is_open, blocks in wrong if is_open and blocks]
+    assert "have 18 places, but the launch plan has 20. Enter 18 places" in text
+
+
+def test_groups_that_the_launch_plan_does_not_balance_are_named(prolific):
+    each = {(g, p): 1 for g in GENDER.options for p in POLITICS.options}
+    study = grouped(each, questions=(GENDER, POLITICS), items=6)
+
+    said = place_checks_of(study, LaunchPlan(balance={"sex": ["Male", "Female"]}))
+
+    (text,) = [text for text, is_open, _ in said if is_open]
+    assert "does not balance politics on Prolific" in text
+
+
+def test_no_check_sends_anybody_to_a_shell(prolific):
+    plans = [LaunchPlan(apart=True), LaunchPlan(places=7, balance=BALANCE), LaunchPlan(places=0)]
+    for study in (make_recruiting(), with_quotas(make_recruiting(), each=2)):
+        for plan in plans:
+            for check in place_checks(study, plan, places_of(plan, study)):
+                assert "command" not in check.text
+                assert check.fix or not check.blocks or not check.is_open
 
 
 def test_an_address_that_people_cannot_reach_blocks(prolific, settings):

@@ -1,16 +1,18 @@
 """Settling: the right proposal for everybody, approvals that last, and money paid once."""
 
 import datetime as dt
+import re
 from contextlib import suppress
 
 import pytest
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator, ProlificSubmission
+from annotation.models import Annotation, Annotator, ProlificSubmission
 from annotation.participants.access import bind
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.launch import publication
@@ -76,6 +78,39 @@ def test_all_data_without_our_code_is_approved(code, study, row, prolific):
 
     assert only(study).action == APPROVE
     assert "without one of our codes" in only(study).reason
+
+
+def test_who_is_flagged_is_looked_at_by_a_person_and_the_page_says_why(prolific, client, user):
+    """Two people answer ten items in no time, and a careful one takes a while."""
+    study = make_recruiting(items=50, per_person=10)
+    row = published(study)
+    Membership.objects.create(user=user, study=study, role="owner")
+    client.force_login(user)
+    hasty = [arrive(prolific, row) for _ in range(2)]
+    careful = arrive(prolific, row)
+    for person, annotator in [*hasty, careful]:
+        finish(prolific, person, annotator)
+        own = Annotation.objects.filter(assignment__annotator=annotator)
+        for number, answer in enumerate(own):
+            seconds = 0.1 if annotator != careful[1] else (20, 31, 55, 12, 40)[number % 5]
+            answer.elapsed_ms = answer.active_ms = round(1000 * seconds * (1 + number / 10))
+            # Other figures than those of pace: nobody's certainty or dissent matters here.
+            answer.certainty, answer.choice = 50, ("r1", "r2")[number % 2]
+            answer.save()
+
+    follow(study_id=study.pk)
+    rows = {row.pseudonym: row for row in settlement(study).rows}
+
+    for _, annotator in hasty:
+        row = rows[annotator.pseudonym]
+        assert (row.action, [flag.rule for flag in row.flags]) == (REVIEW, ["speed"])
+        assert "flagged (faster than reading)" in row.reason
+    assert (rows[careful[1].pseudonym].action, rows[careful[1].pseudonym].flags) == (APPROVE, ())
+    page = client.get(reverse("people:prolific-settle", args=[study.slug])).content.decode()
+    ticked = re.findall(r'aria-label="([^"]+)" checked', page)
+    assert ticked == [careful[1].pseudonym]
+    assert page.count("▲ Faster than reading.") == 2
+    assert "words per minute; flagged above 1500" in page
 
 
 def test_a_code_without_data_is_looked_at_by_a_person(study, row, prolific):

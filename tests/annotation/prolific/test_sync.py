@@ -68,6 +68,43 @@ def test_who_returns_gives_seats_and_quota_place_back(prolific):
     assert seats_taken(study) == sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 0
 
 
+@pytest.mark.parametrize("status", ["SCREENED OUT", "PARTIALLY APPROVED"])
+def test_who_was_screened_out_or_paid_for_a_part_holds_neither_seats_nor_a_quota_place(
+    status, prolific
+):
+    study = with_quotas(make_recruiting(), each=1)
+    row = published(study, LaunchPlan(balance=BALANCE))
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.submissions[person["submission"]].status = status
+
+    for _ in range(2):
+        follow(study_id=study.pk)
+
+    assert state_of(annotator) == State.RETURNED
+    assert seats_taken(study) == sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 0
+    # Whoever continues anyway works without seats, so that nobody is kept out.
+    services.resume(annotator_id=annotator.pk)
+    follow(study_id=study.pk)
+    assert (state_of(annotator), seats_taken(study)) == (State.ANNOTATING, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "seats"),
+    [("SCREENED OUT", State.RETURNED, 0), ("PARTIALLY APPROVED", State.COMPLETED, 3)],
+)
+def test_complete_work_keeps_its_seats_when_a_part_was_paid_and_not_when_screened_out(
+    status, state, seats, study, row, prolific
+):
+    person, annotator = arrive(prolific, row)
+    finish(prolific, person, annotator)
+    prolific.world.submissions[person["submission"]].status = status
+
+    follow(study_id=study.pk)
+
+    assert (state_of(annotator), seats_taken(study)) == (state, seats)
+
+
 def test_a_rejection_gives_seats_back_and_its_reversal_takes_them_again(study, row, prolific):
     person, annotator = arrive(prolific, row)
     finish(prolific, person, annotator)
@@ -189,7 +226,7 @@ def test_work_that_was_handed_in_unfinished_keeps_its_seats_until_its_time_is_ov
 
 
 @pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("status", ["UNKNOWN", "PROCESSING", "SCREENED OUT", "", "NEW THING"])
+@pytest.mark.parametrize("status", ["UNKNOWN", "PROCESSING", "", "NEW THING"])
 def test_a_status_that_nobody_knows_changes_nothing(status, study, row, prolific):
     person, annotator = arrive(prolific, row)
     prolific.world.submissions[person["submission"]].status = status

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion, QuotaGroup
-from annotation.researchers.setup.quota_grid import combinations, make_grid, shared_out
+from annotation.researchers.setup.quota_grid import combinations, evenly, make_grid, shared_out
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Membership
 from tests.factories import make_annotator, make_items, make_study, sign_in
@@ -89,6 +89,50 @@ def test_any_number_of_questions_makes_a_grid(chosen, rows, columns):
     assert columns is None or grid.columns == columns
     names = [cell.name for line in grid.lines for cell in line.cells]
     assert names == [f"target-{n}" for n in range(len(combinations(chosen)))]
+
+
+GENDERS = QuotaQuestion(
+    "gender", "Gender?", {"woman": "Woman", "man": "Man", "non_binary": "Non-binary"}
+)
+
+
+@pytest.mark.parametrize("chosen", [[GENDERS], [GENDERS, PARTY]])
+def test_filling_evenly_gives_small_groups_no_equal_part_and_says_where_they_go(
+    editor, study, chosen
+):
+    set_quotas(study_id=study.pk, questions=chosen, groups=[])
+    keys = [question.key for question in chosen]
+    cells_each = len(combinations(chosen)) // 3
+
+    page = editor.get(QUOTA, {"q": keys, "choose": "yes"})
+
+    filled = [cell.text for line in page.context["grid"].lines for cell in line.cells]
+    assert filled == [str(6 // (2 * cells_each))] * (2 * cells_each) + [""] * cells_each
+    assert (page.context["needed"], page.context["total"]) == (6, 6)
+    assert "No places for: Non-binary." in page.content.decode()
+    again = editor.post(QUOTA, {"q": keys, "do": "even", "everyone-else": "1", "total": "7"})
+    assert again.context["total"] == 7
+    assert "No places for" not in again.content.decode()
+
+
+def test_filling_evenly_keeps_the_groups_that_were_chosen_and_numbers_of_small_groups():
+    texts = {("woman",): "9", ("man",): "", ("non_binary",): "2"}
+
+    assert evenly(20, [GENDERS], texts) == {("woman",): "18", ("man",): "", ("non_binary",): "2"}
+    assert evenly(20, [GENDERS], dict.fromkeys(texts, "")) == {
+        ("woman",): "10",
+        ("man",): "10",
+        ("non_binary",): "",
+    }
+
+
+def test_everyone_else_is_part_of_all_annotators(editor):
+    page = editor.post(
+        QUOTA, {"q": ["gender", "party"], "do": "even", "total": "20", "everyone-else": "2"}
+    )
+
+    filled = [int(cell.text) for line in page.context["grid"].lines for cell in line.cells]
+    assert (filled, page.context["total"]) == ([3] * 6, 20)
 
 
 @pytest.mark.parametrize(
