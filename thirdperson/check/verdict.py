@@ -9,6 +9,7 @@ from typing import Any
 from analysis.report.verdict import verdict_of
 from analysis.report.verdict.answer import NO, YES, headline_run
 from analysis.report.verdict.labels_needed import labels_needed
+from analysis.report.verdict.replacement import replacement_of
 from analysis.stats.selection.drift import Trust
 
 # As `recheck` exits.
@@ -28,6 +29,7 @@ class Finding:
     sentence: str
     caveats: Sequence[str]
     settling: str
+    sensitivity: str
     labels_needed: int | None
     items: int
     labels: int
@@ -46,6 +48,7 @@ class Finding:
             "sentence": self.sentence,
             "caveats": list(self.caveats),
             "what_would_settle_it": self.settling,
+            "sensitivity": self.sensitivity,
             "labels_needed": self.labels_needed,
             "items": self.items,
             "labels": self.labels,
@@ -62,6 +65,8 @@ class Finding:
         ]
         found += [f"  {line}" for line in reading]
         found += ["", *_wrapped(f"{self.trust.value}: {self.sentence}", "")]
+        if self.sensitivity:
+            found += _wrapped(self.sensitivity, "")
         if self.trust is Trust.INCONCLUSIVE:
             found.append(self._needed())
             if self.lacks_people:
@@ -83,6 +88,7 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
         sentence=verdict.answer.sentence,
         caveats=verdict.caveats,
         settling=verdict.settling,
+        sensitivity=verdict.sensitivity,
         labels_needed=labels_needed(report),
         items=report["inputs"]["items"],
         labels=report["inputs"]["annotations"],
@@ -94,6 +100,8 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:
     """Whether there is no verdict because the people are too few to say anything of others."""
+    if found := replacement_of(report):
+        return found.why == "clusters" and "people" in found.found["too_few"]
     if report["headline"]["state"] != "cannot_tell":
         return False
     difference = report["comparison"][headline_run(report)]["difference_general"]

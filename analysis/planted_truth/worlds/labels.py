@@ -74,7 +74,7 @@ class Labelled:
 
 @cache
 def labelling_truth(design: Labelling) -> LabellingTruth:
-    """The judge that loses exactly `design.loss`; agreement over many items, two new people each."""
+    """The judge that loses exactly `design.loss`, from many items with two new people each."""
     rng = np.random.default_rng(0)
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
     shape = (DRAWN, design.labels)

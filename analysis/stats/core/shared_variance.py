@@ -372,8 +372,8 @@ def effective_number(loads: npt.ArrayLike) -> float | None:
 
     Notes
     -----
-    :math:`(\sum w)^2/\sum w^2`: the number of annotators if all have equal loads, near 1 if one gave
-    nearly all answers.
+    :math:`(\sum w)^2/\sum w^2`: the number of annotators if all are equally busy, near 1 if one
+    gave nearly all answers.
 
     Examples
     --------
