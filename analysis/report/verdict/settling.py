@@ -71,8 +71,8 @@ def sensitivity_of(report: Mapping[str, Any]) -> str:
         return ""
     if found.state == "replaceable":
         return f"The answer is the same for every ε of {_at_least(yes)} points or more."
-    ends = f"It would be “could” with an ε of {_at_least(yes)} points or more"
-    return f"{ends}, and “could not” with one below {no * 100:.1f}." if no > 0 else f"{ends}."
+    ends = f"With an ε of {_at_least(yes)} points or more the answer would be “could”"
+    return f"{ends}, with one below {no * 100:.1f} “could not”." if no > 0 else f"{ends}."
 
 
 def _at_least(share: float) -> str:
