@@ -316,10 +316,11 @@ def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_
         # Nobody shares enough items with one other person: each is compared with all others at
         # once. Such a table counts for one rater, so it is that rater's pair with itself.
         with_model = rater[two] >= votes.n_annotators
-        own = np.concatenate([one[~with_model], two[~with_model]])
-        other = np.concatenate([two[~with_model], one[~with_model]])
-        cells = np.concatenate([rater[own] * (n_raters + 1), cells[with_model]])
-        one, two = np.concatenate([own, one[with_model]]), np.concatenate([other, two[with_model]])
+        firsts, seconds, with_models = one[~with_model], two[~with_model], cells[with_model]
+        one = np.concatenate([firsts, seconds, one[with_model]])
+        two = np.concatenate([seconds, firsts, two[with_model]])
+        person = rater[one[: 2 * firsts.size]]
+        cells = np.concatenate([person * (n_raters + 1), with_models])
         pair, codes, common = _counted(cells)
         among_people = codes % n_raters < votes.n_annotators
         enough = common >= np.where(among_people, min_common, MOST_OF_COMMON * min_common)

@@ -278,85 +278,34 @@ def pooled_replacement_tests(
             none, none, Estimate(None, "no_pairs"), None, 0, None, None, epsilon, 0
         )
         return [empty] * len(counts)
-    k = counts.sum(axis=2, keepdims=True)
-    share = counts / k
-    chosen = (models[..., None] == np.arange(counts.shape[2])).astype(np.float64)
-    hit, alike = share * chosen, counts * (counts - 1) / (k * (k - 1))
+    sides, values, sizes = _two_scales(counts, models)
     given = counts.sum(axis=1)
-    # The two responses always count, a tie where somebody chose it.
-    is_label = (given > 0) | (np.arange(counts.shape[2]) < 2)
-    n_labels = is_label.sum(axis=1, keepdims=True)
-    mean = share.mean(axis=1)
-
-    def of_label(sums: FloatArray) -> FloatArray:
-        """Mean over items as a part of the answers with each label, shape (studies, options)."""
-        return np.asarray(np.where(mean > 0, sums / np.where(mean > 0, mean, 1), 0.0))
-
-    gap = of_label((hit - alike).mean(axis=1))
-    linear = ((hit - alike - gap[:, None] * share) / np.where(mean > 0, mean, 1)[:, None]).sum(
-        axis=2
-    )
-    values = np.stack(
-        [
-            (hit - alike).sum(axis=2),
-            (linear + gap.sum(axis=1, keepdims=True)) / n_labels,
-            ((chosen - chosen.mean(axis=1, keepdims=True)) * (share - mean[:, None])).sum(axis=2),
-        ]
-    )
-    agreements = [
-        (hit.sum(axis=2).mean(axis=1), alike.sum(axis=2).mean(axis=1)),
-        tuple(of_label(one.mean(axis=1)).sum(axis=1) / n_labels[:, 0] for one in (hit, alike)),
-    ]
-    with np.errstate(divide="ignore"):
-        inverse = np.where(is_label, 1 / share.sum(axis=1), 0.0).sum(axis=1)
-        sizes = (np.full(len(counts), float(n)), n_labels[:, 0] ** 2 / inverse)
-    rarest = np.where(is_label, given, given.max(initial=0) + 1).min(axis=1)
+    rarest = np.where(_labels_of(given), given, given.max(initial=0) + 1).min(axis=1)
     reason = why_not(sharing)
-    spreads = [sharing.spread(each) for each in values]
+    spreads = None if reason else [sharing.spread(each) for each in values]
     results = []
     for study in range(len(counts)):
-        scales = []
-        for scale in (0, 1):
-            model, people = (float(side[study]) for side in agreements[scale])
-            if scale and rarest[study] == 0:
-                rare = Estimate(None, "too_few_of_a_label")
-                scales.append(AgreementScale(None, None, rare))
-                continue
-            if reason:
-                none = Estimate(people - model, interval_reason=reason)
-                scales.append(AgreementScale(model, people, none))
-                continue
-            lost = _Lost(
-                values[scale, study],
-                float(spreads[scale].variance[study]),
-                float(spreads[scale].degrees_of_freedom[study]),
-                float(sizes[scale][study]),
-            )
-            low, high, method = lost.ends(level)
-            interval = interval_of(-high, -low, level, method, sharing)
-            scales.append(
-                AgreementScale(
-                    model,
-                    people,
-                    Estimate(people - model, interval=interval),
-                    lost.variance**0.5,
-                    lost.df,
-                    lost.tail(-epsilon),
-                )
-            )
-        gain, low_gain = _gain(values[2, study], spreads[2], study, sharing, alpha, level)
-        same = float(chosen[study].mean(axis=0).max())
-        ps = [scale.p for scale in scales]
+        found = []
+        for scale in range(2):
+            lost = None
+            if spreads is not None:
+                lost = _Lost(values[scale, study], *_at(spreads[scale], study), sizes[scale, study])
+            model, people = sides[scale, :, study].tolist()
+            found.append(_scale(model, people, lost, epsilon, level, sharing, reason))
+        if rarest[study] == 0:
+            found[1] = AgreementScale(None, None, Estimate(None, "too_few_of_a_label"))
+        raw, balanced = found
+        gain, low = Estimate(float(values[2, study].mean()), interval_reason=reason), None
+        if spreads is not None:
+            gain, low = _gain(gain.value or 0.0, *_at(spreads[2], study), sharing, alpha, level)
+        same = float(np.bincount(models[study]).max()) / n
         passed = None
         if rarest[study] < FEWEST_OF_A_LABEL or same > ONE_LABEL:
             passed = False
-        elif None not in ps and low_gain is not None:
-            passed = max(p for p in ps if p is not None) <= alpha and low_gain > 0
-        results.append(
-            PooledReplacement(
-                scales[0], scales[1], gain, low_gain, int(rarest[study]), same, passed, epsilon, n
-            )
-        )
+        elif raw.p is not None and balanced.p is not None and low is not None:
+            passed = max(raw.p, balanced.p) <= alpha and low > 0
+        least = int(rarest[study])
+        results.append(PooledReplacement(raw, balanced, gain, low, least, same, passed, epsilon, n))
     return results
 
 
@@ -396,6 +345,69 @@ def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
             float(alike.sum()),
             float((alike[occurs] / mean[occurs]).sum() / labels),
         ),
+    )
+
+
+def _labels_of(given: IntArray) -> BoolArray:
+    """Which options count as labels: the two responses, and a tie where somebody chose it."""
+    return np.asarray((given > 0) | (np.arange(given.shape[-1]) < 2))
+
+
+def _two_scales(counts: IntArray, models: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Agreement of both sides, the values of the items, and the number of items they are worth.
+
+    Shapes: sides (raw and balanced, model and people, studies), values (raw, balanced and gain,
+    studies, items), sizes (raw and balanced, studies).
+    """
+    n_studies, n, n_options = counts.shape
+    k = counts.sum(axis=2, keepdims=True)
+    share = counts / k
+    chosen = (models[..., None] == np.arange(n_options)).astype(np.float64)
+    hit, alike = share * chosen, counts * (counts - 1) / (k * (k - 1))
+    is_label = _labels_of(counts.sum(axis=1))
+    n_labels = is_label.sum(axis=1)
+    mean = share.mean(axis=1)
+    part = np.where(mean > 0, mean, 1.0)  # nothing is gained on a label that nobody gave
+
+    gaps = (hit - alike).mean(axis=1) / part
+    linear = ((hit - alike - gaps[:, None] * share) / part[:, None]).sum(axis=2)
+    linear += gaps.sum(axis=1, keepdims=True)
+    alone = chosen - chosen.mean(axis=1, keepdims=True)
+    values = [
+        (hit - alike).sum(axis=2),
+        linear / n_labels[:, None],
+        (alone * (share - mean[:, None])).sum(axis=2),
+    ]
+    means = [one.mean(axis=1) for one in (hit, alike)]
+    sides = [
+        [one.sum(axis=1) for one in means],
+        [(one / part).sum(axis=1) / n_labels for one in means],
+    ]
+    inverse = np.where(is_label, 1 / np.where(mean > 0, mean * n, 1e-9), 0.0).sum(axis=1)
+    sizes = [np.full(n_studies, float(n)), n_labels**2 / inverse]
+    return np.array(sides), np.array(values), np.array(sizes)
+
+
+def _at(spread: Spread, study: int) -> tuple[float, float]:
+    return float(spread.variance[study]), float(spread.degrees_of_freedom[study])
+
+
+def _scale(
+    model: float,
+    people: float,
+    lost: "_Lost | None",
+    epsilon: float,
+    level: float,
+    sharing: Sharing,
+    reason: Reason | None,
+) -> AgreementScale:
+    if lost is None:
+        return AgreementScale(model, people, Estimate(people - model, interval_reason=reason))
+    low, high, method = lost.ends(level)
+    interval = interval_of(-high, -low, level, method, sharing)
+    advantage = Estimate(people - model, interval=interval)
+    return AgreementScale(
+        model, people, advantage, lost.variance**0.5, lost.df, lost.tail(-epsilon)
     )
 
 
@@ -442,16 +454,13 @@ class _Lost:
 
 
 def _gain(
-    values: FloatArray, spread: Spread, study: int, sharing: Sharing, alpha: float, level: float
-) -> tuple[Estimate, float | None]:
-    """The gain over random order, and its one-sided lower bound."""
-    mean = float(values.mean())
-    if reason := why_not(sharing):
-        return Estimate(mean, interval_reason=reason), None
-    se, df = float(spread.variance[study]) ** 0.5, float(spread.degrees_of_freedom[study])
+    value: float, variance: float, df: float, sharing: Sharing, alpha: float, level: float
+) -> tuple[Estimate, float]:
+    """The gain over random order with its interval, and its one-sided lower bound."""
+    se = variance**0.5
     half = t_quantile(df, (1 + level) / 2) * se
-    interval = interval_of(mean - half, mean + half, level, "general t", sharing)
-    return Estimate(mean, interval=interval), mean - t_quantile(df, 1 - alpha) * se
+    interval = interval_of(value - half, value + half, level, "general t", sharing)
+    return Estimate(value, interval=interval), value - t_quantile(df, 1 - alpha) * se
 
 
 def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) -> LeaveOneOutSummary:

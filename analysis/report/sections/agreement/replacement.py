@@ -128,9 +128,9 @@ def replacement(report: Report) -> Table:
         "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
         "anybody can build.",
     )
-    if table.rows:
-        table.rows.extend(_reference_rows(report, len(table.columns)))
-    return table
+    if not table.rows:
+        return table
+    return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
 
 
 def _reference_rows(report: Report, width: int) -> list[list[object]]:
