@@ -148,14 +148,14 @@ def _cells(
 def rests_on(within: Sharing) -> Json:
     """Clusters of each kind, and the kinds with few, too few, or only one.
 
-    `people_effective` is what the annotators are worth by their shares of the answers.
+    `people_effective` is what the annotators count as by their shares of the answers.
     """
     sizes = counted(within)
     people = within.kinds.get(ANNOTATOR)
-    worth = None if people is None else effective_number(people.sizes)
+    effective = None if people is None else effective_number(people.sizes)
     return {
         "clusters": sizes,
-        "people_effective": None if worth is None else round(worth, 6),
+        "people_effective": None if effective is None else round(effective, 6),
         "too_few": [NAMES[name] for name in within.short if name in NAMES],
         "few": [
             NAMES[name]

@@ -270,8 +270,8 @@ def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
                 "clusters": {"people": 24},
                 "people_effective": 7.1,
             },
-            "24 people (worth 7.1, because a few gave most answers) are too few",
-            "More people (24 (worth 7.1",
+            "24 people (who count as 7.1, because some gave many more answers) are too few",
+            "More people (24 so far, who count as 7.1",
         ),
     ],
 )
@@ -312,10 +312,13 @@ def test_the_answer_holds_for_every_epsilon_that_is_printed():
     assert sensitivity_of({"headline": {"state": "better"}}) == ""
 
 
-def test_people_are_shown_with_what_they_are_worth_where_a_few_gave_most_answers(report):
+def test_people_are_shown_with_what_they_count_as_where_a_few_gave_most_answers(report):
     difference_of(report).update(clusters={"people": 24}, people_effective=14.04, too_few=[])
 
-    assert "24 people (worth 14.0, because a few gave most answers)." in verdict_of(report).caveats
+    assert (
+        "24 people (who count as 14.0, because some gave many more answers)."
+        in verdict_of(report).caveats
+    )
 
     difference_of(report)["people_effective"] = 19.3
-    assert not any("worth" in caveat for caveat in verdict_of(report).caveats)
+    assert not any("count as" in caveat for caveat in verdict_of(report).caveats)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.competition import competitors
-from analysis.report.rules import FULL_WORTH, TOO_SMALL
+from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import number_of, percent, points, points_range
 from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
@@ -131,17 +131,17 @@ def _same(test: Mapping[str, Any]) -> str:
 
 def _few_words(test: Mapping[str, Any], kind: str) -> str:
     if kind == "people":
-        return people_with_worth(test)
+        return counted_people(test)
     return number_of(test["clusters"][kind], kind.removesuffix("s"))
 
 
-def people_with_worth(found: Mapping[str, Any]) -> str:
-    """The number of people, with what they are worth where a few gave most of the answers."""
-    people, worth = found["clusters"]["people"], found.get("people_effective")
+def counted_people(found: Mapping[str, Any]) -> str:
+    """The number of people, with what they count as where some gave many more answers."""
+    people, effective = found["clusters"]["people"], found.get("people_effective")
     shown = number_of(people, "person")
-    if worth is None or worth >= FULL_WORTH * people:
+    if effective is None or effective >= FULL_SHARE * people:
         return shown
-    return f"{shown} (worth {worth:.1f}, because a few gave most answers)"
+    return f"{shown} (who count as {effective:.1f}, because some gave many more answers)"
 
 
 def _not_compared(report: Mapping[str, Any], state: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.report.text.numbers import number_of
-from analysis.report.verdict.answer import people_with_worth
+from analysis.report.verdict.answer import counted_people
 from analysis.report.verdict.replacement import replacement_of
 
 Report = Mapping[str, Any]
@@ -35,18 +35,18 @@ def _few(report: Report) -> str:
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
         n = found["clusters"].get(kind)
         what = "person" if kind == "people" else kind.removesuffix("s")
-        shown = people_with_worth(found) if kind == "people" else n and number_of(n, what)
+        shown = counted_people(found) if kind == "people" else n and number_of(n, what)
         return f"Only {shown}: others may differ." if n else ""
     return ""
 
 
 def _unequal(report: Report) -> str:
-    """What people are worth where a few gave most of the answers."""
+    """What people count as where some gave many more answers."""
     found = _rests_on(report)
     if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
         return ""
-    shown = people_with_worth(found)
-    return f"{shown}." if "worth" in shown else ""
+    shown = counted_people(found)
+    return f"{shown}." if "count as" in shown else ""
 
 
 def _rests_on(report: Report) -> Report:

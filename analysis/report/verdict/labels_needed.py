@@ -68,8 +68,8 @@ def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | 
     per_item = labels / report["inputs"]["items"]
     wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
     present = dict(found["clusters"])
-    if worth := found.get("people_effective"):
-        present["people"] = min(worth, present["people"])
+    if effective := found.get("people_effective"):
+        present["people"] = min(effective, present["people"])
     factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in found["too_few"])
     return _more(labels, factor) or None
 

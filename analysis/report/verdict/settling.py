@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.text.names import listed
-from analysis.report.verdict.answer import headline_run, judge_name, people_with_worth
+from analysis.report.verdict.answer import headline_run, judge_name, counted_people
 from analysis.report.verdict.replacement import POWER, replacement_of
 
 # Beyond this many times the present size, more data are no advice.
@@ -47,16 +47,17 @@ def settling_of(report: Mapping[str, Any]) -> str:
 
 def few_kinds(found: Mapping[str, Any]) -> str:
     """The kinds of which more are needed."""
-    kinds = [f"{kind} ({_so_far(found, kind)} so far)" for kind in found.get("too_few", ())]
+    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in found.get("too_few", ())]
     if not kinds:
         return "More items, people, personas and questions."
     return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
 
 
 def _so_far(found: Mapping[str, Any], kind: str) -> str:
-    if kind == "people":
-        return people_with_worth(found).replace(" people", "").replace(" person", "")
-    return str(found["clusters"][kind])
+    words = f"{found['clusters'][kind]} so far"
+    if kind == "people" and " (" in (counted := counted_people(found)):
+        return f"{words}, {counted.split(' (')[1].removesuffix(')')}"
+    return words
 
 
 def sensitivity_of(report: Mapping[str, Any]) -> str:

@@ -353,17 +353,17 @@ def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArr
     people = kinds.get(ANNOTATOR)
     if people is not None:
         per_row = float(people.memberships.sum()) / max(n, 1)
-        worth = effective_number(people.sizes) or 0.0
+        effective = effective_number(people.sizes) or 0.0
         # Seats that are filled at random make loads a little unequal: that is rounded away.
-        is_few = worth < FEWEST_ANNOTATORS - 1e-9
-        is_few |= round(worth) < ANNOTATORS_PER_ANSWER * per_row - 1e-9
+        is_few = effective < FEWEST_ANNOTATORS - 1e-9
+        is_few |= round(effective) < ANNOTATORS_PER_ANSWER * per_row - 1e-9
         if is_few and ANNOTATOR not in found:
             found.insert(0, ANNOTATOR)
     return found
 
 
 def effective_number(loads: npt.ArrayLike) -> float | None:
-    r"""Number of equally busy annotators that these are worth, after Kish; None without answers.
+    r"""Number of equally busy annotators that these count as, after Kish; None without answers.
 
     Parameters
     ----------
