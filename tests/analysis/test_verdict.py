@@ -3,11 +3,14 @@
 import copy
 import datetime
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
+from analysis.report.clusters import shared_by
 from analysis.report.render import render_html
 from analysis.report.verdict import verdict_of
 from analysis.report.verdict.answer import answer_of
@@ -15,6 +18,7 @@ from analysis.report.verdict.caveats import CAVEATS
 from analysis.report.verdict.labels_needed import labels_needed
 from analysis.report.verdict.replacement import POWER, replacement_of
 from analysis.report.verdict.settling import sensitivity_of, settling_of, times_more
+from analysis.stats.core.checks import n_distinct
 from benchmarks.report import simulated
 
 
@@ -322,3 +326,41 @@ def test_people_are_shown_with_what_they_count_as_where_a_few_gave_most_answers(
 
     difference_of(report)["people_effective"] = 19.3
     assert not any("count as" in caveat for caveat in verdict_of(report).caveats)
+
+
+def test_a_report_of_an_earlier_version_still_has_its_answer_and_its_page(report):
+    added = "n scale raw balanced gain rarest same_label decided clusters people_effective too_few"
+    for entry in report["comparison"]:
+        for key in (*added.split(), "few", "one", "holds_for"):
+            entry["pooled_replacement"].pop(key, None)
+        entry["difference_general"].pop("people_effective")
+    del report["human"]["reference_judges"]
+
+    assert "majority" in render_html(report, date=datetime.date(2026, 11, 22))
+
+    report["headline"]["state"] = "no_truth"
+    answer = answer_of(report)
+    assert "could" in answer.sentence
+    assert "ε allows 10 lower" in answer.sentence
+    assert labels_needed(report) is not None
+
+
+def test_items_without_a_persona_or_question_share_it_with_no_other():
+    """Where none has one, as in a table without the column, all count as one."""
+    data = simulated(60)
+    votes = people_votes(data)
+
+    def with_personas(keep):
+        items = tuple(
+            replace(item, persona=item.persona if keep(n) else "", question="")
+            for n, item in enumerate(data.items)
+        )
+        return shared_by(replace(data, items=items), votes)
+
+    known = {n: data.items[n].persona for n in range(0, 60, 2)}
+    half, none = with_personas(lambda n: n % 2 == 0), with_personas(lambda _: False)
+
+    assert n_distinct(half.persona) == len(set(known.values())) + 30
+    assert n_distinct(half.persona[1::2]) == 30
+    assert half.items.n_clusters["persona"] == n_distinct(half.persona)
+    assert (n_distinct(none.persona), n_distinct(none.question)) == (1, 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.text.names import listed
-from analysis.report.verdict.answer import headline_run, judge_name, counted_people
+from analysis.report.verdict.answer import counted_people, headline_run, judge_name
 from analysis.report.verdict.replacement import POWER, replacement_of
 
 # Beyond this many times the present size, more data are no advice.

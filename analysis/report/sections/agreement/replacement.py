@@ -103,7 +103,9 @@ def replacement(report: Report) -> Table:
     table = table_of_entries(
         "replacement",
         "Could the judge replace an annotator?",
-        named_entries(report, "comparison") if report["human"]["answers"] else [],
+        [(name, _with_scales(entry)) for name, entry in named_entries(report, "comparison")]
+        if report["human"]["answers"]
+        else [],
         [
             ("Judge", "percent", "pooled_replacement.raw.judge_agrees", "agrees with a person"),
             ("Person", "percent", "pooled_replacement.raw.people_agree", "agrees with a person"),
@@ -128,15 +130,22 @@ def replacement(report: Report) -> Table:
         "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
         "anybody can build.",
     )
-    if not table.rows:
+    if not table.rows or "reference_judges" not in report["human"]:
         return table
     return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
+
+
+def _with_scales(entry: Report) -> Report:
+    """An entry of a report of an earlier version, which has no scales, with empty ones."""
+    empty = dict.fromkeys(("judge_agrees", "people_agree"))
+    scales = {"raw": empty, "balanced": empty} | entry["pooled_replacement"]
+    return {**entry, "pooled_replacement": scales}
 
 
 def _reference_rows(report: Report, width: int) -> list[list[object]]:
     """Always the commonest label, a coin, another person at random; the other cells are empty."""
     rows = []
-    for judge in report["human"].get("reference_judges", []):
+    for judge in report["human"]["reference_judges"]:
         raw, balanced = judge["raw"], judge["balanced"]
         row = [judge["reference"], raw, judge["people_raw"], balanced, judge["people_balanced"]]
         row.append(max(judge["people_raw"] - raw, judge["people_balanced"] - balanced))
