@@ -96,6 +96,16 @@ class PooledReplacement:
             return self.raw if self.balanced.advantage.value is None else self.balanced
         return self.balanced if self.balanced.p > self.raw.p else self.raw
 
+    @property
+    def advantage(self) -> Estimate:
+        """Agreement of people less that of the model, on the worse scale."""
+        return self.worse.advantage
+
+    @property
+    def p(self) -> float | None:
+        """The larger p value: that of the worse scale."""
+        return self.worse.p
+
 
 @dataclass(frozen=True)
 class ReferenceJudge:
