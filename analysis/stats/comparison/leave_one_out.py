@@ -221,7 +221,7 @@ def pooled_replacement_test(
     >>> votes = Votes.from_matrix(np.tile([[0, 0, 1], [1, 1, 0], [0, 1, 1]], (20, 1)))
     >>> result = pooled_replacement_test(votes, [0, 1, 1] * 20, epsilon=0.1)
     >>> result.n, round(result.raw.advantage.value, 3), round(result.balanced.advantage.value, 3)
-    (60, -0.333, -0.35)
+    (60, -0.333, -0.325)
     >>> result.raw.advantage.interval_reason, result.replaceable  # three people are few
     ('too_few_annotators', None)
     """
@@ -280,6 +280,14 @@ def pooled_replacement_tests(
     -------
     list of PooledReplacement
         One per study, in order, without the numbers of people.
+
+    Examples
+    --------
+    >>> counts = np.tile([[2, 1], [1, 2]], (2, 30, 1))
+    >>> always = np.zeros((2, 60), dtype=np.int64)
+    >>> found = pooled_replacement_tests(counts, always, Sharing.of_items(60, {}), epsilon=0.1)
+    >>> [(round(one.raw.model, 2), one.balanced.model, one.replaceable) for one in found]
+    [(0.5, 0.5, False), (0.5, 0.5, False)]
     """
     n = counts.shape[1]
     if n == 0:

@@ -370,6 +370,10 @@ def effective_number(loads: npt.ArrayLike) -> float | None:
     loads : array_like of float
         Answers of each annotator.
 
+    Returns
+    -------
+    float or None
+
     Notes
     -----
     :math:`(\sum w)^2/\sum w^2`: the number of annotators if all are equally busy, near 1 if one
