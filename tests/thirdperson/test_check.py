@@ -603,3 +603,23 @@ def test_the_report_has_the_judges_that_anybody_can_build(tmp_path, checked):
 
     for name in ("commonest label", "coin", "another person"):
         assert f">{name}<" in page
+
+
+def test_people_who_answered_unequally_are_shown_with_what_they_count_as(tmp_path, capsys):
+    rows = labels_of(people=60)
+    rng = np.random.default_rng(2)
+    busy = [
+        [*row[:1], "p60" if number % 2 and rng.random() < 0.4 else row[1], *row[2:]]
+        for number, row in enumerate(rows)
+    ]
+    path = written(tmp_path / "labels.csv", busy, HEADING)
+    load = np.unique([row[1] for row in busy], return_counts=True)[1]
+    effective = load.sum() ** 2 / (load**2).sum()
+    assert 8 < effective < 0.8 * load.size
+
+    main(["check", str(path), "--out", str(tmp_path / "r.html"), "--bootstrap", "100"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    counted = f"61 people (who count as {effective:.1f}, because some gave many more answers)"
+    assert f"600 labels of {counted}, judge judge" in told
+    assert f"- {counted}." in told

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import NO, YES, headline_run
+from analysis.report.verdict.answer import NO, YES, counted_people, headline_run
+from analysis.report.verdict.caveats import rests_on
 from analysis.report.verdict.labels_needed import labels_needed
 from analysis.report.verdict.replacement import replacement_of
 from analysis.stats.selection.drift import Trust
@@ -34,6 +35,7 @@ class Finding:
     items: int
     labels: int
     annotators: int
+    people_effective: float | None
     judges: Sequence[str]
     lacks_people: bool
 
@@ -53,13 +55,16 @@ class Finding:
             "items": self.items,
             "labels": self.labels,
             "annotators": self.annotators,
+            "people_effective": self.people_effective,
             "judges": list(self.judges),
         }
 
     def lines(self, name: str, reading: Sequence[str], out: Path) -> list[str]:
         """The text for a terminal: what was read, the verdict, what to keep in mind."""
         judges = ", ".join(self.judges)
-        people = "1 person" if self.annotators == 1 else f"{self.annotators:,} people"
+        people = counted_people(
+            {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
+        )
         found = [
             f"{name}: {self.items:,} items, {self.labels:,} labels of {people}, judge {judges}"
         ]
@@ -93,6 +98,7 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
         items=report["inputs"]["items"],
         labels=report["inputs"]["annotations"],
         annotators=report["human"]["annotators"],
+        people_effective=rests_on(report).get("people_effective"),
         judges=[judge["judge"] for judge in report["judges"]],
         lacks_people=_lacks_people(report),
     )

@@ -31,7 +31,7 @@ def _agreement_only(report: Report) -> str:
 
 
 def _few(report: Report) -> str:
-    found = _rests_on(report)
+    found = rests_on(report)
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
         n = found["clusters"].get(kind)
         what = "person" if kind == "people" else kind.removesuffix("s")
@@ -42,14 +42,14 @@ def _few(report: Report) -> str:
 
 def _unequal(report: Report) -> str:
     """What people count as where some gave many more answers."""
-    found = _rests_on(report)
+    found = rests_on(report)
     if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
         return ""
     shown = counted_people(found)
     return f"{shown}." if "count as" in shown else ""
 
 
-def _rests_on(report: Report) -> Report:
+def rests_on(report: Report) -> Report:
     """The clusters behind the answer; empty where nothing is compared."""
     if replaced := replacement_of(report):
         return replaced.found
@@ -93,8 +93,8 @@ def _volunteers(report: Report) -> str:
 CAVEATS: tuple[Caveat, ...] = (
     _agreement_only,
     _chosen_late,
-    _few,
     _unequal,
+    _few,
     _other_choices,
     _unknown_truth,
     _excluded,
