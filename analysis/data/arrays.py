@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
 MISSING = -1
+# What a judge may agree less with people than a person does, because a person costs more: the
+# advantage that the authors of the alternative annotator test grant against crowd workers.
+EPSILON = 0.1
 CODE = {"r1": 0, "r2": 1, "tie": TIE, "": MISSING, None: MISSING}
 
 Codes = npt.NDArray[np.int8]
@@ -336,6 +339,7 @@ class Dataset:
     answers_are_sets: bool = False  # whether a tie says that either response could be right
     draw: Draw | None = None  # only where annotators get a sample of the items
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
+    epsilon: float = EPSILON  # how much less than a person a judge may agree with people
     certificates: Certificates | None = None  # only where some were computed
 
     @cached_property
@@ -384,6 +388,8 @@ class Dataset:
             feed(digest, "draw", self.draw.digest)
         if self.people_are_fixed:
             feed(digest, "people are fixed", True)
+        if self.epsilon != EPSILON:
+            feed(digest, "epsilon", self.epsilon)
         if self.certificates is not None:
             feed(digest, "certificates", asdict(self.certificates))
         for run in self.runs:

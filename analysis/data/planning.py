@@ -129,5 +129,10 @@ def pilot_answers(slug: str) -> "PilotAnswers":
 
 
 def _codes(values: Sequence[str]) -> list[int]:
-    seen: dict[str, int] = {}
-    return [seen.setdefault(value, len(seen)) for value in values]
+    """Codes that are the same for equal values; where some are known, an empty one is alone."""
+    seen: dict[str | int, int] = {}
+    known = any(values)
+    return [
+        seen.setdefault(value if value or not known else number, len(seen))
+        for number, value in enumerate(values)
+    ]

@@ -16,7 +16,13 @@ from analysis.report.encode import Json, put_interval
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
-from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from analysis.stats.core.shared_variance import (
+    ANNOTATOR,
+    FEW_CLUSTERS,
+    Kind,
+    Sharing,
+    effective_number,
+)
 from analysis.stats.core.votes import Votes
 
 # With fewer blocks of annotators than this, a t interval over them is not informative.
@@ -139,8 +145,44 @@ def _cells(
     )
 
 
+def rests_on(within: Sharing) -> Json:
+    """Clusters of each kind, and the kinds with few, too few, or only one.
+
+    `people_effective` is what the annotators count as by their shares of the answers.
+    """
+    sizes = counted(within)
+    people = within.kinds.get(ANNOTATOR)
+    effective = None if people is None else effective_number(people.sizes)
+    return {
+        "clusters": sizes,
+        "people_effective": None if effective is None else round(effective, 6),
+        "too_few": [NAMES[name] for name in within.short if name in NAMES],
+        "few": [
+            NAMES[name]
+            for name in (ANNOTATOR, "persona", "question")
+            if 1 < sizes.get(NAMES[name], 0) < FEW_CLUSTERS and name not in within.short
+        ],
+        "one": [label for label, size in sizes.items() if size == 1 and label != "people"],
+    }
+
+
+def fix_people(found: Json, n_people: int) -> None:
+    """Say that a result that rests on clusters holds for these people only."""
+    found["holds_for"] = FOR_THESE_PEOPLE
+    found["clusters"] = {"people": n_people, **found["clusters"]}
+    found["one"] = ["people", *found["one"]]
+
+
 def _codes(values: Iterable[Hashable]) -> Ints:
-    """Codes that are the same for equal values, in order of appearance."""
+    """Codes that are the same for equal values, in order of appearance.
+
+    Where some have a value, each one without is alone: items about nobody known do not share a
+    persona. Where none has, they count as one.
+    """
     rows = list(values)
     codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
-    return np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
+    found = np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
+    if "" in codes and len(codes) > 1:
+        empty = np.flatnonzero(found == codes[""])
+        found[empty[1:]] = len(codes) + np.arange(empty.size - 1)
+    return found

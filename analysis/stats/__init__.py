@@ -134,11 +134,15 @@ from .comparison.judges import (
     joint_bootstrap,
 )
 from .comparison.leave_one_out import (
+    AgreementScale,
     LeaveOneOut,
     LeaveOneOutSummary,
     PooledReplacement,
+    ReferenceJudge,
     leave_one_out,
     pooled_replacement_test,
+    pooled_replacement_tests,
+    reference_judges,
 )
 from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
 from .comparison.multiverse import (
@@ -193,7 +197,7 @@ from .core.proportions import (
 )
 from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
 from .core.results import Estimate, Interval, Proportion, Reason, seed_of
-from .core.shared_variance import Kind, Sharing
+from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
 from .estimation.active_draw import draw_items, draw_probabilities, error_spread
 from .estimation.calibrated_judge import CalibratedMean, calibrated_mean
@@ -263,6 +267,7 @@ __all__ = [
     "Adjusted",
     "AgreementCeiling",
     "AgreementDraws",
+    "AgreementScale",
     "AltTest",
     "AnnotatorQuality",
     "AnnotatorTest",
@@ -335,6 +340,7 @@ __all__ = [
     "RankingAgreement",
     "Reason",
     "Recalibration",
+    "ReferenceJudge",
     "Retest",
     "RiskCoverage",
     "RoganGladen",
@@ -414,6 +420,7 @@ __all__ = [
     "discrimination",
     "draw_items",
     "draw_probabilities",
+    "effective_number",
     "equivalence",
     "equivalence_items",
     "error_consistency",
@@ -475,6 +482,7 @@ __all__ = [
     "percentile_interval",
     "pigeonhole_bootstrap",
     "pooled_replacement_test",
+    "pooled_replacement_tests",
     "position_bias",
     "position_bias_single_order",
     "powered_mean",
@@ -487,6 +495,7 @@ __all__ = [
     "ranks",
     "recalibrate",
     "recruiting_cost",
+    "reference_judges",
     "retest_ceiling",
     "retest_of",
     "risk_coverage",

@@ -3,18 +3,22 @@
 import copy
 import datetime
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
+from analysis.report.clusters import shared_by
 from analysis.report.render import render_html
 from analysis.report.verdict import verdict_of
 from analysis.report.verdict.answer import answer_of
 from analysis.report.verdict.caveats import CAVEATS
 from analysis.report.verdict.labels_needed import labels_needed
 from analysis.report.verdict.replacement import POWER, replacement_of
-from analysis.report.verdict.settling import settling_of, times_more
+from analysis.report.verdict.settling import sensitivity_of, settling_of, times_more
+from analysis.stats.core.checks import n_distinct
 from benchmarks.report import simulated
 
 
@@ -57,7 +61,7 @@ def test_every_state_has_an_answer_in_one_sentence_and_what_would_settle_it(
     report["headline"]["state"] = state
     difference_of(report)["n"] = 12 if state == "too_few" else 600
     for entry in report["comparison"]:  # one answer an item: nobody can be compared with others
-        entry["pooled_replacement"]["ci"] = None
+        entry["pooled_replacement"]["advantage_of_people"] = None
 
     verdict = verdict_of(report)
 
@@ -134,10 +138,23 @@ def test_a_difference_at_the_margin_needs_no_promise_of_data(report):
     assert verdict_of(report).settling.startswith("More than 30 times as many items and people")
 
 
-def without_truth(*, advantage, se, p, judges=1):
-    """A report in which `judges` judges have this advantage of people, and no truth is known."""
-    found = {"advantage_of_people": advantage, "se": se, "p": p, "epsilon": 0.1, "n": 900}
-    found["ci"] = [advantage - 1.96 * se, advantage + 1.96 * se]
+def without_truth(*, advantage, se, p, judges=1, balanced=None, **other):
+    """A report in which `judges` judges have this advantage of people, and no truth is known.
+
+    `balanced` is the advantage on that scale; by default the same.
+    """
+    found = {"epsilon": 0.1, "n": 300, "scale": "raw", "rarest": 200, "same_label": 0.6}
+    found |= {"decided": 300, "gain": {"value": 0.2, "low": 0.1, "ci": [0.1, 0.3]}}
+    for scale, value in (
+        ("raw", advantage),
+        ("balanced", advantage if balanced is None else balanced),
+    ):
+        found[scale] = {"advantage_of_people": value, "se": se, "df": 1e6, "p": p}
+        found[scale]["ci"] = [value - 1.96 * se, value + 1.96 * se]
+        found[scale]["ci_made"] = {"method": "general t"}
+    found["scale"] = "raw" if balanced is None or balanced <= advantage else "balanced"
+    found |= found[found["scale"]] | {"clusters": {"people": 30}, "people_effective": 30.0}
+    found |= {"too_few": [], "few": [], "one": []} | other
     names = [f"judge {number}" for number in range(judges)]
     runs = [{"run": n, "judge": n, "setting": "standard", "features": "all"} for n in names]
     return {
@@ -210,7 +227,140 @@ def test_labels_needed_follow_the_advice(report):
 
 def test_a_label_that_nobody_else_gave_asks_for_second_labels():
     report = without_truth(advantage=0.0, se=0.01, p=0.5)
-    report["comparison"][0]["pooled_replacement"]["ci"] = None
+    report["comparison"][0]["pooled_replacement"] |= {"ci": None, "advantage_of_people": None}
 
     assert labels_needed(report) == 30
     assert answer_of(report | {"human": {"answers": 9}}).word == "Not yet known"
+
+
+def test_the_sentence_is_about_the_scale_where_the_judge_is_worse_and_names_epsilon():
+    worse = answer_of(without_truth(advantage=-0.039, balanced=0.06, se=0.01, p=0.001)).sentence
+    better = answer_of(without_truth(advantage=-0.125, se=0.01, p=0.001)).sentence
+
+    assert "all labels counted alike, is 6.0 points lower than a person’s (95\u00a0% CI" in worse
+    assert "could replace an annotator" in worse
+    assert "ε allows 10 lower" in worse
+    # A judge that is better says so with the sign in words.
+    assert "is 12.5 points higher than a person’s (95\u00a0% CI +10.5 to +14.5" in better
+
+
+def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
+    report = without_truth(advantage=-0.05, balanced=0.2, se=0.02, p=0.001)
+    assert answer_of(report).word == "No"
+
+    test = report["comparison"][0]["pooled_replacement"]
+    test["balanced"] |= {"ci": [0.05, 0.35], "p": 0.2}
+    assert answer_of(report).word == "Not yet known"
+
+
+@pytest.mark.parametrize(
+    ("other", "words", "settling"),
+    [
+        ({"same_label": 0.997}, "gives the same label to 299 of 300 items", "more than one label"),
+        (
+            {"rarest": 19},
+            "too few of the rarer label (19 answers; 20 are the least)",
+            "rarer label",
+        ),
+        (
+            {"gain": {"value": 0.01, "low": -0.01, "ci": [-0.02, 0.04]}},
+            "its own labels in random order agree with people about as often (gain +1.0 points",
+            "follows what people see",
+        ),
+        (
+            {
+                "ci": None,
+                "too_few": ["people"],
+                "clusters": {"people": 24},
+                "people_effective": 7.1,
+            },
+            "24 people (who count as 7.1, because some gave many more answers) are too few",
+            "More people (24 so far, who count as 7.1",
+        ),
+    ],
+)
+def test_what_keeps_a_judge_from_being_trusted_is_the_sentence(other, words, settling):
+    report = without_truth(advantage=0.0, se=0.01, p=0.001, **other)
+
+    verdict = answer_of(report)
+
+    assert verdict.word == "Not yet known"
+    assert words in verdict.sentence
+    assert settling in settling_of(report)
+    assert sensitivity_of(report) == ""
+
+
+def test_a_constant_judge_is_not_yes_with_right_answers_either(report):
+    report["headline"]["state"] = "equivalent"
+    entry = next(e for e in report["comparison"] if e["run"] == report["headline"]["run"])
+    entry["pooled_replacement"] |= {"same_label": 1.0, "decided": 600}
+
+    answer = answer_of(report)
+
+    assert answer.word == "Not yet known"
+    assert "gives the same label to 600 of 600 items" in answer.sentence
+
+
+def test_the_answer_holds_for_every_epsilon_that_is_printed():
+    could = without_truth(advantage=0.04, balanced=0.05, se=0.02, p=0.01)
+    could_not = without_truth(advantage=0.3, se=0.05, p=1.0)
+    is_open = without_truth(advantage=0.15, se=0.05, p=0.8)
+
+    # 0.05 + 1.645 · 0.02 = 0.0829; 0.3 − 1.96 · 0.05 = 0.202; 0.15 + 1.645 · 0.05 = 0.2322.
+    assert sensitivity_of(could) == "The answer is the same for every ε of 8.3 points or more."
+    assert sensitivity_of(could_not) == "The answer is the same for every ε below 20.2 points."
+    assert sensitivity_of(is_open) == (
+        "With an ε of 23.3 points or more the answer would be “could”, with one below 5.2 “could "
+        "not”."
+    )
+    assert sensitivity_of({"headline": {"state": "better"}}) == ""
+
+
+def test_people_are_shown_with_what_they_count_as_where_a_few_gave_most_answers(report):
+    difference_of(report).update(clusters={"people": 24}, people_effective=14.04, too_few=[])
+
+    assert (
+        "24 people (who count as 14.0, because some gave many more answers)."
+        in verdict_of(report).caveats
+    )
+
+    difference_of(report)["people_effective"] = 19.3
+    assert not any("count as" in caveat for caveat in verdict_of(report).caveats)
+
+
+def test_a_report_of_an_earlier_version_still_has_its_answer_and_its_page(report):
+    added = "n scale raw balanced gain rarest same_label decided clusters people_effective too_few"
+    for entry in report["comparison"]:
+        for key in (*added.split(), "few", "one", "holds_for"):
+            entry["pooled_replacement"].pop(key, None)
+        entry["difference_general"].pop("people_effective")
+    del report["human"]["reference_judges"]
+
+    assert "majority" in render_html(report, date=datetime.date(2026, 11, 22))
+
+    report["headline"]["state"] = "no_truth"
+    answer = answer_of(report)
+    assert "could" in answer.sentence
+    assert "ε allows 10 lower" in answer.sentence
+    assert labels_needed(report) is not None
+
+
+def test_items_without_a_persona_or_question_share_it_with_no_other():
+    """Where none has one, as in a table without the column, all count as one."""
+    data = simulated(60)
+    votes = people_votes(data)
+
+    def with_personas(keep):
+        items = tuple(
+            replace(item, persona=item.persona if keep(n) else "", question="")
+            for n, item in enumerate(data.items)
+        )
+        return shared_by(replace(data, items=items), votes)
+
+    known = {n: data.items[n].persona for n in range(0, 60, 2)}
+    half, none = with_personas(lambda n: n % 2 == 0), with_personas(lambda _: False)
+
+    assert n_distinct(half.persona) == len(set(known.values())) + 30
+    assert n_distinct(half.persona[1::2]) == 30
+    assert half.items.n_clusters["persona"] == n_distinct(half.persona)
+    assert (n_distinct(none.persona), n_distinct(none.question)) == (1, 1)

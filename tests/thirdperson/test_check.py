@@ -77,7 +77,7 @@ def refused(tmp_path, capsys):
     ("shape", "word", "code"),
     [
         ({"judge": 0.8}, "TRUSTED", 0),
-        ({"judge": 0.4}, "NOT TRUSTED", 1),
+        ({"judge": 0.4, "people": 24}, "NOT TRUSTED", 1),
         ({"judge": 0.7, "people": 4, "items": 60}, "INCONCLUSIVE", 3),
         ({"judge": 0.99, "human": 0.7, "people": 60, "gold": True}, "TRUSTED", 0),
         ({"judge": 0.6, "human": 0.9, "people": 60, "gold": True}, "NOT TRUSTED", 1),
@@ -107,7 +107,8 @@ def test_the_terminal_says_what_was_read_and_how_many_labels_are_needed(tmp_path
     assert "  people: label by annotator\n  judge: judge\n" in told
     assert "  certainty: certainty of label\n" in told
     assert "  labels: “no” as response 1, “yes” as response 2\n" in told
-    assert "INCONCLUSIVE: It is open whether judge agrees" in told
+    assert "INCONCLUSIVE: It is open whether judge could replace an annotator: 4 people" in told
+    assert "If only these people matter, as a panel of experts: --these-people" in told
     assert "Labels still needed: about " in told
     assert f"Report: {tmp_path / 'r.html'}" in told
     assert max(map(len, told.splitlines())) < 120
@@ -483,3 +484,142 @@ def test_texts_of_a_table_cannot_write_into_the_page(tmp_path, capsys):
 
     assert "<img src=x" not in (tmp_path / "r.html").read_text("utf-8")
     assert capsys.readouterr().out
+
+
+def written(path, rows, heading):
+    path.write_text("\n".join([heading, *(",".join(row) for row in rows)]) + "\n", "utf-8")
+    return path
+
+
+def labels_of(*, n=300, people=24, agree=0.85, judge=0.85, yes=0.5, seed=1):
+    """Rows of item, annotator, label and judge: two people who mostly see the same at each item."""
+    rng = np.random.default_rng(seed)
+    seen = (rng.random(n) < yes).astype(int)
+    own = np.where(rng.random(n) < judge, seen, 1 - seen)
+    rows = []
+    for item in range(n):
+        for person in rng.choice(people, 2, replace=False):
+            label = seen[item] if rng.random() < agree else 1 - seen[item]
+            rows.append([f"i{item}", f"p{person}", LABELS[label], LABELS[own[item]]])
+    return rows
+
+
+HEADING = "item,annotator,label,judge"
+
+
+def test_a_judge_that_always_says_the_same_is_never_trusted_and_the_first_line_says_so(
+    tmp_path, checked
+):
+    rows = [[*row[:3], "no"] for row in labels_of(yes=0.1, agree=0.9, people=40)]
+    path = written(tmp_path / "labels.csv", rows, HEADING)
+
+    code, found = checked(path, "--epsilon", "0.45", "--bootstrap", "100")
+
+    assert (code, found["verdict"]) == (3, "INCONCLUSIVE")
+    assert found["sentence"].startswith("judge gives the same label to 300 of 300 items")
+    assert found["labels_needed"] is None
+    gold = [[*row, row[3]] for row in rows]
+    path = written(tmp_path / "gold.csv", gold, f"{HEADING},gold")
+    code, found = checked(path, "--bootstrap", "100")
+    assert code == 3
+    assert found["sentence"].startswith("judge gives the same label to 300 of 300 items")
+
+
+def test_personas_that_items_share_widen_the_answer_without_right_labels(tmp_path, checked):
+    rows = labels_of()
+    plain = written(tmp_path / "plain.csv", rows, HEADING)
+
+    def with_personas(name, persona):
+        told = [[*row, persona(int(row[0][1:]))] for row in rows]
+        return written(tmp_path / name, told, f"{HEADING},persona")
+
+    code, alone = checked(plain, "--bootstrap", "100")
+    assert (code, alone["verdict"]) == (0, "TRUSTED")
+    two, found = checked(with_personas("two.csv", lambda item: f"u{item % 2}"))
+    assert (two, found["verdict"]) == (3, "INCONCLUSIVE")
+    assert "2 personas are too few" in found["sentence"]
+
+
+def test_a_missing_persona_is_its_own_cluster_and_a_mostly_empty_column_is_not_guessed(
+    tmp_path, checked
+):
+    rows = labels_of()
+
+    def read(filled):
+        told = [[*row, f"u{row[0]}" if int(row[0][1:]) % 10 < filled else ""] for row in rows]
+        path = written(tmp_path / f"{filled}.csv", told, f"{HEADING},persona")
+        return checked(path, "--bootstrap", "100")[1]
+
+    assert "persona: persona" in read(5)["read"]
+    assert "persona: none" in read(4)["read"]
+    # Every item has a persona of its own, stated or not: the answer is that without the column.
+    plain = checked(written(tmp_path / "p.csv", rows, HEADING), "--bootstrap", "100")[1]
+    assert read(5)["sentence"] == plain["sentence"]
+
+
+def test_epsilon_is_printed_in_the_sentence_and_decides(tmp_path, checked, capsys):
+    path = written(tmp_path / "labels.csv", labels_of(judge=0.75), HEADING)
+
+    strict, found = checked(path, "--epsilon", "0.01", "--bootstrap", "100")
+    assert "ε allows 1 lower" in found["sentence"]
+    assert strict == 3
+    usual, found = checked(path, "--epsilon", "0.3", "--bootstrap", "100")
+    assert "ε allows 30 lower" in found["sentence"]
+    assert (usual, found["verdict"]) == (0, "TRUSTED")
+    least = float(re.search(r"every ε of ([0-9.]+) points or more", found["sensitivity"])[1])
+    assert checked(path, "--epsilon", str(least / 100), "--bootstrap", "100")[0] == 0
+    assert checked(path, "--epsilon", str(least / 100 - 0.002), "--bootstrap", "100")[0] == 3
+    main(["check", str(path), "--out", str(tmp_path / "r.html"), "--bootstrap", "100"])
+    assert "of" in capsys.readouterr().out
+    assert "ε" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_too_few_answers_with_the_rarer_label_leave_it_open(tmp_path, checked):
+    rows = labels_of(yes=0.0, agree=0.98, judge=0.9, people=40)
+    path = written(tmp_path / "labels.csv", rows, HEADING)
+
+    code, found = checked(path, "--bootstrap", "100")
+
+    assert code == 3
+    assert "too few of the rarer label" in found["sentence"]
+    assert found["labels_needed"] > 0
+
+
+def test_these_people_alone_are_enough_for_a_panel_without_right_labels(tmp_path, checked):
+    rows = labels_of(n=400, people=3)
+    path = written(tmp_path / "labels.csv", rows, HEADING)
+
+    assert checked(path, "--bootstrap", "100")[0] == 3
+    code, found = checked(path, "--bootstrap", "100", "--these-people")
+    assert (code, found["verdict"]) == (0, "TRUSTED")
+    assert "Only 3 people: others may differ." in found["caveats"]
+
+
+def test_the_report_has_the_judges_that_anybody_can_build(tmp_path, checked):
+    path = written(tmp_path / "labels.csv", labels_of(), HEADING)
+    checked(path, "--bootstrap", "100")
+
+    page = (tmp_path / "report.html").read_text("utf-8")
+
+    for name in ("commonest label", "coin", "another person"):
+        assert f">{name}<" in page
+
+
+def test_people_who_answered_unequally_are_shown_with_what_they_count_as(tmp_path, capsys):
+    rows = labels_of(people=60)
+    rng = np.random.default_rng(2)
+    busy = [
+        [*row[:1], "p60" if number % 2 and rng.random() < 0.4 else row[1], *row[2:]]
+        for number, row in enumerate(rows)
+    ]
+    path = written(tmp_path / "labels.csv", busy, HEADING)
+    load = np.unique([row[1] for row in busy], return_counts=True)[1]
+    effective = load.sum() ** 2 / (load**2).sum()
+    assert 8 < effective < 0.8 * load.size
+
+    main(["check", str(path), "--out", str(tmp_path / "r.html"), "--bootstrap", "100"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    counted = f"61 people (who count as {effective:.1f}, because some gave many more answers)"
+    assert f"600 labels of {counted}, judge judge" in told
+    assert f"- {counted}." in told

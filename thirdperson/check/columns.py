@@ -133,8 +133,8 @@ def _guessed(names: Sequence[str], rows: Rows, given: Columns) -> Columns:
         given,
         item=given.item or table.named(_ITEM),
         gold=given.gold or table.named(_GOLD, has_labels=True),
-        persona=given.persona or table.named(_PERSONA),
-        question=given.question or table.named(_QUESTION),
+        persona=given.persona or table.named(_PERSONA, is_filled=True),
+        question=given.question or table.named(_QUESTION, is_filled=True),
     )
     judges = given.judges
     if not (judges or given.judge_raters or given.kind):
@@ -162,11 +162,17 @@ class _Guesses:
         taken = set(given.named())
         self._free = {column: plain_name(column) for column in names if column not in taken}
 
-    def named(self, wanted: Sequence[str], *, has_labels: bool = False) -> str:
-        """The column with the first of these names; empty without one."""
+    def named(
+        self, wanted: Sequence[str], *, has_labels: bool = False, is_filled: bool = False
+    ) -> str:
+        """The column with the first of these names; empty without one.
+
+        `is_filled`: at least half of its rows have a value.
+        """
         for name in wanted:
             for column, plain in self._free.items():
-                if plain == name and (not has_labels or self._has_labels(column)):
+                fits = not has_labels or self._has_labels(column)
+                if plain == name and fits and (not is_filled or self._is_filled(column)):
                     del self._free[column]
                     return column
         return ""
@@ -218,6 +224,10 @@ class _Guesses:
         if match is None or _CERTAINTY.fullmatch(plain):
             return False
         return not set((match["after"] or match["before"]).split("_")) & _NO_LABEL_WORDS
+
+    def _is_filled(self, column: str) -> bool:
+        filled = sum(is_label(row.get(column, "")) for _, row in self._rows)
+        return 2 * filled >= len(self._rows)
 
     def _has_labels(self, column: str) -> bool:
         values = {same_label(row.get(column, "")) for _, row in self._rows}

@@ -88,6 +88,13 @@ def parser() -> ArgumentParser:
         help="difference in accuracy that counts as none (default: 0.05)",
     )
     options.add_argument(
+        "--epsilon",
+        type=from_to(0, 0.5, float),
+        default=0.1,
+        help="without right labels: how much less than a person the judge may agree with people, "
+        "as a share of answers (default: 0.1)",
+    )
+    options.add_argument(
         "--threshold",
         type=from_to(1, 100, int),
         default=80,
@@ -145,6 +152,7 @@ def _check(options: Namespace) -> int:
         threshold=options.threshold,
         is_simulated=options.simulated,
         people_are_fixed=options.these_people,
+        epsilon=options.epsilon,
     )
     report = build_report(
         data,

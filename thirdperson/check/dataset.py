@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.data.arrays import (
+    EPSILON,
     MISSING,
     TIE,
     Answers,
@@ -41,6 +42,7 @@ def dataset_of(
     threshold: int,
     is_simulated: bool = False,
     people_are_fixed: bool = False,
+    epsilon: float = EPSILON,
 ) -> Dataset:
     """The data set of a file's labels. Raises `BadTable` if a certainty is out of range."""
     keys = labels.items
@@ -86,6 +88,7 @@ def dataset_of(
         rater_groups=({},) * len(raters),
         answers=answers,
         people_are_fixed=people_are_fixed,
+        epsilon=epsilon,
         not_counted=dict.fromkeys(_NOT_COUNTED, 0),
         runs=tuple(
             _run(judge, labels, position, choices, certainties, name)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import NO, YES, headline_run
+from analysis.report.verdict.answer import NO, YES, counted_people, headline_run
+from analysis.report.verdict.caveats import rests_on
 from analysis.report.verdict.labels_needed import labels_needed
+from analysis.report.verdict.replacement import replacement_of
 from analysis.stats.selection.drift import Trust
 
 # As `recheck` exits.
@@ -28,10 +30,12 @@ class Finding:
     sentence: str
     caveats: Sequence[str]
     settling: str
+    sensitivity: str
     labels_needed: int | None
     items: int
     labels: int
     annotators: int
+    people_effective: float | None
     judges: Sequence[str]
     lacks_people: bool
 
@@ -46,22 +50,28 @@ class Finding:
             "sentence": self.sentence,
             "caveats": list(self.caveats),
             "what_would_settle_it": self.settling,
+            "sensitivity": self.sensitivity,
             "labels_needed": self.labels_needed,
             "items": self.items,
             "labels": self.labels,
             "annotators": self.annotators,
+            "people_effective": self.people_effective,
             "judges": list(self.judges),
         }
 
     def lines(self, name: str, reading: Sequence[str], out: Path) -> list[str]:
         """The text for a terminal: what was read, the verdict, what to keep in mind."""
         judges = ", ".join(self.judges)
-        people = "1 person" if self.annotators == 1 else f"{self.annotators:,} people"
+        people = counted_people(
+            {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
+        )
         found = [
             f"{name}: {self.items:,} items, {self.labels:,} labels of {people}, judge {judges}"
         ]
         found += [f"  {line}" for line in reading]
         found += ["", *_wrapped(f"{self.trust.value}: {self.sentence}", "")]
+        if self.sensitivity:
+            found += _wrapped(self.sensitivity, "")
         if self.trust is Trust.INCONCLUSIVE:
             found.append(self._needed())
             if self.lacks_people:
@@ -83,10 +93,12 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
         sentence=verdict.answer.sentence,
         caveats=verdict.caveats,
         settling=verdict.settling,
+        sensitivity=verdict.sensitivity,
         labels_needed=labels_needed(report),
         items=report["inputs"]["items"],
         labels=report["inputs"]["annotations"],
         annotators=report["human"]["annotators"],
+        people_effective=rests_on(report).get("people_effective"),
         judges=[judge["judge"] for judge in report["judges"]],
         lacks_people=_lacks_people(report),
     )
@@ -94,6 +106,8 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:
     """Whether there is no verdict because the people are too few to say anything of others."""
+    if found := replacement_of(report):
+        return found.why == "clusters" and "people" in found.found["too_few"]
     if report["headline"]["state"] != "cannot_tell":
         return False
     difference = report["comparison"][headline_run(report)]["difference_general"]

@@ -1,6 +1,8 @@
 """Whether there are enough items for the precision that the study plans."""
 
 import math
+from collections import Counter
+from functools import cache
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
@@ -9,6 +11,9 @@ from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
 EXPECTED = 0.6
+# Standard deviations on the logit scale that the planner assumes without a pilot: what makes the
+# items of one persona, or of one question, easy or hard together, and an item on its own.
+SD_SHARED, SD_ITEM = 0.25, 1.0
 
 
 class TooFewItems(ItemCheck):
@@ -16,33 +21,74 @@ class TooFewItems(ItemCheck):
     title = "Enough items"
     rule = (
         "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin on "
-        "either side. Answers are taken as independent, so at least this many items are needed."
+        "either side. Items that share a persona or a question count as fewer, by the effects that "
+        "the planner assumes."
     )
     remedy = "Add items with own answers, or plan a wider margin in the settings."
 
     def __init__(self) -> None:
         self._labelled = 0
+        self._personas: Counter[int] = Counter()
+        self._questions: Counter[int] = Counter()
 
     def look(self, item: AuditedItem) -> None:
-        self._labelled += item.own is not None
+        if item.own is None:
+            return
+        self._labelled += 1
+        self._personas[item.persona.number] += 1
+        if item.question:
+            self._questions[hash(item.question)] += 1
 
     def finding(self, study: AuditedStudy) -> Finding:
         n, margin = self._labelled, study.margin
         if not n:
             words = "No item has an own answer, so there is no accuracy to be precise about."
             return self.outcome(State.UNKNOWN, words)
-        half = half_width(n)
-        needed = items_for(margin)
+        times = times_as_many(n, self._personas, self._questions)
+        half = half_width(n / times)
+        needed = math.ceil(items_for(margin) * times - 1e-9)
+        shared = ""
+        if times > 1:
+            shared = f", as {n / times:,.0f} that share no persona and no question would"
         words = (
-            f"{counted(n)} with an own answer give an accuracy within ± {half * 100:.1f} points; "
-            f"the margin of ± {margin * 100:g} points needs {needed:,} items or more."
+            f"{counted(n)} with an own answer give an accuracy within ± {half * 100:.1f} points"
+            f"{shared}; the margin of ± {margin * 100:g} points needs {needed:,} items or more"
+            f"{', with new personas and questions' if shared else ''}."
         )
         effect = Effect("half the width of the interval of an accuracy of 60 %", half, n)
         state = State.FOUND if n < needed else State.CLEAR
         return self.outcome(state, words, effect=effect)
 
 
-def half_width(n: int) -> float:
+def times_as_many(n: int, *kinds: Counter[int]) -> float:
+    """How many times as many items it takes as if none shared a persona or a question.
+
+    `kinds` count the items of each persona and of each question. Two items that share one are
+    right together more often than by chance, with the correlation of `alike`.
+    """
+    pairs = sum(size * (size - 1) for kind in kinds for size in kind.values())
+    return 1 + alike() * pairs / n
+
+
+@cache
+def alike() -> float:
+    """Correlation of being right at two items that share a persona or a question."""
+    import numpy as np
+    from scipy import optimize, special
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    rest = math.hypot(SD_ITEM, SD_SHARED)
+
+    def given_shared(ease: float) -> np.ndarray:
+        return np.asarray(special.expit(ease + SD_SHARED * nodes[:, None] + rest * nodes) @ weights)
+
+    ease = optimize.brentq(lambda at: float(weights @ given_shared(at)) - EXPECTED, -5, 5)
+    both = float(weights @ given_shared(ease) ** 2)
+    return (both - EXPECTED**2) / (EXPECTED * (1 - EXPECTED))
+
+
+def half_width(n: float) -> float:
     """Half the width of Wilson's 95 % interval of the expected accuracy from `n` answers."""
     from analysis.stats.core.proportions import wilson_ends
 

@@ -32,6 +32,15 @@ def spread_design(
     return np.repeat(np.arange(n_items), k), np.stack(annotator, axis=1).ravel()
 
 
+def unequal_seats(rng: np.random.Generator, n: int, n_people: int, *, load: float) -> IntArray:
+    """All people in the order in which they get a seat at each item, shape (n, n_people).
+
+    Among those who are left, the chance of each falls with the rank to the power of `load`.
+    """
+    waiting = -np.log1p(-rng.random((n, n_people))) * np.arange(1, n_people + 1) ** load
+    return np.argsort(waiting, axis=1)
+
+
 def logistic(x: FloatArray) -> FloatArray:
     return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
 

@@ -13,7 +13,7 @@ from scipy import optimize
 from analysis.stats import Kind, Sharing, Votes
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
-from .answers import logistic
+from .answers import logistic, unequal_seats
 
 JUDGES, K = 3, 3
 EASE, SD_ITEM, SD_PERSON, IN_COMMON = 0.5, 1.0, 0.6, 0.5
@@ -36,6 +36,8 @@ class Design:
         Standard deviation of personas and of questions on the logit scale.
     target : float
         True accuracy of every judge less that of the majority.
+    load : float
+        The chance to get a seat falls with a person's rank to this power; 0 for equal loads.
     """
 
     people: str = "blocks"
@@ -45,6 +47,7 @@ class Design:
     target: float = 0.0
     n_items: int = 300
     n_people: int = 30
+    load: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _layout(design: Design, rng: np.random.Generator) -> tuple[IntArray, IntArra
         blocks = design.n_people // K
         seats = (np.arange(n) * blocks // n)[:, None] * K + np.arange(K)
     else:
-        seats = np.argsort(rng.random((n, design.n_people)), axis=1)[:, :K]
+        seats = unequal_seats(rng, n, design.n_people, load=design.load)[:, :K]
     if design.personas:
         order = rng.permutation(n)
         return seats, order % design.personas, order // design.personas % design.questions

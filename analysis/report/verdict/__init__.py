@@ -10,18 +10,28 @@ from typing import Any
 from analysis.report.verdict.answer import Answer, answer_of
 from analysis.report.verdict.caveats import caveats_of
 from analysis.report.verdict.chart import Chart, chart_of
-from analysis.report.verdict.settling import settling_of
+from analysis.report.verdict.settling import sensitivity_of, settling_of
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader sees before scrolling; `chart` is None if nothing can be compared."""
+    """What a reader sees before scrolling; `chart` is None if nothing can be compared.
+
+    `sensitivity` says for which epsilon the answer holds, where it depends on one.
+    """
 
     answer: Answer
     chart: Chart | None
     caveats: list[str]
     settling: str
+    sensitivity: str
 
 
 def verdict_of(report: Mapping[str, Any]) -> Verdict:
-    return Verdict(answer_of(report), chart_of(report), caveats_of(report), settling_of(report))
+    return Verdict(
+        answer_of(report),
+        chart_of(report),
+        caveats_of(report),
+        settling_of(report),
+        sensitivity_of(report),
+    )

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.competition import competitors
-from analysis.report.rules import TOO_SMALL
-from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent, points, points_range
-from analysis.report.verdict.replacement import Replacement, replacement_of
+from analysis.report.rules import FULL_SHARE, TOO_SMALL
+from analysis.report.text.names import listed, run_name
+from analysis.report.text.numbers import number_of, percent, points, points_range
+from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
+from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL
 
 YES, NO, UNKNOWN = "Yes", "No", "Not yet known"
 ANSWERS = {"better": YES, "equivalent": YES, "worse": NO}
@@ -30,7 +31,13 @@ class Answer:
 def answer_of(report: Mapping[str, Any]) -> Answer:
     state = report["headline"]["state"]
     if state in {"better", "worse", "equivalent", "cannot_tell", "too_few"}:
-        return Answer(ANSWERS.get(state, UNKNOWN), _compared(report, state))
+        word, sentence = ANSWERS.get(state, UNKNOWN), _compared(report, state)
+        test = report["comparison"][headline_run(report)].get("pooled_replacement", {})
+        if word == YES and one_label(test):
+            name = judge_name(report, headline_run(report))
+            same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
+            return Answer(UNKNOWN, f"{same}, though {sentence}")
+        return Answer(word, sentence)
     if found := replacement_of(report):
         return Answer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
     return Answer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
@@ -71,18 +78,70 @@ def _found_from(difference: Mapping[str, Any]) -> str:
 
 
 def _replaced(found: Replacement) -> str:
-    gap = (
-        f"by {points(found.advantage)} percentage points (95\u00a0% CI {points_range(found.ends)}; "
-        f"up to {found.epsilon * 100:g} are allowed)"
-    )
-    closer = f"a person was closer to the others more often than {found.name}, {gap}"
-    return {
-        "replaceable": f"{found.name} agrees with people about as well as they agree with each "
-        f"other, though nobody knows the right answers: {closer}.",
-        "not_replaceable": f"People agree with each other better than with {found.name}: {closer}.",
-        "cannot_tell": f"It is open whether {found.name} agrees with people as well as they agree "
-        f"with each other: {closer}.",
+    name, test = found.name, found.found
+    if found.why == "one_label":
+        same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
+        if found.state == "not_replaceable":
+            return f"{same} and could not replace an annotator: {_lost(found)}."
+        return f"{same}, and whether it could replace an annotator stays open: {_lost(found)}."
+    open_ = f"It is open whether {name} could replace an annotator"
+    if found.why == "rare_label":
+        n = test["rarest"]
+        return (
+            f"{open_}: there are too few of the rarer label ({number_of(n, 'answer')}; "
+            f"{FEWEST_OF_A_LABEL} are the least)."
+        )
+    if found.why == "clusters":
+        kinds = [_few_words(test, kind) for kind in test.get("too_few", ())]
+        return f"{open_}: {listed(kinds)} are too few." if kinds else f"{open_}: too little data."
+    if found.why == "order":
+        gain = test["gain"]
+        return (
+            f"{open_}: its own labels in random order agree with people about as often (gain "
+            f"{points(gain['value'])} points, 95\u00a0% CI {points_range(gain['ci'])})."
+        )
+    could = {
+        "replaceable": f"{name} could replace an annotator, though nobody knows the right answers",
+        "not_replaceable": f"{name} could not replace an annotator",
+        "cannot_tell": open_,
     }[found.state]
+    return f"{could}: {_lost(found)}."
+
+
+def _lost(found: Replacement) -> str:
+    """The judge's agreement less a person's, on the scale where the judge is worse."""
+    test, gap = found.found, -found.advantage
+    alike = ", all labels counted alike," if test.get("scale") == "balanced" else ""
+    size = f"{abs(gap) * 100:.1f}"
+    than = f"{size} points {'higher' if gap > 0 else 'lower'} than a person’s"
+    if size == "0.0":
+        than = "equal to a person’s"
+    ends = ""
+    if test["ci"] is not None:
+        low, high = test["ci"]
+        ends = f"95\u00a0% CI {points_range((-high, -low))}; "
+    allowed = f"ε allows {found.epsilon * 100:g} lower"
+    return f"its agreement with the other people{alike} is {than} ({ends}{allowed})"
+
+
+def _same(test: Mapping[str, Any]) -> str:
+    n, share = test["decided"], test["same_label"]
+    return f"{round(share * n):,} of {number_of(n, 'item')}"
+
+
+def _few_words(test: Mapping[str, Any], kind: str) -> str:
+    if kind == "people":
+        return counted_people(test)
+    return number_of(test["clusters"][kind], kind.removesuffix("s"))
+
+
+def counted_people(found: Mapping[str, Any]) -> str:
+    """The number of people, with what they count as where some gave many more answers."""
+    people, effective = found["clusters"]["people"], found.get("people_effective")
+    shown = number_of(people, "person")
+    if effective is None or effective >= FULL_SHARE * people:
+        return shown
+    return f"{shown} (who count as {effective:.1f}, because some gave many more answers)"
 
 
 def _not_compared(report: Mapping[str, Any], state: str) -> str:

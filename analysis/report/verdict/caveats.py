@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.report.text.numbers import number_of
+from analysis.report.verdict.answer import counted_people
+from analysis.report.verdict.replacement import replacement_of
 
 Report = Mapping[str, Any]
 SHOWN = 3
@@ -29,15 +31,34 @@ def _agreement_only(report: Report) -> str:
 
 
 def _few(report: Report) -> str:
+    found = rests_on(report)
+    for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
+        n = found["clusters"].get(kind)
+        what = "person" if kind == "people" else kind.removesuffix("s")
+        shown = counted_people(found) if kind == "people" else n and number_of(n, what)
+        return f"Only {shown}: others may differ." if n else ""
+    return ""
+
+
+def _unequal(report: Report) -> str:
+    """What people count as where some gave many more answers."""
+    found = rests_on(report)
+    if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
+        return ""
+    shown = counted_people(found)
+    return f"{shown}." if "count as" in shown else ""
+
+
+def rests_on(report: Report) -> Report:
+    """The clusters behind the answer; empty where nothing is compared."""
+    if replaced := replacement_of(report):
+        return replaced.found
     run = report["headline"].get("run")
     for entry in report["comparison"]:
         if entry["run"] == run:
-            found = entry["difference_general"]
-            for kind in (*found["too_few"], *found["one"], *found["few"]):
-                n = found["clusters"].get(kind)
-                what = "person" if kind == "people" else kind.removesuffix("s")
-                return f"Only {number_of(n, what)}: others may differ." if n else ""
-    return ""
+            found: Report = entry["difference_general"]
+            return found
+    return {}
 
 
 def _other_choices(report: Report) -> str:
@@ -72,6 +93,7 @@ def _volunteers(report: Report) -> str:
 CAVEATS: tuple[Caveat, ...] = (
     _agreement_only,
     _chosen_late,
+    _unequal,
     _few,
     _other_choices,
     _unknown_truth,

@@ -8,6 +8,7 @@ from analysis.report.rules import MIN_COMPARED
 from analysis.report.verdict.answer import headline_run
 from analysis.report.verdict.replacement import replacement_of
 from analysis.report.verdict.settling import rounded, times_more
+from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
     FEW_CLUSTERS,
@@ -37,13 +38,8 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
     if state == "too_few":
         per_item = max(1, math.ceil(labels / report["inputs"]["items"]))
         return (MIN_COMPARED - difference["n"]) * per_item
-    if kinds := difference["too_few"]:
-        per_item = labels / report["inputs"]["items"]
-        wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
-        factor = max(
-            wanted.get(kind, FEW_CLUSTERS) / difference["clusters"][kind] for kind in kinds
-        )
-        return _more(labels, factor) or None
+    if difference["too_few"]:
+        return _until_enough(report, difference)
     return _more(labels, times_more(difference)[0])
 
 
@@ -54,7 +50,28 @@ def _until_replaceable(report: Mapping[str, Any]) -> int | None:
         return MIN_COMPARED if report["human"]["answers"] and report["judges"] else None
     if found.state != "cannot_tell":
         return 0
+    labels, rarest = report["human"]["answers"], found.found.get("rarest")
+    if found.why == "rare_label":
+        return _more(labels, FEWEST_OF_A_LABEL / rarest) if rarest else None
+    if found.why == "clusters":
+        return _until_enough(report, found.found)
+    if found.why:
+        return None
     return _more(report["human"]["answers"], found.times_more())
+
+
+def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
+    """Labels until there are enough people, personas and questions, at equal loads."""
+    if not found.get("too_few"):
+        return None
+    labels = report["human"]["answers"]
+    per_item = labels / report["inputs"]["items"]
+    wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
+    present = dict(found["clusters"])
+    if effective := found.get("people_effective"):
+        present["people"] = min(effective, present["people"])
+    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in found["too_few"])
+    return _more(labels, factor) or None
 
 
 def _more(labels: int, factor: float) -> int | None:

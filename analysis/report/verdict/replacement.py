@@ -1,7 +1,8 @@
-"""The answer where nobody knows the right labels: can the judge take an annotator's place?
+"""The answer where nobody knows the right labels: could the judge take an annotator's place?
 
 The pooled test asks whether people agree with each other better than the judge agrees with them, by
-`epsilon` or more. Agreement is not accuracy: people can agree and be wrong.
+`epsilon` or more, over all answers and over all labels alike. Agreement is not accuracy: people can
+agree and be wrong.
 """
 
 import math
@@ -12,34 +13,56 @@ from typing import Any, Literal
 
 from analysis.report.rules import LEVEL
 from analysis.report.text.names import run_name
+from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.core.checks import t_quantile
 
 POWER = 0.8
+SCALES = ("raw", "balanced")
+
+State = Literal["replaceable", "not_replaceable", "cannot_tell"]
 
 
 @dataclass(frozen=True)
 class Replacement:
     """The judge that comes closest to an annotator, among `family` that could.
 
-    `advantage` says how much better people agree with each other, as a share of answers, with its
-    interval `ends` and standard error `se`; `epsilon` is what the judge may lose.
+    `found` is its pooled test in report.json, about the scale where the judge is worse. `why` says
+    what keeps the answer open whatever the agreement is: ``one_label`` (the judge gives nothing
+    else), ``rare_label``, ``clusters`` (people, personas or questions are too few), ``order`` (its
+    own labels in random order agree as well). `holds_from` and `holds_below` are the ends of
+    epsilon from which the judge can, and below which it cannot, replace a person.
     """
 
     name: str
-    state: Literal["replaceable", "not_replaceable", "cannot_tell"]
-    advantage: float
-    ends: tuple[float, float]
-    se: float
-    epsilon: float
+    index: int
+    state: State
+    why: str
+    found: Mapping[str, Any]
     family: int
+    holds_from: float | None = None
+    holds_below: float | None = None
+
+    @property
+    def advantage(self) -> float:
+        return float(self.found["advantage_of_people"] or 0.0)
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.found["epsilon"])
 
     def times_more(self) -> float:
         """How many times as much data would settle it, if the advantage seen is the true one."""
         quantile = NormalDist().inv_cdf
-        gap = self.epsilon - self.advantage
-        if not gap or not self.se:
+        gap, se = self.epsilon - self.advantage, self.found["se"]
+        if not gap or not se:
             return math.inf
         level = LEVEL / self.family if gap > 0 else LEVEL / 2
-        return ((quantile(1 - level) + quantile(POWER)) * self.se / gap) ** 2
+        return ((quantile(1 - level) + quantile(POWER)) * se / gap) ** 2
+
+
+def one_label(found: Mapping[str, Any]) -> bool:
+    """Whether a judge gives the same label to nearly every item, so that it decides nothing."""
+    return (found.get("same_label") or 0.0) > ONE_LABEL
 
 
 def replacement_of(report: Mapping[str, Any]) -> Replacement | None:
@@ -50,27 +73,60 @@ def replacement_of(report: Mapping[str, Any]) -> Replacement | None:
     if report["headline"]["state"] != "no_truth":
         return None
     judges = report["judges"]
-    found = [
+    tests = [
         (entry["pooled_replacement"], index)
         for index, entry in enumerate(report["comparison"])
-        if entry["pooled_replacement"]["ci"] is not None
+        if entry["pooled_replacement"]["advantage_of_people"] is not None
     ]
-    found = [each for each in found if judges[each[1]]["features"] == "all"] or found
-    if not found:
+    tests = [each for each in tests if judges[each[1]]["features"] == "all"] or tests
+    if not tests:
         return None
-    best, index = min(found, key=lambda each: (each[0]["advantage_of_people"], each[1]))
-    low, high = best["ci"]
-    state: Literal["replaceable", "not_replaceable", "cannot_tell"] = "cannot_tell"
-    if best["p"] * len(found) <= LEVEL:
-        state = "replaceable"
-    elif low > best["epsilon"]:
-        state = "not_replaceable"
-    return Replacement(
-        name=run_name(judges[index], [judges[place] for _, place in found]),
-        state=state,
-        advantage=best["advantage_of_people"],
-        ends=(low, high),
-        se=best["se"],
-        epsilon=best["epsilon"],
-        family=len(found),
+    found, index = min(
+        tests, key=lambda each: (one_label(each[0]), each[0]["advantage_of_people"], each[1])
     )
+    state, why = _decided(found, len(tests))
+    ends = _ends(found, len(tests)) if found["ci"] is not None and why != "rare_label" else None
+    return Replacement(
+        name=run_name(judges[index], [judges[place] for _, place in tests]),
+        index=index,
+        state=state,
+        why=why,
+        found=found,
+        family=len(tests),
+        holds_from=ends[0] if ends and not why else None,
+        holds_below=ends[1] if ends else None,
+    )
+
+
+def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Both scales; reports of earlier versions have one."""
+    return [found[scale] for scale in SCALES if scale in found] or [found]
+
+
+def _decided(found: Mapping[str, Any], family: int) -> tuple[State, str]:
+    if found.get("rarest", FEWEST_OF_A_LABEL) < FEWEST_OF_A_LABEL:
+        return "cannot_tell", "one_label" if one_label(found) else "rare_label"
+    why = "one_label" if one_label(found) else ""
+    if found["ci"] is None:
+        return "cannot_tell", why or "clusters"
+    scales = _scales(found)
+    if any(scale["ci"][0] > found["epsilon"] for scale in scales):
+        return "not_replaceable", why
+    if why or max(scale["p"] for scale in scales) * family > LEVEL:
+        return "cannot_tell", why
+    low = found["gain"]["low"] if "gain" in found else None
+    if low is not None and low <= 0:
+        return "cannot_tell", "order"
+    return "replaceable", ""
+
+
+def _ends(found: Mapping[str, Any], family: int) -> tuple[float, float]:
+    """The epsilon from which the test passes, and below which the judge is ruled out."""
+    highs = []
+    for scale in _scales(found):
+        high = scale["ci"][1]
+        if "df" in scale and scale.get("ci_made", {}).get("method") == "general t":
+            lost = t_quantile(scale["df"], 1 - LEVEL / family) * scale["se"]
+            high = scale["advantage_of_people"] + lost
+        highs.append(high)
+    return max(highs), max(scale["ci"][0] for scale in _scales(found))

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.text.names import listed
-from analysis.report.verdict.answer import headline_run, judge_name
+from analysis.report.verdict.answer import counted_people, headline_run, judge_name
 from analysis.report.verdict.replacement import POWER, replacement_of
 
 # Beyond this many times the present size, more data are no advice.
@@ -40,18 +40,59 @@ def settling_of(report: Mapping[str, Any]) -> str:
         more = MIN_COMPARED - difference["n"]
         return f"At least {more:,} more items that both decide; {MIN_COMPARED} are the least."
     if difference["too_few"]:
-        kinds = [
-            f"{kind} ({difference['clusters'][kind]} so far)" for kind in difference["too_few"]
-        ]
-        return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
+        return few_kinds(difference)
     factor, finding = times_more(difference)
     return _more(report, difference, factor, finding)
+
+
+def few_kinds(found: Mapping[str, Any]) -> str:
+    """The kinds of which more are needed."""
+    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in found.get("too_few", ())]
+    if not kinds:
+        return "More items, people, personas and questions."
+    return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
+
+
+def _so_far(found: Mapping[str, Any], kind: str) -> str:
+    words = f"{found['clusters'][kind]} so far"
+    if kind == "people" and " (" in (counted := counted_people(found)):
+        return f"{words}, {counted.split(' (')[1].removesuffix(')')}"
+    return words
+
+
+def sensitivity_of(report: Mapping[str, Any]) -> str:
+    """For which epsilon the answer without right labels holds; empty where it depends on none."""
+    found = replacement_of(report)
+    if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
+        return ""
+    yes, no = found.holds_from, found.holds_below
+    if found.state == "not_replaceable":
+        return f"The answer is the same for every ε below {no * 100:.1f} points."
+    if found.why or yes is None:
+        return ""
+    if found.state == "replaceable":
+        return f"The answer is the same for every ε of {_at_least(yes)} points or more."
+    ends = f"With an ε of {_at_least(yes)} points or more the answer would be “could”"
+    return f"{ends}, with one below {no * 100:.1f} “could not”." if no > 0 else f"{ends}."
+
+
+def _at_least(share: float) -> str:
+    """Points rounded up, so that an epsilon which is printed is enough."""
+    return f"{math.ceil(max(share, 0.0) * 1000 - 1e-6) / 10:.1f}"
 
 
 def _without_truth(report: Mapping[str, Any]) -> str:
     found = replacement_of(report)
     if found is None:
         return "Items whose right answer is known: what the person themselves said."
+    if found.why == "one_label":
+        return "A judge that gives more than one label."
+    if found.why == "rare_label":
+        return "More items with the rarer label, or people who give it."
+    if found.why == "clusters":
+        return few_kinds(found.found)
+    if found.why == "order":
+        return "More items, or a judge that follows what people see in them."
     if found.state != "cannot_tell":
         return (
             "Agreement is settled for items and people like these. Whether they are right needs "

@@ -208,7 +208,7 @@ class _Tests:
         )
 
         def ends(low: float, high: float) -> tuple[float, float]:
-            return _score_end(*counts, low), _score_end(*counts, -high)
+            return score_end(*counts, low), score_end(*counts, -high)
 
         p = 2 * t_tail(df, abs(against))
         p_equivalence = max(t_tail(df, below), t_tail(df, -above))
@@ -292,7 +292,7 @@ def lower_share(level: float, among: int) -> float:
     return 1 - (1 - level) / max(2, among)
 
 
-def _score_end(b: float, c: float, n: float, target: float) -> float:
+def score_end(b: float, c: float, n: float, target: float) -> float:
     """The difference at which Tango's score statistic is `target`: below the estimate where > 0."""
     observed = (b - c) / n
     edge = -1.0 if target > 0 else 1.0

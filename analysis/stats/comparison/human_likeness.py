@@ -20,6 +20,7 @@ from .alt_test import model_choices, require_single_votes
 Label = Literal["human-like", "super-consistent", "below human"]
 
 MIN_COMMON = 30  # items that two raters must share before their kappa counts
+MOST_OF_COMMON = 0.8  # of them, what a model must have answered of a person's items
 MIN_PEOPLE_FOR_LABEL = 10  # with fewer, a rater like any other often gets a wrong label
 CHUNK_CELLS = 3_000_000  # cells of joint tables held in memory at once
 CACHED_CELLS = 64_000  # cells whose kappas are computed at once: what a processor's cache holds
@@ -48,7 +49,8 @@ class HumanLikeness:
     n_people : int
         Annotators with a kappa.
     n_pairs, n_pairs_skipped : int
-        Pairs of annotators used, and pairs who share an item but too few of them.
+        Pairs of annotators used (of annotators with all others, if no pair shares enough items),
+        and pairs who share an item but too few of them.
     reason : str or None
         Why `z` is None: ``"no_pairs"``, ``"too_few_annotators"`` (below 3), ``"no_variation"``.
     """
@@ -107,7 +109,10 @@ def human_likeness(
     :math:`\kappa_j` is the mean Cohen kappa of annotator j with the other annotators,
     :math:`z=(\overline{\kappa(f,j)}-\overline{\kappa_j})/sd(\kappa_j)`. If annotators share
     items only inside a block, pairs exist only there: kappas are computed within blocks and then
-    pooled. A pair without variation has no kappa and is left out, also in a resample.
+    pooled. If nobody shares `min_common` items with one other annotator, as where 30 people get 30
+    random items each, :math:`\kappa_j` is that of one table of j against all others, with
+    `min_common` comparisons or more. The model needs 80 % of `min_common` items of an annotator. A
+    pair without variation has no kappa and is left out, also in a resample.
     Resamples without any kappa are dropped; above 5 % there is no interval.
 
     References
@@ -302,18 +307,37 @@ def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_
     one, two = one[with_people], two[with_people]
     n_raters = votes.n_annotators + len(models)
     cells = rater[one] * n_raters + rater[two]
-    pair, n_pairs = relabel(cells)
-    codes = np.empty(n_pairs, dtype=np.int64)
-    codes[pair] = cells
-    common = np.bincount(pair, minlength=n_pairs)
-    enough = common >= min_common
-    n_skipped = int(np.sum(~enough & (codes % n_raters < votes.n_annotators)))
+    pair, codes, common = _counted(cells)
+    among_people = codes % n_raters < votes.n_annotators
+    # A refusal or two must not take a person from the comparison with a model.
+    enough = common >= np.where(among_people, min_common, MOST_OF_COMMON * min_common)
+    n_skipped = int(np.sum(~enough & among_people))
+    if n_skipped and not (enough & among_people).any():
+        # Nobody shares enough items with one other person: each is compared with all others at
+        # once. Such a table counts for one rater, so it is that rater's pair with itself.
+        with_model = rater[two] >= votes.n_annotators
+        firsts, seconds, with_models = one[~with_model], two[~with_model], cells[with_model]
+        one = np.concatenate([firsts, seconds, one[with_model]])
+        two = np.concatenate([seconds, firsts, two[with_model]])
+        person = rater[one[: 2 * firsts.size]]
+        cells = np.concatenate([person * (n_raters + 1), with_models])
+        pair, codes, common = _counted(cells)
+        among_people = codes % n_raters < votes.n_annotators
+        enough = common >= np.where(among_people, min_common, MOST_OF_COMMON * min_common)
     first, second = np.divmod(codes[enough], n_raters)
     kept = enough[pair]
     one, two, pair = one[kept], two[kept], (np.cumsum(enough) - 1)[pair[kept]]
     cell = (choice[one] * votes.n_options + choice[two]) * first.size + pair
     sizes = (votes.n_items, votes.n_options, votes.n_annotators, len(models))
     return _Pairs(first, second, item[one], cell, *sizes), n_skipped
+
+
+def _counted(cells: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The pair of each row, the code of each pair, and its number of rows."""
+    pair, n_pairs = relabel(cells)
+    codes = np.empty(n_pairs, dtype=np.int64)
+    codes[pair] = cells
+    return pair, codes, np.bincount(pair, minlength=n_pairs)
 
 
 def _rows_of_one_item(sizes: npt.NDArray[np.intp]) -> tuple[IntArray, IntArray]:

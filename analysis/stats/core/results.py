@@ -30,6 +30,7 @@ Reason = Literal[
     "not_connected",
     "too_few_systems",
     "at_chance",
+    "too_few_of_a_label",
 ]
 
 

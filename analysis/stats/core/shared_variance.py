@@ -353,7 +353,37 @@ def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArr
     people = kinds.get(ANNOTATOR)
     if people is not None:
         per_row = float(people.memberships.sum()) / max(n, 1)
-        fewest = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_row)
-        if people.n_clusters < fewest - 1e-9 and ANNOTATOR not in found:
+        effective = effective_number(people.sizes) or 0.0
+        # Seats that are filled at random make loads a little unequal: that is rounded away.
+        is_few = effective < FEWEST_ANNOTATORS - 1e-9
+        is_few |= round(effective) < ANNOTATORS_PER_ANSWER * per_row - 1e-9
+        if is_few and ANNOTATOR not in found:
             found.insert(0, ANNOTATOR)
     return found
+
+
+def effective_number(loads: npt.ArrayLike) -> float | None:
+    r"""Number of equally busy annotators that these count as, after Kish; None without answers.
+
+    Parameters
+    ----------
+    loads : array_like of float
+        Answers of each annotator.
+
+    Returns
+    -------
+    float or None
+
+    Notes
+    -----
+    :math:`(\sum w)^2/\sum w^2`: the number of annotators if all are equally busy, near 1 if one
+    gave nearly all answers.
+
+    Examples
+    --------
+    >>> effective_number([30, 30, 30, 30]), effective_number([90, 10, 10, 10])
+    (4.0, 1.7142857142857142)
+    """
+    w = np.asarray(loads, dtype=np.float64)
+    squares = float((w**2).sum())
+    return float(w.sum()) ** 2 / squares if squares else None

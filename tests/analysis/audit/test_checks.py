@@ -1,14 +1,16 @@
 """Each check finds the fault that is planted for it, and nothing blocks items without faults."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis.audit.checks import CHECKS
-from analysis.audit.checks.precision import items_for
+from analysis.audit.checks.precision import items_for, times_as_many
 from analysis.audit.findings import Finding, Level, State, finding_from
 from analysis.data.items.audited_items import (
     AuditedItem,
@@ -267,6 +269,32 @@ def test_too_few_labels_leave_the_answer_open() -> None:
 def test_the_items_needed_are_those_of_wilsons_interval() -> None:
     """366 and 1,021 items: the values published for half widths of .05 and .03 at 60 %."""
     assert (items_for(0.05), items_for(0.03)) == (366, 1021)
+
+
+def test_items_that_share_personas_and_questions_count_as_fewer() -> None:
+    """The variance of a share is that of simulated answers with effects of personas, questions."""
+    rng = np.random.default_rng(3)
+    persona, question = np.arange(300) % 20, np.arange(300) // 20
+    times = times_as_many(300, Counter(persona.tolist()), Counter(question.tolist()))
+    shape = 6000
+    effects = rng.normal(0, 1, (shape, 300))
+    effects += rng.normal(0, 0.25, (shape, 20))[:, persona]
+    effects += rng.normal(0, 0.25, (shape, 15))[:, question]
+    right = rng.random((shape, 300)) < 1 / (1 + np.exp(-0.485 - effects))
+    share = right.mean()
+    assert share == pytest.approx(0.6, abs=0.005)
+    assert times == pytest.approx(right.mean(axis=1).var() * 300 / (share * (1 - share)), rel=0.06)
+    assert times_as_many(300, Counter(range(300))) == 1
+
+    alone = [
+        replace(item, question=f"{item.question} {n}", persona=replace(item.persona, number=n))
+        for n, item in enumerate(clean())
+    ]
+    together = [replace(item, persona=alone[0].persona) for item in alone]
+    apart, joint = (audited(items)["too_few_items"] for items in (alone, together))
+    assert "needs 366 items or more." in apart.sentence
+    assert "that share no persona and no question would" in joint.sentence
+    assert joint.effect.value > apart.effect.value
 
 
 def test_a_finding_survives_being_stored() -> None:

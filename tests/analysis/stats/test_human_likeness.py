@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.planted_truth.worlds.answers import block_design
+from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import Votes, human_likeness, human_likeness_of_several
 
 
@@ -157,3 +157,54 @@ def test_several_models_at_once_get_what_each_gets_alone():
         assert result == alone
     assert several[1].reason == "no_pairs"
     assert human_likeness_of_several(votes, [], rng=rng) == ()
+
+
+def test_thirty_people_with_thirty_random_items_each_have_a_likeness():
+    """The seats of 300 items with three answers each are filled at random, so pairs share few."""
+    rng = np.random.default_rng(11)
+    item = np.repeat(np.arange(300), 3)
+    person = spread_design()[1]
+    truth = rng.integers(0, 2, 300)
+    labels = np.full((300, 30), -1)
+    right = rng.random(900) < rng.uniform(0.6, 0.9, 30)[person]
+    labels[item, person] = np.where(right, truth[item], 1 - truth[item])
+    model = np.where(rng.random(300) < 0.75, truth, 1 - truth)
+    model[::40] = -1
+
+    result = human_likeness(Votes.from_matrix(labels), model, rng=rng, n_draws=50)
+
+    def of(j):
+        own = np.flatnonzero(labels[:, j] >= 0)
+        pairs = [
+            (labels[i, j], labels[i, k])
+            for i in own
+            for k in np.flatnonzero(labels[i] >= 0)
+            if k != j
+        ]
+        both = own[model[own] >= 0]
+        return cohen_kappa_score(*zip(*pairs, strict=True)), cohen_kappa_score(
+            labels[both, j], model[both]
+        )
+
+    expected = np.array([of(j) for j in range(30)])
+    assert list(result.kappas.values()) == pytest.approx(expected[:, 0])
+    assert result.model_kappa == pytest.approx(expected[:, 1].mean())
+    gap = expected[:, 1].mean() - expected[:, 0].mean()
+    assert result.z == pytest.approx(gap / expected[:, 0].std(ddof=1))
+    assert result.label == "human-like"
+    assert result.n_pairs == 30
+
+
+def test_one_refusal_takes_nobody_from_the_comparison_with_a_judge():
+    rng = np.random.default_rng(12)
+    item, annotator = block_design()
+    truth = rng.integers(0, 2, 300)
+    right = rng.random(item.size) < 0.7
+    votes = Votes.from_long(item, annotator, np.where(right, truth[item], 1 - truth[item]))
+    model = truth.copy()
+    model[::30] = -1
+
+    result = human_likeness(votes, model, rng=rng, n_draws=20)
+
+    assert (result.n_people, result.reason) == (30, None)
+    assert result.z > 0

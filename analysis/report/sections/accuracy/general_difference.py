@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.report.clusters import FOR_THESE_PEOPLE, IN_GENERAL, counted
+from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.study import Study
 from analysis.stats.comparison.differences import adjusted_states
@@ -15,10 +15,7 @@ from analysis.stats.comparison.general_difference import (
 )
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
-from analysis.stats.core.shared_variance import FEW_CLUSTERS, Sharing
-
-# Clusters that a study may have too few of, by their name.
-KINDS = {"annotator": "people", "persona": "personas", "question": "questions"}
+from analysis.stats.core.shared_variance import Sharing
 
 
 def add_general(
@@ -42,7 +39,7 @@ def add_general(
                 result, sharing.take(both), int(n_distinct(blocks[both])), margin
             )
             if is_fixed:
-                _fix_people(entries[index]["difference_general"], study.votes.n_annotators)
+                fix_people(entries[index]["difference_general"], study.votes.n_annotators)
         for index, adjusted, result in zip(family, adjusted_states(found), found, strict=True):
             out = entries[index]["difference_general"]
             reason = result.interval_reason or result.reason
@@ -65,28 +62,4 @@ def _difference(result: GeneralDifference, within: Sharing, blocks: int, margin:
     out["margin"] = margin
     put(out, "equivalence_p", number(result.p_equivalence), reason)
     put_interval(out, "equivalence_ci", result.narrow, reason)
-    return out | _rests_on(within)
-
-
-def _rests_on(within: Sharing) -> Json:
-    """Clusters of each kind, and the kinds with few, too few, or only one."""
-    sizes = {
-        label: within.n_clusters[name] for name, label in KINDS.items() if name in within.n_clusters
-    }
-    return {
-        "clusters": counted(within),
-        "too_few": [KINDS[name] for name in within.short if name in KINDS],
-        "few": [
-            label
-            for name, label in KINDS.items()
-            if 1 < sizes.get(label, 0) < FEW_CLUSTERS and name not in within.short
-        ],
-        "one": [label for label, size in sizes.items() if size == 1 and label != "people"],
-    }
-
-
-def _fix_people(difference: Json, n_people: int) -> None:
-    """Say that the result holds for these people only."""
-    difference["holds_for"] = FOR_THESE_PEOPLE
-    difference["clusters"] = {"people": n_people, **difference["clusters"]}
-    difference["one"] = ["people", *difference["one"]]
+    return out | rests_on(within)

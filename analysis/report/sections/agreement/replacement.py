@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from analysis.data.arrays import EPSILON
 from analysis.data.verdicts import Verdicts, run_options
+from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
 from analysis.report.encode import Json, estimate, number, pick, put, put_interval
 from analysis.report.section import RUN, Analysis, Report, Section, Source
 from analysis.report.study import Study
@@ -11,11 +13,12 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.comparison.leave_one_out import pooled_replacement_test
+from analysis.stats.comparison.leave_one_out import (
+    AgreementScale,
+    pooled_replacement_test,
+    reference_judges,
+)
 from analysis.stats.core.votes import Votes
-
-# The advantage that the authors of the test give crowd workers over a model.
-EPSILON = 0.1
 
 
 def _alt_test(test: AltTest) -> Json:
@@ -35,21 +38,16 @@ def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
     )
 
 
-def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness) -> Json:
+def _in_place_of_a_person(
+    study: Study, votes: Votes, judge: Verdicts, likeness: HumanLikeness
+) -> Json:
     """Two tests of whether the judge can replace an annotator, and a description."""
-    test = alt_test(votes, judge.answer, epsilon=EPSILON)
+    epsilon = study.data.epsilon
+    test = alt_test(votes, judge.answer, epsilon=epsilon)
     alt = _alt_test(test) | {"epsilon": test.epsilon, "q": test.q}
-    alt["certainty"] = _alt_test(alt_test_certainty(votes, judge.certainty, epsilon=EPSILON))
+    alt["certainty"] = _alt_test(alt_test_certainty(votes, judge.certainty, epsilon=epsilon))
 
-    pooled = pooled_replacement_test(votes, judge.answer, epsilon=EPSILON)
-    reason = pooled.advantage.reason or pooled.advantage.interval_reason
-    pooled_out: Json = {"epsilon": pooled.epsilon, "n": pooled.n}
-    put(pooled_out, "advantage_of_people", number(pooled.advantage.value), pooled.advantage.reason)
-    put_interval(pooled_out, "ci", pooled.advantage.interval, reason)
-    put(pooled_out, "p", number(pooled.p), reason)
-    put(pooled_out, "se", number(pooled.se), reason)
-
-    out: Json = {"alt_test": alt, "pooled_replacement": pooled_out}
+    out: Json = {"alt_test": alt, "pooled_replacement": _pooled(study, votes, judge)}
     put(out, "human_likeness_z", number(likeness.z), likeness.reason)
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
@@ -62,28 +60,111 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
     return out
 
 
+def _pooled(study: Study, votes: Votes, judge: Verdicts) -> Json:
+    """The judge in place of a person, over all people: on the worse scale, and on both."""
+    is_fixed = study.data.people_are_fixed
+    sharing = study.shared.judged if is_fixed else study.shared.items
+    found = pooled_replacement_test(
+        votes, judge.answer, epsilon=study.data.epsilon, sharing=sharing
+    )
+    out: Json = {"epsilon": found.epsilon, "n": found.n, "holds_for": IN_GENERAL}
+    out["scale"] = "balanced" if found.worse is found.balanced else "raw"
+    out |= _scale(found.worse)
+    out["raw"], out["balanced"] = _scale(found.raw), _scale(found.balanced)
+    reason = found.gain.interval_reason or found.gain.reason
+    out["gain"] = estimate(found.gain)
+    put(out["gain"], "low", number(found.gain_low), reason)
+    out["rarest"] = found.rarest
+    put(out, "same_label", number(found.same_label), "empty_group")
+    out["decided"] = int((judge.answer >= 0).sum())
+    out |= rests_on(sharing.take((votes.counts().sum(axis=1) >= 2) & (judge.answer >= 0)))
+    if is_fixed:
+        fix_people(out, found.n_people)
+    put(out, "people_effective", number(found.people_effective), "no_pairs")
+    return out
+
+
+def _scale(scale: AgreementScale) -> Json:
+    reason = scale.advantage.interval_reason or scale.advantage.reason
+    out: Json = {}
+    put(out, "judge_agrees", number(scale.model), scale.advantage.reason)
+    put(out, "people_agree", number(scale.people), scale.advantage.reason)
+    put(out, "advantage_of_people", number(scale.advantage.value), scale.advantage.reason)
+    put_interval(out, "ci", scale.advantage.interval, reason)
+    put(out, "p", number(scale.p), reason)
+    put(out, "se", number(scale.se), reason)
+    put(out, "df", number(scale.df), reason)
+    return out
+
+
 def replacement(report: Report) -> Table:
-    return table_of_entries(
+    epsilon = next((run["pooled_replacement"]["epsilon"] for run in report["comparison"]), EPSILON)
+    test = f"alt-test, ε = {epsilon:g}"
+    table = table_of_entries(
         "replacement",
         "Could the judge replace an annotator?",
-        named_entries(report, "comparison") if report["human"]["answers"] else [],
+        [(name, _with_scales(entry)) for name, entry in named_entries(report, "comparison")]
+        if report["human"]["answers"]
+        else [],
         [
-            ("Agrees with majority", "percent", "agreement_with_majority"),
-            ("Kappa", "decimal", "cohen_kappa"),
-            ("ω", "decimal", "alt_test.omega", "alt-test, ε = .1"),
-            ("ρ", "decimal", "alt_test.rho", "alt-test, ε = .1"),
-            ("tested", "count", "alt_test.tested", "alt-test, ε = .1"),
-            ("skipped", "count", "alt_test.skipped", "alt-test, ε = .1"),
-            ("ω", "decimal", "alt_test.certainty.omega", "the same of certainty"),
-            ("ρ", "decimal", "alt_test.certainty.rho", "the same of certainty"),
+            ("Judge", "percent", "pooled_replacement.raw.judge_agrees", "agrees with a person"),
+            ("Person", "percent", "pooled_replacement.raw.people_agree", "agrees with a person"),
+            ("Judge", "percent", "pooled_replacement.balanced.judge_agrees", "the same, balanced"),
+            ("Person", "percent", "pooled_replacement.balanced.people_agree", "the same, balanced"),
             ("people's advantage", "points", "pooled_replacement.advantage_of_people", "pooled"),
             ("p", "p", "pooled_replacement.p", "pooled"),
+            ("Agrees with majority", "percent", "agreement_with_majority"),
+            ("Kappa", "decimal", "cohen_kappa"),
+            ("ω", "decimal", "alt_test.omega", test),
+            ("ρ", "decimal", "alt_test.rho", test),
+            ("tested", "count", "alt_test.tested", test),
+            ("skipped", "count", "alt_test.skipped", test),
+            ("ω", "decimal", "alt_test.certainty.omega", "the same of certainty"),
+            ("ρ", "decimal", "alt_test.certainty.rho", "the same of certainty"),
             ("z", "decimal", "human_likeness_z", "kappa with people"),
             ("difference", "decimal", "human_likeness.difference", "kappa with people"),
         ],
-        "The alternative annotator test skips people with fewer than 30 usable items; with 30 "
-        "items each it rarely passes. The pooled test asks about the average annotator.",
+        "Balanced agreement is the mean over the labels that people gave, so a judge that always "
+        "gives one label has 50 % of two. The pooled test asks about the average annotator, on the "
+        "scale where the judge is worse. The alternative annotator test skips people with fewer "
+        "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
+        "anybody can build.",
     )
+    if not table.rows or "reference_judges" not in report["human"]:
+        return table
+    return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
+
+
+def _with_scales(entry: Report) -> Report:
+    """An entry of a report of an earlier version, which has no scales, with empty ones."""
+    empty = dict.fromkeys(("judge_agrees", "people_agree"))
+    scales = {"raw": empty, "balanced": empty} | entry["pooled_replacement"]
+    return {**entry, "pooled_replacement": scales}
+
+
+def _reference_rows(report: Report, width: int) -> list[list[object]]:
+    """Always the commonest label, a coin, another person at random; the other cells are empty."""
+    rows = []
+    for judge in report["human"]["reference_judges"]:
+        raw, balanced = judge["raw"], judge["balanced"]
+        row = [judge["reference"], raw, judge["people_raw"], balanced, judge["people_balanced"]]
+        row.append(max(judge["people_raw"] - raw, judge["people_balanced"] - balanced))
+        rows.append(row + [None] * (width - len(row)))
+    return rows
+
+
+def _references(votes: Votes) -> list[Json]:
+    judges = reference_judges(votes)
+    return [
+        {
+            "reference": judge.name,
+            "raw": judge.raw,
+            "balanced": judge.balanced,
+            "people_raw": judges[-1].raw,
+            "people_balanced": judges[-1].balanced,
+        }
+        for judge in judges
+    ]
 
 
 class Replacement(Section):
@@ -101,6 +182,7 @@ class Replacement(Section):
                 "comparison.*.human_likeness",
                 "comparison.*.human_likeness_z",
                 "comparison.*.leave_one_out",
+                "human.reference_judges",
             ),
             uses=("resamples",),
         ),
@@ -113,10 +195,11 @@ class Replacement(Section):
     def compute(self, study: Study, earlier: Report) -> Json:
         found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
         return {
+            "human": {"reference_judges": _references(study.votes)},
             "comparison": [
-                _in_place_of_a_person(study.votes_with_options_of(run), judge, likeness)
+                _in_place_of_a_person(study, study.votes_with_options_of(run), judge, likeness)
                 for run, judge, likeness in found
-            ]
+            ],
         }
 
     def tables(self, report: Report) -> Iterator[Table]:

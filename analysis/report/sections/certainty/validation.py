@@ -26,8 +26,9 @@ def item_folds(data: Dataset) -> Ints:
 
 def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
     """Items that choose no threshold: about half of the personas, or of one persona's items."""
-    personas = [item.persona for item in data.items]
-    keys = personas if len(set(personas)) > 1 else [item.key for item in data.items]
+    keys = [item.persona or item.key for item in data.items]
+    if len(set(keys)) == 1:
+        keys = [item.key for item in data.items]
     return np.asarray(folds_by_key(keys, 2) == 1, dtype=np.bool_)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.competition import best_run
 from analysis.report.encode import Json
-from analysis.report.rules import MIN_COMPARED, TOO_SMALL
+from analysis.report.rules import FULL_SHARE, MIN_COMPARED, TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.text.names import listed, run_name
@@ -219,6 +219,16 @@ def _estimand(
             n = shown(count, f"{path}.clusters.{kind}")
             one = "person" if kind == "people" else kind.removesuffix("s")
             sentences.append(fill(words, n=n, kind=one if count == 1 else kind))
+    effective = difference.get("people_effective")
+    if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
+        sentences.append(
+            fill(
+                "Some of the {n} people gave many more answers than others: by their shares of the "
+                "answers, they count as {effective}.",
+                n=shown(difference["clusters"]["people"], f"{path}.clusters.people"),
+                effective=shown(f"{effective:.1f}", f"{path}.people_effective"),
+            )
+        )
     return sentences
 
 
