@@ -13,8 +13,9 @@ from judging.bias.personas import FEATURE
 from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import Asking
+from judging.prompts.asking import Asking, protocol_sha256
 from judging.protocols import framings
+from judging.protocols.reading import READING_VERSION
 from judging.runs.rows.combinations import check_combination, language_for
 from judging.runs.rows.spec import RunSpec
 from judging.runs.rows.study_facts import StudyFacts
@@ -22,6 +23,8 @@ from judging.worker.endpoints import kind_of
 from studies.models import Study
 from studies.personas import features as feature_sets
 
+# Parameters that a run names only if they are not the usual ones.
+_NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
 _NO_SUCH_RUN = Reason(
@@ -116,12 +119,14 @@ def run_for(
     key = parameters_key(asked)
     if key in facts.run_keys:
         return JudgeRun.objects.select_related("judge", "study").get(key=key)
-    if spec.extend:
-        return _extended(study, judge, asked, key)
     run.key = key
+    run.parameters = {**asked, "reading_version": READING_VERSION}
+    run.parameters["protocol_sha256"] = protocol_sha256(run)
+    if spec.extend:
+        return _extended(study, judge, asked, key, run.parameters["protocol_sha256"])
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
-    run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run, asking)}
+    run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls
     return run
@@ -191,16 +196,19 @@ def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:
     return same
 
 
-def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
+def _extended(
+    study: Study, judge: Judge, asked: dict[str, Any], key: str, protocol: str
+) -> JudgeRun:
     """The run that differs only in samples or orders, changed to what `asked` describes."""
     differs = {"samples", "orders"}
+    named = {*asked, *_NOT_ALWAYS} - differs
     found = [
         run
         for run in JudgeRun.objects.select_related("judge", "study").filter(
             study=study, judge=judge, is_imported=False
         )
-        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - differs)
-        and run.parameters.get("reading") == asked.get("reading")
+        if all(run.parameters.get(name) == asked.get(name) for name in named)
+        and protocol_sha256(run) == protocol
         and run.samples <= asked["samples"]
         and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
     ]
