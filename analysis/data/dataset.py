@@ -91,6 +91,7 @@ def load_dataset(slug: str) -> Dataset:
         not_counted=not_counted(study),
         quotas=quotas_of(study),
         runs=runs,
+        runs_left_out=study.judge_runs.filter(in_report=False).count(),
         probes=probes,
         plan=plan,
         late_changes=late_changes(study, plan),

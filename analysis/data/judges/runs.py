@@ -64,7 +64,8 @@ def runs_of(
     A run with a probe is only among the second ones; an ordinary run is also there if a probe is
     compared with it.
     """
-    stored = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    stored = JudgeRun.objects.filter(study=study, in_report=True)
+    stored = stored.select_related("judge", "study", "wording")
     # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
     numbers = [run.pk for run in stored]
     judgments = _judgments(numbers, position)
