@@ -9,6 +9,7 @@ import numpy as np
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from analysis.data.annotators.answers import feature_keys
 from analysis.data.arrays import (
     CHOICES,
     MISSING,
@@ -75,16 +76,18 @@ def runs_of(
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
     anchors = anchors_of(found)
+    shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
     for run in found:
         run.study = study  # saves a query per run
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
-        under = conditions[run.pk]
+        under, shows = conditions[run.pk], framing(run.framing).shows_profile
+        keys = (run.feature_keys or ()) if shows else ()
         runs[run.key] = Run(
             run=run.key,
             judge=run.judge.name,
             setting=run.setting,
             # A judge of this framing is shown nothing of the persona, whatever was selected.
-            features=run.features if framing(run.framing).shows_profile else "none",
+            features=run.features if shows else "none",
             backend=run.judge.backend,
             snapshots=snapshots,
             orders=run.orders,
@@ -100,7 +103,11 @@ def runs_of(
             strictly=strictly,
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
             reported=tuple(version_records(under.reported)),
-            conditions=(*under.sentences, *drift_sentences(anchors.get(run.pk))),
+            conditions=(
+                *under.sentences,
+                *drift_sentences(anchors.get(run.pk)),
+                *_not_shown(keys, shown),
+            ),
             anchors=anchor_record(anchors.get(run.pk)),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
@@ -108,6 +115,13 @@ def runs_of(
         )
     judging = [runs[run.key] for run in found if not run.bias_probe]
     return tuple(sorted(judging, key=_in_order)), _probed(study, found, runs, items)
+
+
+def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Sentences on the features that a run was asked to show and some personas do not have."""
+    for key in asked:
+        if n := sum(key not in keys for keys in personas):
+            yield f"{n:,} of {len(personas):,} personas do not have “{key}”, which was asked for."
 
 
 def _probed(
