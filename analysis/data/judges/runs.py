@@ -59,14 +59,15 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
 
 def runs_of(
     study: Study, position: Mapping[int, int], items: Sequence[Item]
-) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...]]:
-    """The runs that judge the study, and those that take part in bias probes.
+) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...], int]:
+    """The runs that judge the study, those that take part in bias probes, and how many are marked
+    as not for the report.
 
     A run with a probe is only among the second ones; an ordinary run is also there if a probe is
     compared with it.
     """
-    stored = JudgeRun.objects.filter(study=study, in_report=True)
-    stored = stored.select_related("judge", "study", "wording")
+    every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    stored = [run for run in every if run.in_report]
     # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
     numbers = [run.pk for run in stored]
     judgments = _judgments(numbers, position)
@@ -114,7 +115,8 @@ def runs_of(
             framing=run.framing,
         )
     judging = [runs[run.key] for run in found if not run.bias_probe]
-    return tuple(sorted(judging, key=_in_order)), _probed(study, found, runs, items)
+    probes = _probed(study, found, runs, items)
+    return tuple(sorted(judging, key=_in_order)), probes, len(every) - len(stored)
 
 
 def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -112,9 +112,7 @@ def test_a_visitor_who_ran_out_of_time_changed_no_answer(report):
 
     [reason] = verify_report(json.loads(path.read_text())).reasons
 
-    assert reason == (
-        "No answer was changed, only who came, such as somebody who ran out of time."
-    )
+    assert reason == ("No answer was changed, only who came, such as somebody who ran out of time.")
 
 
 def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
