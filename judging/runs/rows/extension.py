@@ -41,8 +41,8 @@ _OTHER_SETTING = Reason(
     "Use that for {names[setting]}.",
 )
 _OTHER_RUN = (
-    "There is a run with these parameters already, or the wording of the study has changed. Start "
-    "a run of its own instead."
+    "There is a run with these parameters already, or the wording of the study has changed, or the "
+    "way in which replies are read. Start a run of its own instead."
 )
 
 
@@ -117,11 +117,14 @@ def run_for(
     if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began
         asked["reading"] = spec.reading
     key = parameters_key(asked)
-    if key in facts.run_keys:
-        return JudgeRun.objects.select_related("judge", "study").get(key=key)
-    run.key = key
     run.parameters = {**asked, "reading_version": READING_VERSION}
     run.parameters["protocol_sha256"] = protocol_sha256(run)
+    if key in facts.run_keys:
+        stored = JudgeRun.objects.select_related("judge", "study").get(key=key)
+        if spec.extend and protocol_sha256(stored) != run.parameters["protocol_sha256"]:
+            raise BadRun(_OTHER_RUN)
+        return stored
+    run.key = key
     if spec.extend:
         return _extended(study, judge, asked, key, run.parameters["protocol_sha256"])
     # Where the model is served, and what the hash of the prompts stands for, do not define another
