@@ -1,5 +1,7 @@
 """Queries for pages, commands and reports about runs."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -8,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
+from django.utils.text import Truncator
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.models import Membership, Study
@@ -130,6 +133,56 @@ def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     return [
         RunRow(run, progress[run.pk], in_few_words(run.features, known), speeds.get(run.pk, 0))
         for run in runs
+    ]
+
+
+def labels_of(runs: Sequence[JudgeRun]) -> dict[int, str]:
+    """A name for each of these runs by id, for lists of choices.
+
+    After the judge comes only what differs between its runs; those that are alike in all that is
+    known have the beginning of their id.
+    """
+    of_judge: dict[str, list[JudgeRun]] = {}
+    for run in runs:
+        of_judge.setdefault(run.judge.name, []).append(run)
+    labels = {}
+    for name, same in of_judge.items():
+        facts = {run.pk: _facts_of(run) for run in same}
+        differ = [
+            place
+            for place, values in enumerate(zip(*facts.values(), strict=True))
+            if len(set(values)) > 1
+        ]
+        words = {pk: tuple(filter(None, (found[p] for p in differ))) for pk, found in facts.items()}
+        counts = Counter(words.values())
+        for run in same:
+            parts = list(words[run.pk])
+            if counts[words[run.pk]] > 1:
+                parts.append(run.public_id[:6])
+            labels[run.pk] = f"{name}: {', '.join(parts)}" if parts else name
+    return labels
+
+
+def _facts_of(run: JudgeRun) -> list[str]:
+    """What can tell runs of a judge apart, in words."""
+    features = {"all": "all features", "none": "no features"}.get(run.features, run.features)
+    is_probed = run.bias_probe and f"probe {run.bias_probe}"
+    sampled = {name: run.parameters.get(name) for name in ("model", "temperature", "top_p")}
+    return [
+        run.get_setting_display(),
+        Truncator(features).chars(60),
+        str(run.wording) if run.wording else "the protocol’s words",
+        run.framing,
+        is_probed or "no probe",
+        run.prompt_language,
+        f"{run.reading} reading",
+        "both orders" if run.orders == run.Orders.BOTH else f"{run.get_orders_display()} order",
+        "1 sample" if run.samples == 1 else f"{run.samples} samples",
+        f"{run.anchors} anchors",
+        "imported" if run.is_imported else "asked here",
+        *(f"{name.replace('_', ' ')} {value}" for name, value in sampled.items()),
+        f"seed {run.seed}",
+        "for the report" if run.in_report else "not for the report",
     ]
 
 

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
+from analysis.report import section
 from tests.emptying import empty_tables
 from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
@@ -34,6 +35,8 @@ __all__ = [
 # `live_server` sends head and body apart, and the second would wait 40 ms for the client to
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
+# A report goes on without a part that fails; a test has to see the fault.
+section.RAISES = True
 TransactionTestCase._fixture_teardown = empty_tables
 # A new connection learns about every table again, which takes longer than most of these tests.
 TransactionTestCase._should_reload_connections = lambda _test: False

@@ -321,6 +321,7 @@ class Dataset:
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
+    runs_left_out: int = 0  # those that are marked as not for the report
     # Runs that change prompts to measure a bias, and their baselines; never judges of the study.
     probes: tuple[ProbedRun, ...] = ()
     plan: FrozenPlan | None = None

@@ -78,7 +78,7 @@ def load_dataset(slug: str) -> Dataset:
     raters, groups, answers = answers_of(study, position)
     aside_raters, _, aside = answers_of(study, position, are_excluded=True, after=len(raters))
     plan = read_plan(study)
-    runs, probes = runs_of(study, position, items)
+    runs, probes, left_out = runs_of(study, position, items)
     data = Dataset(
         study=_study_facts(study, plan),
         items=items,
@@ -91,6 +91,7 @@ def load_dataset(slug: str) -> Dataset:
         not_counted=not_counted(study),
         quotas=quotas_of(study),
         runs=runs,
+        runs_left_out=left_out,
         probes=probes,
         plan=plan,
         late_changes=late_changes(study, plan),

@@ -79,6 +79,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         people=_sums(wave.people for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
         runs=_runs(waves, position),
+        runs_left_out=sum(wave.runs_left_out for wave in waves),
         plan=plan,
         no_plan=no_plan,
         late_changes=tuple(dict.fromkeys(change for wave in waves for change in wave.late_changes)),

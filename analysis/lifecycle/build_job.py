@@ -59,11 +59,12 @@ def _build(report: Report, progress: Progress) -> dict[str, Any]:
             number=report.number,
             on_progress=progress,
         )
+    not_counted = result.get("human", {}).get("not_counted", {})
     return {
         # The rows of items are many times as large as all else, and the files have them.
         "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
-        "withdrawn_answers": result["human"]["not_counted"]["withdrawn"] + removed,
+        "withdrawn_answers": not_counted.get("withdrawn", 0) + removed,
         "software": result["software"],
         "content_security_policy": content_security_policy(),
     }
@@ -154,14 +155,15 @@ def _write(
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        tables = all_tables(result)
+        failed: list[str] = []
+        tables = all_tables(result, failed)
         data_files = partial(_write_data_files, result, tables, draft)
-        if is_large(len(result["items"])):
+        if is_large(len(result.get("items", ()))):
             with meanwhile(data_files):
-                _write_page(result, tables, draft, number)
+                _write_page(result, tables, draft, number, failed)
         else:
             data_files()
-            _write_page(result, tables, draft, number)
+            _write_page(result, tables, draft, number, failed)
         out.mkdir(exist_ok=True)
         # report.json marks the folder as the folder of a report, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
@@ -182,17 +184,27 @@ def _write_data_files(result: Contents, tables: Mapping[str, Table], draft: Path
 
 
 def _write_page(
-    result: Contents, tables: Mapping[str, Table], draft: Path, number: int | None
+    result: Contents,
+    tables: Mapping[str, Table],
+    draft: Path,
+    number: int | None,
+    failed: list[str],
 ) -> None:
     """Write the page, its figures and its rows of items, and how to cite it."""
-    if len(result["items"]) > FIRST_ROWS:
+    if "items" in tables and len(result["items"]) > FIRST_ROWS:
         write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
-    figures = all_figures(result)
+    figures = all_figures(result, failed)
     write_figures(list(figures.values()), draft / "figures")
     date = timezone.now().date()
     days = asked_on(result["study"]["slug"])
     page = render_html(
-        result, date=date, number=number, asked_on=days, tables=tables, figures=figures
+        result,
+        date=date,
+        number=number,
+        asked_on=days,
+        tables=tables,
+        figures=figures,
+        failed=failed,
     )
     (draft / "report.html").write_text(page, encoding="utf-8")
     (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")

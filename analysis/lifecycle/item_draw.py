@@ -30,7 +30,7 @@ def find_run(study: Study, name: str) -> str:
     Raises `BadParameters` if it is none of those that state a certainty, or several.
     """
     runs = runs_with_certainty(study)
-    named = [key for key, label in runs if label.startswith(f"{name}: ")]
+    named = [key for key, label in runs if f"{label}: ".startswith(f"{name}: ")]
     found = named or [key for key, _ in runs if name and key.startswith(name)]
     if len(found) == 1:
         return found[0]

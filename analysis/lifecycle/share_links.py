@@ -108,14 +108,17 @@ def write_shared_page(report: Report) -> Stored:
     if not page.is_file():
         from analysis.report.render import render_html  # which imports plotly
 
-        redacted = without_people(report.result)
+        redacted, failed = without_people(report.result), list[str]()
+        date = report.finished_at.date()
         try:
-            text = render_html(redacted, date=report.finished_at.date(), number=report.number)
+            text = render_html(redacted, date=date, number=report.number, failed=failed)
         except KeyError:
+            failed.append("page")
+        if failed and "failed_parts" not in redacted:
             # Another version computed the result, so values that this page needs are missing.
             raise NotShareable(
                 "An older version of Thirdperson built this report, and a copy of it cannot be "
                 "made. Build the report again and share the new one."
-            ) from None
+            )
         page.save(text.encode())
     return page

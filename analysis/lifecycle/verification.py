@@ -1,6 +1,7 @@
 """Verification: compute a report again and compare it value by value."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,12 +17,22 @@ from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
 from analysis.report.files.json_file import to_json
+from analysis.report.text.names import listed
 from studies.file_storage.stored import Stored
 from studies.jobs.runner import Progress, carry_out
 
 SHOWN_ITEMS = 10
 # This many differences of a recheck are stored; the command shows all.
 KEPT = 20
+
+
+# Places of a report that change without any answer, and what is there.
+_NO_ANSWERS = {
+    r"human\.(people|quotas|pay|checks)\b": "who came, such as somebody who ran out of time",
+    r"human\.not_counted\b": "which answers do not count",
+    r"judges\[[^]]*\]\.(cost|record)\b": "the records of runs, such as their cost",
+    r"study\b": "settings of the study",
+}
 
 
 @dataclass(frozen=True)
@@ -186,9 +197,16 @@ def _what_else(
             if is_other_program
             else "The answers and the software are the same as in the report: its file was changed."
         )
+    paths = {difference.path for difference in changed} - {"inputs.hash"}
+    about = {
+        next((words for place, words in _NO_ANSWERS.items() if re.match(place, path)), "")
+        for path in paths
+    }
+    if about and "" not in about:
+        return f"No answer was changed, only {listed(sorted(about))}."
     sentence = "The number of answers is the same, but some answers were changed."
-    paths = (difference.path.partition("items[")[2] for difference in changed)
-    items = list(dict.fromkeys(path.partition("]")[0] for path in paths if path))
+    rows = (difference.path.partition("items[")[2] for difference in changed)
+    items = list(dict.fromkeys(row.partition("]")[0] for row in rows if row))
     if not items and is_other_program:
         return (
             "The number of answers and the result of every item are the same: another version of "

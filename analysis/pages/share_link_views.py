@@ -79,7 +79,7 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "title": report.study.title,
         "is_simulated": report.study.is_simulated,
         "report": report,
-        "headline": report.result["headline"] if report.result else None,
+        "headline": report.result.get("headline") if report.result else None,
         "link": link,
         "query": request.GET.urlencode(),
     }

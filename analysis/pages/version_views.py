@@ -27,6 +27,8 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"study": study, "form": form, "chosen": chosen}
     if chosen:
         context["compared"] = compare_reports(*chosen)
-        context["headlines"] = [(report, (report.result or {})["headline"]) for report in chosen]
+        context["headlines"] = [
+            (report, (report.result or {}).get("headline")) for report in chosen
+        ]
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analysis/compare.html", context, status=status)

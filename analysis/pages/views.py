@@ -100,7 +100,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
             fields=same,
         ),
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
-        "headline": report.result["headline"] if report.result else None,
+        "headline": report.result.get("headline") if report.result else None,
         "registered": registered(report.study),
         "recheck": recheck,
         "may_build": _may_build(request, slug),

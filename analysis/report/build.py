@@ -11,7 +11,7 @@ from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.contents import all_sentences, analyses, in_order_of_computing
 from analysis.report.encode import Json, steps
 from analysis.report.registration import registration
-from analysis.report.section import Section, merge
+from analysis.report.section import Section, attempted, merge
 from analysis.report.study import Study
 from analysis.report.two_processes import Compute, computed, is_large
 from studies.prompts import BANDS
@@ -52,6 +52,7 @@ def build_report(
     registered = data.study.certainty_threshold
     study = Study(data, registered if threshold is None else threshold, seed, bootstrap)
     report = frame(study)
+    failed: list[str] = []
     on_progress(5, "Counting votes.")
     order = in_order_of_computing()
     progress = steps(on_progress, 10, 90)
@@ -64,7 +65,8 @@ def build_report(
         nonlocal done
         progress(done / len(order), f"Computing {section.name.replace('_', ' ')}.")
         done += 1
-        return compute(section)
+        made = attempted(lambda: compute(section), part=section.name, failed=failed)
+        return {} if made is None else made
 
     independent = [section for section in order if not section.needs]
     for found in _results(independent, study, here=announced, there=compute):
@@ -72,6 +74,8 @@ def build_report(
     for section in order:
         if section.needs:
             merge(report, announced(section))
+    if failed:
+        report["failed_parts"] = sorted(failed)
     report["registration"] = registration(study, analyses())
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}
@@ -167,6 +171,7 @@ def _inputs(data: Dataset) -> Json:
             int((run.judgments.status != "open").sum()) for run in data.runs if not run.is_jury
         ),
         "runs": len(data.runs),
+        **({"runs_left_out": data.runs_left_out} if data.runs_left_out else {}),
         "personas": len({item.persona for item in data.items}),
         "questions": len({item.question for item in data.items}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},

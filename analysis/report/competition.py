@@ -6,9 +6,33 @@ from typing import Any
 Entry = Mapping[str, Any]
 
 
+# A run competes if it has answered this share of the items that a run like it has.
+ENOUGH_ITEMS = 0.9
+
+
+def is_whole(judges: Sequence[Entry]) -> list[bool]:
+    """Whether each run has answered the items that the others with the same features have.
+
+    A try-out with few items is no rival of whole runs, however often it was right on them.
+    """
+    answered = [judge["items"] - judge["excluded"]["open"] for judge in judges]
+    most: dict[str, int] = {}
+    for judge, n in zip(judges, answered, strict=True):
+        most[judge["features"]] = max(n, most.get(judge["features"], 0))
+    pairs = zip(judges, answered, strict=True)
+    return [n >= ENOUGH_ITEMS * most[judge["features"]] for judge, n in pairs]
+
+
 def competitors(judges: Sequence[Entry]) -> list[int]:
-    """Positions of the scored runs that saw the whole persona; if none did, of all scored runs."""
-    scored = [index for index, judge in enumerate(judges) if judge["accuracy"] is not None]
+    """Positions of the scored runs that saw the whole persona; if none did, of all scored runs.
+
+    Runs with too few items do not compete, unless a plan names them.
+    """
+    scored = [
+        index
+        for index, judge in enumerate(judges)
+        if judge["accuracy"] is not None and judge.get("competes", True)
+    ]
     return [index for index in scored if judges[index]["features"] == "all"] or scored
 
 

@@ -1,18 +1,46 @@
 """The combined contents of all sections: analyses, tables, figures, sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from graphlib import TopologicalSorter
+from typing import TypeVar
 
 from analysis.report.figures import Figure
-from analysis.report.section import Analysis, Place, Report, Section, Sentence, Source, with_parts
+from analysis.report.section import (
+    Analysis,
+    Place,
+    Report,
+    Section,
+    Sentence,
+    Source,
+    attempted,
+    with_parts,
+)
 from analysis.report.sections import SECTIONS
 from analysis.report.sources import sources_table
 from analysis.report.tables import Table
+
+Content = TypeVar("Content")
 
 
 def sections() -> list[Section]:
     """Every section and part, in reading order."""
     return list(with_parts(SECTIONS))
+
+
+def made_sections(report: Report) -> list[Section]:
+    """The sections whose part of report.json is there: those that failed have no contents."""
+    return [section for section in sections() if section.name not in report.get("failed_parts", ())]
+
+
+def _each(
+    section: Section,
+    contents: Callable[[Report], Iterable[Content]],
+    report: Report,
+    failed: list[str] | None,
+) -> list[Content]:
+    """One kind of contents of a section; none of it if it cannot be made."""
+    made = attempted(lambda: list(contents(report)), part=section.name, failed=failed)
+    return [] if made is None else made
 
 
 def in_order_of_computing() -> list[Section]:
@@ -31,22 +59,40 @@ def all_sources() -> list[Source]:
     return [source for section in sections() for source in section.sources]
 
 
-def all_tables(report: Report) -> dict[str, Table]:
-    """Every table of report.json by its name; tables without rows are left out."""
-    made = [table for section in sections() for table in section.tables(report)]
-    made.append(sources_table(report, list(all_sentences(report)), all_sources()))
+def all_tables(report: Report, failed: list[str] | None = None) -> dict[str, Table]:
+    """Every table of report.json by its name; tables without rows are left out.
+
+    Sections whose tables cannot be made are added to `failed`, as by the functions below.
+    """
+    made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
+    sentences = list(all_sentences(report))
+    sources = attempted(
+        lambda: sources_table(report, sentences, all_sources()), part="sources", failed=failed
+    )
+    if sources is not None:
+        made.append(sources)
     return {table.name: table for table in made if table.rows}
 
 
-def all_figures(report: Report) -> dict[str, Figure]:
+def all_figures(report: Report, failed: list[str] | None = None) -> dict[str, Figure]:
     """Every figure by its name; figures without anything to draw are left out."""
-    made = (figure for section in sections() for figure in section.figures(report))
+    made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
     return {figure.name: figure for figure in made if figure is not None}
 
 
-def all_sentences(report: Report, *places: Place) -> Iterator[Sentence]:
-    """The sentences of the given places, or of all, in reading order."""
-    for section in sections():
-        for sentence in section.sentences(report):
+def all_sentences(
+    report: Report,
+    *places: Place,
+    of: Container[str] | None = None,
+    failed: list[str] | None = None,
+) -> Iterator[Sentence]:
+    """The sentences of the given places, or of all, in reading order.
+
+    `of` names the sections whose sentences are wanted, if not of all.
+    """
+    for section in made_sections(report):
+        if of is not None and section.name not in of:
+            continue
+        for sentence in _each(section, section.sentences, report, failed):
             if not places or sentence.place in places:
                 yield sentence

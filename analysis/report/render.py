@@ -22,7 +22,7 @@ from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.files.item_rows import item_rows, pack, plain_rows
 from analysis.report.files.table_files import TEX
 from analysis.report.registration import mark_of
-from analysis.report.section import Page, Place, Section, with_parts
+from analysis.report.section import Page, Place, Section, attempted, part_words, with_parts
 from analysis.report.sections import SECTIONS
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
@@ -67,34 +67,36 @@ def render_html(
     asked_on: Mapping[str, str] | None = None,
     tables: Mapping[str, Table] | None = None,
     figures: Mapping[str, Figure] | None = None,
+    failed: list[str] | None = None,
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
     `date` is printed on it, and so is `number` if it is one of the numbered reports of a study.
     `asked_on` has the days on which runs asked their models, which report.json does not hold.
-    `tables` and `figures` are those of the report, if they have been made already.
+    `tables` and `figures` are those of the report, if they have been made already, and `failed`
+    names the parts of which some could not be made; those of which the page cannot show the rest
+    are added.
     """
-    made = all_tables(report) if tables is None else tables
+    failed = [] if failed is None else failed
+    made = all_tables(report, failed) if tables is None else tables
     on_page = {table.name: shown(table, report) for table in made.values()}
-    figures = all_figures(report) if figures is None else figures
+    figures = all_figures(report, failed) if figures is None else figures
     page = Page(report, on_page, figures, date, asked_on or {})
     context = {
         "report": report,
         "tables": on_page,
         "figures": figures,
         "is_shared": "redacted" in report,
-        "runs": [
-            (name, judge, list(run_facts(report, index)), page.asked_on.get(judge["run"]))
-            for index, (name, judge) in enumerate(named_entries(report, "judges"))
-        ],
+        "runs": attempted(lambda: _runs(page), part="runs", failed=failed) or [],
         "has_truth": page.has_truth,
         "threshold": threshold_words(report),
         "threshold_standing": threshold_standing(report),
         "late_changes": late_changes(report),
-        "headline_mark": mark_of(report, ["headline", "state"]),
-        "verdict": verdict_of(report),
+        "headline_mark": attempted(
+            lambda: mark_of(report, ["headline", "state"]), part="first_screen", failed=failed
+        ),
+        "verdict": attempted(lambda: verdict_of(report), part="first_screen", failed=failed),
         "headline": _texts(report, "headline"),
-        "missing": _texts(report, "missing"),
         "methods_paragraph": methods_paragraph(report),
         "bibtex": bibtex(report, date),
         "date": date,
@@ -112,12 +114,29 @@ def render_html(
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
         "policy": content_security_policy(),
     }
-    needed = [section for section in SECTIONS if section.is_needed(report)]
+    needed = [section for section in SECTIONS if _is_needed(section, report, failed)]
     chapters = [
-        Chapter(number, section, _body(section, page, context), _findings(section, report))
+        Chapter(number, section, _body(section, page, context, failed), _findings(section, report))
         for number, section in enumerate(needed, start=1)
     ]
+    # Last, when it is known which parts could not be shown.
+    missing = _texts(report, "missing", failed)
+    names = sorted({*report.get("failed_parts", ()), *failed})
+    context["missing"] = [*(Text(((part_words(name), ""),)) for name in names), *missing]
     return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
+
+
+def _is_needed(section: Section, report: Mapping[str, Any], failed: list[str]) -> bool:
+    return bool(attempted(lambda: section.is_needed(report), part=section.name, failed=failed))
+
+
+def _runs(page: Page) -> list[tuple[str, Mapping[str, Any], list[tuple[str, str, str]], Any]]:
+    """Name, entry, facts and days of each run."""
+    report = page.report
+    return [
+        (name, judge, list(run_facts(report, index)), page.asked_on.get(judge["run"]))
+        for index, (name, judge) in enumerate(named_entries(report, "judges"))
+    ]
 
 
 def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
@@ -131,18 +150,27 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
     return ShownTable(table, packed=packed, n_packed=n)
 
 
-def _body(section: Section, page: Page, context: Mapping[str, Any]) -> SafeString:
-    return render_to_string(section.template, {**context, **section.context(page)})
+def _body(
+    section: Section, page: Page, context: Mapping[str, Any], failed: list[str]
+) -> SafeString:
+    """A chapter's tables, figures and texts; nothing if the page cannot show them."""
+
+    def body() -> SafeString:
+        return render_to_string(section.template, {**context, **section.context(page)})
+
+    if section.name in page.report.get("failed_parts", ()):
+        return SafeString("")
+    return attempted(body, part=section.name, failed=failed) or SafeString("")
 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
     """The statements at the head of a chapter: the findings of the section and of its parts."""
-    found = (one for part in with_parts([section]) for one in part.sentences(report))
-    return [sentence.text for sentence in found if sentence.place == "finding"]
+    parts = {part.name for part in with_parts([section])}
+    return [one.text for one in all_sentences(report, "finding", of=parts)]
 
 
-def _texts(report: Mapping[str, Any], place: Place) -> list[Text]:
-    return [sentence.text for sentence in all_sentences(report, place)]
+def _texts(report: Mapping[str, Any], place: Place, failed: list[str] | None = None) -> list[Text]:
+    return [sentence.text for sentence in all_sentences(report, place, failed=failed)]
 
 
 def render_across(

@@ -4,10 +4,11 @@ A chapter of the page is a section with a title and a template. A large chapter 
 without a page of their own, which compute and show content for the chapter's template.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from analysis.report.analyses import ANALYSES
 from analysis.report.encode import Json
@@ -15,6 +16,12 @@ from analysis.report.figures import Figure
 from analysis.report.study import Study
 from analysis.report.tables import ShownTable, Table
 from analysis.report.text.sentences import Text
+
+logger = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
+# Whether a fault of a part ends the whole report, as in tests of the parts.
+RAISES = False
 
 Report = Mapping[str, Any]
 # The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
@@ -145,6 +152,33 @@ def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
     for section in sections:
         yield section
         yield from section.parts
+
+
+def attempted(
+    make: Callable[[], Made], *, part: str, failed: list[str] | None = None
+) -> Made | None:
+    """What `make` returns; a part of a report that fails never takes the report with it.
+
+    A fault goes to the log; then the name of the part is added to `failed`, and nothing is
+    returned.
+    """
+    try:
+        return make()
+    except Exception:
+        if RAISES:
+            raise
+        logger.exception("The part “%s” of a report failed.", part)
+        if failed is not None and part not in failed:
+            failed.append(part)
+        return None
+
+
+def part_words(name: str) -> str:
+    """The sentence about a part that failed, where the page says what is missing."""
+    return (
+        f"The part “{name.replace('_', ' ')}” could not be made because of a fault of the program. "
+        "All other parts are here. The log of the program that built the report has the details."
+    )
 
 
 def merge(report: Json, more: Mapping[str, Any], path: str = "") -> None:

@@ -83,6 +83,9 @@ class JudgeRun(models.Model):
     probe_first = models.BooleanField(
         default=False, help_text="Asks one question, and no other until somebody has said yes."
     )
+    in_report = models.BooleanField(
+        default=True, db_default=True, help_text="Off for a try-out, which no report uses."
+    )
     budget = models.DecimalField(
         max_digits=14, decimal_places=6, null=True, blank=True, help_text="US dollars."
     )

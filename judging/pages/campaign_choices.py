@@ -4,7 +4,7 @@ from judging.models import Judge
 from judging.protocols import registry
 from judging.runs.campaigns import SWEEPS
 from studies.models import Study
-from studies.personas.features import NAMED_SETS
+from studies.personas.features import NAMED_SETS, meant_by
 from studies.prompts.language import base_of, is_prompt_language, language_name, prompt_languages
 from studies.selectors import has_advice, has_option_sets
 
@@ -45,7 +45,9 @@ def settings_for(study: Study) -> list[tuple[str, str]]:
 def features_for(study: Study, keys: set[str]) -> list[tuple[str, str]]:
     """The parts of a persona that a run can show, whose features have these keys."""
     own = list(study.feature_sets.values_list("name", flat=True))
-    named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
+    named = [
+        name for name, members in NAMED_SETS.items() if all(meant_by(key, keys) for key in members)
+    ]
     sweeps = SWEEPS if len(keys) >= 2 else ()
     words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
     return words + [(name, f"Feature set “{name}”") for name in own + named]

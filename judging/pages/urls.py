@@ -65,7 +65,8 @@ urlpatterns = [
     path("<str:run_id>/packs/<str:job_id>/status/", pack_views.pack_status, name="pack-status"),
     path("<str:run_id>/packs/<str:job_id>/file/", pack_views.download_pack, name="pack-file"),
     re_path(
-        r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel|retry|discard-pack)/$",
+        r"^(?P<run_id>[\w-]{1,40})/"
+        r"(?P<action>pause|resume|cancel|retry|discard-pack|leave-out|take-back)/$",
         views.change_run,
         name="change",
     ),

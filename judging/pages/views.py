@@ -60,6 +60,8 @@ _ACTIONS = {
     "resume": lifecycle.resume_run,
     "cancel": lifecycle.cancel_run,
     "retry": lifecycle.retry_failed,
+    "leave-out": lifecycle.leave_out_run,
+    "take-back": lifecycle.take_back_run,
     "discard-pack": discard_packs,
 }
 

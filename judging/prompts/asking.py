@@ -1,13 +1,16 @@
 """How a run asks: everything that decides a prompt, other than the item and its order."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from django.db.models import QuerySet
 
-from judging.bias.mitigations import Reflecting, warned
+from judging.bias.mitigations import REFLECTION, Reflecting, warned
+from judging.bias.registry import probe_choice
+from judging.bias.texts import text
 from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
@@ -222,6 +225,46 @@ class Asking:
         if self.language != PROMPT_LANGUAGE:
             words.append(repr(words_in(self.language)))
         return words + ([self.probing.fingerprint] if self.probing else [])
+
+
+# Values of a judge that change what a model answers; a run's parameters have them as they were.
+_SAMPLED = (
+    "backend",
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "thinking_tokens",
+    "structured",
+    "probabilities",
+)
+
+
+def protocol_sha256(run: JudgeRun) -> str:
+    """Identifies all that reaches the model or changes the reading, other than prompt and seed.
+
+    Answers of two runs are to the same question only if this and the prompts are equal. A run has
+    it in its parameters; that of an older one is made from what it stored.
+    """
+    if stored := run.parameters.get("protocol_sha256"):
+        return str(stored)
+    asked, judge = run.parameters, run.judge
+    own = protocol(run.setting).of_study(run.study.criteria)
+    reflects = probe_choice(run.bias_probe).reflects
+    parts = {
+        "judge": {name: asked.get(name, getattr(judge, name)) for name in _SAMPLED},
+        "model_options": asked.get("model_options") or {},
+        "setting": own.name,
+        "criteria": run.study.criteria if own.needs_criteria else [],
+        "language": run.prompt_language,
+        "steps": own.steps,
+        "form": own.form() if own.has_form else {},
+        "offers_tie": own.offers_tie,
+        "reflection": text(REFLECTION, "user", language=run.prompt_language) if reflects else "",
+        "reading": [run.reading, asked.get("reading_version", 1)],
+    }
+    words = json.dumps(parts, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(words.encode()).hexdigest()
 
 
 def messages_of(run: JudgeRun, item: Item, *, shown_first: str) -> Messages:

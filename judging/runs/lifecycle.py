@@ -184,6 +184,25 @@ def cancel_run(*, run_id: int, user: User | None = None) -> bool:
     return _end(run_id, JudgeRun.State.CANCELLED, sentence, user, among=among)
 
 
+def leave_out_run(*, run_id: int, user: User | None = None) -> bool:
+    """Mark a run as not for the report; False if it is already."""
+    return _mark(run_id, user, in_report=False)
+
+
+def take_back_run(*, run_id: int, user: User | None = None) -> bool:
+    """Let reports use a run again; False if they do."""
+    return _mark(run_id, user, in_report=True)
+
+
+def _mark(run_id: int, user: User | None, *, in_report: bool) -> bool:
+    if not JudgeRun.objects.filter(pk=run_id, in_report=not in_report).update(in_report=in_report):
+        return False
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    event = "judge run for the report" if in_report else "judge run not for the report"
+    record(run.study, event, user=user, run=run.public_id)
+    return True
+
+
 def _end(
     run_id: int,
     state: str,

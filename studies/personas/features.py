@@ -5,8 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from studies.errors import StudyError
 from studies.models import FeatureSet, Study
 
-# The sets of the source paper. `table6` is everything its Table 6 lists; its article and its
-# released code name different three features.
+# Keys of data sets that mean the same feature of a person.
+_ALIKE: tuple[tuple[str, ...], ...] = (
+    ("residence_country", "region", "living_country", "location"),
+    ("ethnicity", "race"),
+    ("sex", "gender"),
+    ("employment", "employment_status", "occupation"),
+    ("politics", "party"),
+)
+# The sets of the source paper. `table6` is everything its Table 6 lists for PRISM; its article and
+# its released code name different three features.
 NAMED_SETS: dict[str, tuple[str, ...]] = {
     "table6": (
         "sex",
@@ -48,6 +56,14 @@ def own_sets(study: Study) -> dict[str, list[str]]:
     return dict(FeatureSet.objects.filter(study=study).values_list("name", "keys"))
 
 
+def meant_by(key: str, known: Collection[str]) -> str:
+    """The one of the known keys that is a feature, or else means the same; empty without one."""
+    if key in known:
+        return key
+    alike = next((group for group in _ALIKE if key in group), ())
+    return next((other for other in alike if other in known), "")
+
+
 def resolve(
     study: Study,
     features: str,
@@ -60,8 +76,9 @@ def resolve(
     `known` are the keys that `known_keys` found, `own` what `own_sets` found; without them both
     are read.
 
-    A named set keeps the keys that the study's personas have. Raises `StudyError` when a key
-    or a name is unknown, or nothing of a named set is left.
+    A feature of a named set is found by its meaning: where somebody lives is `residence_country`
+    in one data set and `region` in another. Raises `StudyError` when a key or a name is unknown,
+    or if a feature of a named set is not there: a run shows all that was asked for, or nothing.
     """
     if features == "all":
         return None
@@ -70,10 +87,14 @@ def resolve(
     known = known_keys(study) if known is None else known
     sets: dict[str, Sequence[str]] = {**NAMED_SETS, **(own_sets(study) if own is None else own)}
     if features in sets:
-        keys = [key for key in sets[features] if key in known]
-        if not keys:
-            raise StudyError(f"No persona of “{study.slug}” has a feature of the set “{features}”.")
-        return keys
+        found = {key: meant_by(key, known) for key in sets[features]}
+        if missing := [key for key, there in found.items() if not there]:
+            raise StudyError(
+                f"No persona of “{study.slug}” has “{missing[0]}” of the set “{features}” "
+                f"({', '.join(sets[features])}), nor a feature that means the same. Name the keys "
+                f"to show instead: {', '.join(sorted(known)) or 'there are none'}."
+            )
+        return list(dict.fromkeys(found.values()))
     keys = [key.strip() for key in features.split(",") if key.strip()]
     if unknown := [key for key in keys if key not in known]:
         raise StudyError(

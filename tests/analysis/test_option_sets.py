@@ -128,6 +128,15 @@ def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(report):
     assert not faults({"option_sets": found})
 
 
+def test_a_judge_that_ranks_whole_sets_has_no_share_of_circles(report):
+    for entry in report["consistency"]["judges"]:
+        assert (entry["cyclic"]["n"], entry["cyclic"]["value"]) == (0, None)
+        assert entry["cyclic"]["value_reason"] == entry["edits_reason"] == "one_order"
+        assert entry["intransitive"]["value"] is None
+    found = [str(one.text) for one in all_sentences(report, "finding")]
+    assert not [text for text in found if "circles" in text]
+
+
 def test_the_page_shows_it_and_states_that_pairs_hang_together(report):
     page = render_html(report, date=date(2026, 1, 2))
     assert "180 items are pairs of 60 sets of three to five responses." in page

@@ -8,6 +8,7 @@ import pytest
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
+from judging.runs.rows import extension
 from judging.runs.rows.extension import client_versions
 from judging.runs.rows.spec import Reuse, RunSpec
 from studies.models import Item
@@ -78,6 +79,34 @@ def test_what_differs_otherwise_cannot_be_extended(study, judge, options):
         judge_all(study, judge, **{"orders": "r1_first", "samples": 2} | options, extend=True)
 
     assert JudgeRun.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"anchors": 2}, {}),
+        ({}, {"anchors": 2}),
+        ({"reading": "strict"}, {}),
+        ({"bias_probe": "none+reflection"}, {}),
+        ({"bias_probe": "length"}, {"bias_probe": "length+reflection"}),
+    ],
+)
+def test_another_way_to_ask_or_read_is_not_extended(study, judge, before, after):
+    judge_all(study, judge, orders="r1_first", **before)
+
+    with pytest.raises(BadRun, match="there are 0"):
+        judge_all(study, judge, orders="r1_first", samples=2, extend=True, **after)
+
+
+def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypatch):
+    judge_all(study, judge)
+    monkeypatch.setattr(extension, "READING_VERSION", extension.READING_VERSION + 1)
+
+    with pytest.raises(BadRun, match="there are 0"):
+        judge_all(study, judge, samples=2, extend=True)
+    make_item(study=study, key="zz")
+    with pytest.raises(BadRun, match="the way in which replies are read"):
+        judge_all(study, judge, extend=True)
 
 
 def test_a_run_does_not_shrink(study, judge):

@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
+from config.operations.doctor.judge_checks import mixed_runs
 from judging.models import Judgment
 from judging.runs import lifecycle
+from judging.runs.rows import extension
 from judging.runs.rows.reuse import saving_of
 from judging.runs.rows.spec import Reuse, RunSpec
 from studies.models import Membership, Study
@@ -148,3 +150,62 @@ def test_the_command_reuses_identical_requests_unless_they_shall_be_fresh(judge,
 
     assert len(llm.requests) == 2
     assert "Reused from other runs: 1, which saved 110 tokens, $0.0013." in shown.getvalue()
+
+
+PROBES = ("none+reflection", "length+reflection", "length", "")
+
+
+@pytest.mark.sampled(keep=4)
+@pytest.mark.parametrize(
+    ("before", "after"), [(one, two) for one in PROBES for two in PROBES if one != two]
+)
+def test_answers_before_a_reflection_and_after_it_are_not_the_same(judge, llm, before, after):
+    judge_all(study_of("one"), judge, **ASKED, bias_probe=before)
+    asked = len(llm.requests)
+
+    run = judge_all(study_of("two"), judge, **ASKED, bias_probe=after, reuse=Reuse.SAME_PROMPT)
+
+    taken = run.judgments.get()
+    assert taken.reused_from is None
+    assert len(llm.requests) - asked == (2 if "reflection" in after else 1)
+    assert ("before_reflection" in (taken.details or {})) == ("reflection" in after)
+    assert not list(mixed_runs())
+
+
+def test_answers_with_the_values_that_a_judge_had_earlier_are_not_taken(judge, llm):
+    judge_all(study_of("one"), judge, **ASKED)
+    type(judge).objects.filter(pk=judge.pk).update(temperature=0.1, structured=True)
+    judge.refresh_from_db()
+
+    run = judge_all(study_of("two"), judge, **ASKED, reuse=Reuse.SAME_PROMPT)
+
+    assert run.judgments.get().reused_from is None
+
+
+def test_answers_that_another_version_read_are_not_taken(judge, llm, monkeypatch):
+    judge_all(study_of("one"), judge, **ASKED)
+    monkeypatch.setattr(extension, "READING_VERSION", extension.READING_VERSION + 1)
+
+    run = judge_all(study_of("two"), judge, **ASKED, reuse=Reuse.SAME_PROMPT)
+
+    assert run.judgments.get().reused_from is None
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+def test_runs_that_were_mixed_in_the_past_are_found(judge, llm, is_old):
+    reflected = judge_all(study_of("one"), judge, **ASKED, bias_probe="none+reflection")
+    plain = judge_all(study_of("two"), judge, **ASKED)
+    if is_old:  # as runs were before they stored what makes them alike
+        for run in (reflected, plain):
+            del run.parameters["protocol_sha256"], run.parameters["reading_version"]
+            run.save()
+    assert not list(mixed_runs())
+    Judgment.objects.filter(run=plain).update(reused_from=reflected.judgments.get())
+
+    [fault] = mixed_runs()
+
+    assert fault.study == "two"
+    assert fault.sentence == (
+        f"Run {plain.public_id}: 1 of its answers were copied from run {reflected.public_id}, "
+        "which asked or read otherwise."
+    )

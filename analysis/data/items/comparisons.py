@@ -12,6 +12,7 @@ from analysis.data.annotators.answers import COUNTED
 from analysis.data.items.aggregates import annotator_aggregates, run_aggregates
 from annotation.models import Annotation, Annotator
 from judging.models import JudgeRun, Judgment
+from judging.selectors import labels_of
 from studies.models import Item, Persona, Study
 
 _CHUNK = 1_000
@@ -50,8 +51,15 @@ def runs_to_compare(study: Study) -> list[JudgeRun]:
     A run that was only probed and never started is not a judge of the study, nor is one that
     changes its prompts by a bias probe.
     """
-    runs = list(study.judge_runs.filter(probe_first=False, bias_probe="").select_related("judge"))
+    rows = study.judge_runs.filter(probe_first=False, bias_probe="")
+    runs = list(rows.select_related("judge", "wording"))
     return sorted(runs, key=lambda run: (run.features != "all", run.judge.name, run.pk))
+
+
+def labelled(runs: Sequence[JudgeRun]) -> list[tuple[JudgeRun, str]]:
+    """Each run with its name for a list of choices."""
+    labels = labels_of(runs)
+    return [(run, labels[run.pk]) for run in runs]
 
 
 def find_run(

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.data.annotators.set_answers import SetPairs
+from judging.models import JudgeRun
+from judging.selectors import labels_of
 from studies.models import Item, Study
 from studies.personas.profile_text import profile_for, profile_text
 
@@ -64,13 +66,10 @@ def run_labels(study: Study) -> list[tuple[str, str]]:
 def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
     """The key of every run that states a certainty, and its name for a list of choices."""
     runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
-    named = runs.order_by("judge__name", "key").distinct()
-    return [
-        (key, f"{judge}: {setting}, {features}")
-        for key, judge, setting, features in named.values_list(
-            "key", "judge__name", "setting", "features"
-        )
-    ]
+    named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
+    found = list(named.order_by("judge__name", "key"))
+    labels = labels_of(found)
+    return [(run.key, labels[run.pk]) for run in found]
 
 
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:
@@ -124,15 +123,10 @@ def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
 
     A jury has no run of its own.
     """
-    runs = study.judge_runs.filter(bias_probe="", probe_first=False).select_related("judge")
-    found = [
-        (
-            run.public_id,
-            f"{run.judge.name} ({run.setting}, features {run.features})",
-            run.judge.name,
-            run.public_id,
-        )
-        for run in runs.order_by("judge__name", "setting", "features", "pk")
-    ]
+    rows = study.judge_runs.filter(bias_probe="", probe_first=False)
+    rows = rows.select_related("judge", "wording")
+    runs = list(rows.order_by("judge__name", "setting", "features", "pk"))
+    labels = labels_of(runs)
+    found = [(run.public_id, labels[run.pk], run.judge.name, run.public_id) for run in runs]
     juries = study.juries.order_by("name").values_list("name", flat=True)
     return found + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]

@@ -9,6 +9,7 @@ from django.db.models import F, Q, QuerySet
 from analysis.data.annotators.answers import feature_keys
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment
+from judging.protocols.framings import framing
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
 
@@ -57,8 +58,11 @@ def _rows(
         first = begun[1] + 1 if begun and begun[0] == key else 1
         for slot, judgment in enumerate(asked, start=first):
             row = _row(study, runs[run_id], judgment, slot)
-            if runs[run_id].feature_keys is None:
-                row["persona_features_shown"] = shown[judgment.persona]  # type: ignore[attr-defined]
+            wanted, there = row["persona_features_shown"], shown[judgment.persona]  # type: ignore[attr-defined]
+            # What was shown: a persona may lack a feature that was asked for.
+            row["persona_features_shown"] = (
+                there if wanted is None else [key for key in wanted if key in there]
+            )
             yield row
 
 
@@ -89,7 +93,7 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "certainty_band": None if certainty is None else band_of(certainty).slug,
         "certainty_input": None if certainty is None else "model",
         "setting": run.setting,
-        "persona_features_shown": run.feature_keys,
+        "persona_features_shown": run.feature_keys if framing(run.framing).shows_profile else [],
         "attempts": judgment.replies,
         "parse_status": _parse_status(judgment),
         "read_as": (judgment.details or {}).get("read"),

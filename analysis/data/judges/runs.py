@@ -9,6 +9,7 @@ import numpy as np
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from analysis.data.annotators.answers import feature_keys
 from analysis.data.arrays import (
     CHOICES,
     MISSING,
@@ -59,13 +60,15 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
 
 def runs_of(
     study: Study, position: Mapping[int, int], items: Sequence[Item]
-) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...]]:
-    """The runs that judge the study, and those that take part in bias probes.
+) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...], int]:
+    """The runs that judge the study, those that take part in bias probes, and how many are marked
+    as not for the report.
 
     A run with a probe is only among the second ones; an ordinary run is also there if a probe is
     compared with it.
     """
-    stored = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    stored = [run for run in every if run.in_report]
     # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
     numbers = [run.pk for run in stored]
     judgments = _judgments(numbers, position)
@@ -75,16 +78,18 @@ def runs_of(
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
     anchors = anchors_of(found)
+    shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
     for run in found:
         run.study = study  # saves a query per run
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
-        under = conditions[run.pk]
+        under, shows = conditions[run.pk], framing(run.framing).shows_profile
+        keys = (run.feature_keys or ()) if shows else ()
         runs[run.key] = Run(
             run=run.key,
             judge=run.judge.name,
             setting=run.setting,
             # A judge of this framing is shown nothing of the persona, whatever was selected.
-            features=run.features if framing(run.framing).shows_profile else "none",
+            features=run.features if shows else "none",
             backend=run.judge.backend,
             snapshots=snapshots,
             orders=run.orders,
@@ -100,14 +105,26 @@ def runs_of(
             strictly=strictly,
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
             reported=tuple(version_records(under.reported)),
-            conditions=(*under.sentences, *drift_sentences(anchors.get(run.pk))),
+            conditions=(
+                *under.sentences,
+                *drift_sentences(anchors.get(run.pk)),
+                *_not_shown(keys, shown),
+            ),
             anchors=anchor_record(anchors.get(run.pk)),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
             framing=run.framing,
         )
     judging = [runs[run.key] for run in found if not run.bias_probe]
-    return tuple(sorted(judging, key=_in_order)), _probed(study, found, runs, items)
+    probes = _probed(study, found, runs, items)
+    return tuple(sorted(judging, key=_in_order)), probes, len(every) - len(stored)
+
+
+def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Sentences on the features that a run was asked to show and some personas do not have."""
+    for key in asked:
+        if n := sum(key not in keys for keys in personas):
+            yield f"{n:,} of {len(personas):,} personas do not have “{key}”, which was asked for."
 
 
 def _probed(

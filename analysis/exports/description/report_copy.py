@@ -31,11 +31,14 @@ def write_report_copy(report: Report, folder: Path) -> bool:
     """
     if report.result is None or report.finished_at is None:
         raise ValueError(f"report {report.pk} is not done")
+    shown, failed = without_people(report.result), list[str]()
+    tables, figures = all_tables(shown, failed), all_figures(shown, failed)
+    date = report.finished_at.date()
     try:
-        shown = without_people(report.result)
-        page = render_html(shown, date=report.finished_at.date())
-        tables, figures = all_tables(shown), all_figures(shown)
+        page = render_html(shown, date=date, tables=tables, figures=figures, failed=failed)
     except KeyError:
+        return False
+    if failed and "failed_parts" not in shown:
         return False
     folder.mkdir(parents=True)
     write_text(folder / "report.html", page)

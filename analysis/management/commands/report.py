@@ -107,9 +107,13 @@ class Command(BaseCommand):
         return self._summarise(result, folder)
 
     def _summarise(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
+        from analysis.report.section import part_words
+
         inputs = result["inputs"]
         if self.with_pictures:
             self.stdout.write(f"{_draw(result, folder / 'figures')} plots as SVG and PNG")
+        for name in result.get("failed_parts", ()):
+            self.stderr.write(f"{result['study']['slug']}: {part_words(name)}")
         self.stdout.write(
             f"{result['study']['slug']}: {folder / 'report.html'} ({inputs['items']:,} items, "
             f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from analysis.data.items.comparisons import find_run, runs_to_compare
+from analysis.data.items.comparisons import find_run, labelled, runs_to_compare
 from analysis.data.items.texts import items_by_id
 from analysis.disagreements import notes
 from analysis.disagreements.freshness import comparison_for, stored_for
@@ -87,6 +87,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         chosen = replace(chosen, run=run.public_id)
     comparison = comparison_for(study, run.pk if run else None)
     context: dict[str, Any] = {"study": study, "comparison": comparison, "run": run, "runs": runs}
+    context["labelled"] = labelled(runs)
     context["status_url"] = _status_url(study, chosen)
     if not comparison.edition:
         return render(request, "analysis/disagreements.html", context)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from analysis.data.items.comparisons import runs_to_compare
+from analysis.data.items.comparisons import labelled, runs_to_compare
 from analysis.data.planning import items_for_people
 from analysis.data.watched_comparison import has_answers
 from analysis.errors import AnalysisError
@@ -97,10 +97,7 @@ def _hourly(study: Study) -> Iterator[tuple[str, str]]:
 def watched_comparison(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the watched comparison, or the form that fixes it before the first answer."""
     study = get_study(request.user, slug)
-    runs = [
-        (run.public_id, f"{run.judge.name}, {run.setting}, features: {run.features}")
-        for run in runs_to_compare(study)
-    ]
+    runs = [(run.public_id, label) for run, label in labelled(runs_to_compare(study))]
     form, code = WatchForm(runs=runs), 200
     if request.method == "POST":
         study = get_study(request.user, slug, role=Membership.Role.EDITOR)

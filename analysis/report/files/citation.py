@@ -1,12 +1,14 @@
 """The citation of a report, and a paragraph on its method with the study's own figures."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date as Date
+from itertools import chain
 from typing import Any
 
 from analysis.report.contents import all_sentences
 from analysis.report.files.table_files import tex
+from analysis.report.section import attempted
 from analysis.report.text.names import listed
 from analysis.report.text.numbers import number_of
 from analysis.report.text.thresholds import threshold_standing
@@ -42,15 +44,15 @@ def bibtex(report: Report, date: Date) -> str:
 
 def methods_paragraph(report: Report) -> str:
     """The method as a paper describes it; every figure comes from the report."""
-    return " ".join(
-        (
-            *_items(report),
-            *_people(report),
-            *_judges(report),
-            *(str(sentence.text) for sentence in all_sentences(report, "methods")),
-            *_rules(report),
-        )
-    )
+
+    def of_sections(report: Report) -> Iterator[str]:
+        return (str(sentence.text) for sentence in all_sentences(report, "methods"))
+
+    def made_by(part: Callable[[Report], Iterator[str]]) -> list[str]:
+        return attempted(lambda: list(part(report)), part="methods") or []
+
+    parts = (_items, _people, _judges, of_sections, _rules)
+    return " ".join(chain.from_iterable(map(made_by, parts)))
 
 
 def _items(report: Report) -> Iterator[str]:

@@ -14,13 +14,13 @@ def without_people(report: Mapping[str, Any]) -> Json:
 
     Items are about real people, so their questions, answers and features are removed as well.
     """
-    human = {**report["human"], "raters": [], "quotas": []}
+    human = {**report.get("human", {}), "raters": [], "quotas": []}
     return {
         **report,
         "human": human,
         "items": [],
-        "groups": [_coarse(table) for table in report["groups"]],
-        "who_judges_whom": [_fewer_columns(table) for table in report["who_judges_whom"]],
+        "groups": [_coarse(table) for table in report.get("groups", ())],
+        "who_judges_whom": [_fewer_columns(table) for table in report.get("who_judges_whom", ())],
         "redacted": ["human.raters", "human.quotas", "items", "groups of fewer than five personas"],
     }
 

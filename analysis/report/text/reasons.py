@@ -9,6 +9,7 @@ REASONS = {
     "too_few_clusters": "too few personas or questions",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
+    "one_order": "each reply puts the whole set in one order",
     "no_discordant": "both are right and wrong on the same items",
     "not_certified": "no threshold could be certified",
     "is_certified": "it is certified",

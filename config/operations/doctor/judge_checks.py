@@ -13,6 +13,7 @@ from api.models import Webhook
 from api.webhooks.signing import has_readable_secret
 from config.operations.doctor.faults import Fault, InvariantCheck, portions
 from judging.models import NANO, Attempt, Batch, Campaign, Judge, JudgeRun, Judgment
+from judging.prompts.asking import protocol_sha256
 from judging.runs.removed_items import ledger_use
 from judging.worker.shared_replies import SHARING
 from judging.worker.stored_keys import is_readable
@@ -157,6 +158,24 @@ def _items_with_gaps(
             )
 
 
+def mixed_runs() -> Iterator[Fault]:
+    """Runs with answers of another protocol, which earlier versions took over from other runs."""
+    taken = Judgment.everything.exclude(reused_from=None).order_by("run", "reused_from__run")
+    pairs = taken.values("run", "reused_from__run").annotate(n=Count("pk"))
+    found = [(row["run"], row["reused_from__run"], row["n"]) for row in pairs]
+    runs = JudgeRun.objects.select_related("judge", "study").in_bulk(
+        {pk for run, source, _ in found for pk in (run, source)}
+    )
+    for pk, source, n in found:
+        run = runs[pk]
+        if protocol_sha256(run) != protocol_sha256(runs[source]):
+            yield Fault(
+                f"Run {run.public_id}: {n:,} of its answers were copied from run "
+                f"{runs[source].public_id}, which asked or read otherwise.",
+                run.study.slug,
+            )
+
+
 def unreadable_keys() -> Iterator[Fault]:
     """Encrypted keys and secrets that cannot be decrypted with this SECRET_KEY."""
     for name, sealed in Judge.objects.exclude(sealed_key="").values_list("name", "sealed_key"):
@@ -204,6 +223,13 @@ CHECKS = [
         runs_against_judgments,
         "Call judge with the same parameters again: it asks what is missing. If judgments wait, "
         "check that a worker runs.",
+    ),
+    InvariantCheck(
+        "mixed-runs",
+        "No run has answers that another one asked or read otherwise",
+        mixed_runs,
+        "Start the run again as one of its own, with judge --fresh and another --seed, and do not "
+        "use this one.",
     ),
     InvariantCheck(
         "keys",

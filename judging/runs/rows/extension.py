@@ -13,8 +13,9 @@ from judging.bias.personas import FEATURE
 from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import Asking
+from judging.prompts.asking import Asking, protocol_sha256
 from judging.protocols import framings
+from judging.protocols.reading import READING_VERSION
 from judging.runs.rows.combinations import check_combination, language_for
 from judging.runs.rows.spec import RunSpec
 from judging.runs.rows.study_facts import StudyFacts
@@ -22,6 +23,8 @@ from judging.worker.endpoints import kind_of
 from studies.models import Study
 from studies.personas import features as feature_sets
 
+# Parameters that a run names only if they are not the usual ones.
+_NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
 _NO_SUCH_RUN = Reason(
@@ -38,8 +41,8 @@ _OTHER_SETTING = Reason(
     "Use that for {names[setting]}.",
 )
 _OTHER_RUN = (
-    "There is a run with these parameters already, or the wording of the study has changed. Start "
-    "a run of its own instead."
+    "There is a run with these parameters already, or the wording of the study has changed, or the "
+    "way in which replies are read. Start a run of its own instead."
 )
 
 
@@ -114,14 +117,19 @@ def run_for(
     if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began
         asked["reading"] = spec.reading
     key = parameters_key(asked)
+    run.parameters = {**asked, "reading_version": READING_VERSION}
+    run.parameters["protocol_sha256"] = protocol_sha256(run)
     if key in facts.run_keys:
-        return JudgeRun.objects.select_related("judge", "study").get(key=key)
-    if spec.extend:
-        return _extended(study, judge, asked, key)
+        stored = JudgeRun.objects.select_related("judge", "study").get(key=key)
+        if spec.extend and protocol_sha256(stored) != run.parameters["protocol_sha256"]:
+            raise BadRun(_OTHER_RUN)
+        return stored
     run.key = key
+    if spec.extend:
+        return _extended(study, judge, asked, key, run.parameters["protocol_sha256"])
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
-    run.parameters = {**asked, "base_url": judge.base_url, **_words_of(run, asking)}
+    run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls
     return run
@@ -191,16 +199,19 @@ def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:
     return same
 
 
-def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
+def _extended(
+    study: Study, judge: Judge, asked: dict[str, Any], key: str, protocol: str
+) -> JudgeRun:
     """The run that differs only in samples or orders, changed to what `asked` describes."""
     differs = {"samples", "orders"}
+    named = {*asked, *_NOT_ALWAYS} - differs
     found = [
         run
         for run in JudgeRun.objects.select_related("judge", "study").filter(
             study=study, judge=judge, is_imported=False
         )
-        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - differs)
-        and run.parameters.get("reading") == asked.get("reading")
+        if all(run.parameters.get(name) == asked.get(name) for name in named)
+        and protocol_sha256(run) == protocol
         and run.samples <= asked["samples"]
         and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
     ]

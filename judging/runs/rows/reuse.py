@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Q, Sum
 
 from judging.engine.messages import prompt_sha256
-from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
-from judging.prompts.asking import Asking
+from judging.models import NANO, Attempt, JudgeRun, Judgment
+from judging.prompts.asking import Asking, protocol_sha256
 from judging.protocols.registry import protocol
 from judging.runs.rows.spec import Reuse
 from studies.models import Choice, Item, Side
@@ -31,19 +31,6 @@ _COPIED = (
 )
 _TURNED = ("choice", "probabilities")  # named by the responses, which can have changed places
 _PORTION = 500
-# Fields of a judge on which its answers depend.
-_ALIKE = (
-    "backend",
-    "model",
-    "model_options",
-    "base_url",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "thinking_tokens",
-    "structured",
-    "probabilities",
-)
 
 
 def reuse_answers(run: JudgeRun, reuse: Reuse, *, user: User | None = None) -> int:
@@ -63,14 +50,16 @@ def take_over(
 ) -> list[Judgment]:
     """Fill in answers of other runs, and return the changed judgments; nothing is stored here.
 
-    Only an answer to the same prompt, read in the same way, by the same model with the same
-    parameters at the same address is used; with `Reuse.IDENTICAL` also only one that had the same
+    Only an answer to the same prompt at the same address, of a run whose `protocol_sha256` is the
+    same, is used; with `Reuse.IDENTICAL` also only one that had the same
     seed, unless the temperature is 0. An answer is used once in a run: two samples never share
     one. `user` takes answers only of studies that they may see.
     """
     sources = _sources_of(run, user)
+    asked = protocol(run.setting)
     # A reply about a set answers several judgments, and its options can have other numbers there.
-    if reuse == Reuse.FRESH or not sources or protocol(run.setting).needs_options:
+    # A discussion goes on from the judge's own reply, which its prompt does not show.
+    if reuse == Reuse.FRESH or not sources or asked.needs_options or asked.needs_others:
         return []
     found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
     used = set(found.values_list("reused_from", flat=True)) if run.pk else set()
@@ -147,13 +136,13 @@ def _items(ids: set[int]) -> dict[int, Item]:
 
 def _sources_of(run: JudgeRun, user: User | None) -> list[int]:
     """The runs whose answers can be used, by id."""
-    alike = Judge.objects.filter(**{name: getattr(run.judge, name) for name in _ALIKE})
     runs = JudgeRun.objects.filter(
-        judge__in=alike, setting=run.setting, reading=run.reading, is_imported=False
+        setting=run.setting, judge__base_url=run.judge.base_url, is_imported=False
     )
     if user is not None:
         runs = runs.filter(Q(study=run.study_id) | Q(study__in=studies_for(user)))
-    return list(runs.exclude(pk=run.pk).values_list("pk", flat=True))
+    alike, runs = protocol_sha256(run), runs.exclude(pk=run.pk).select_related("judge", "study")
+    return [source.pk for source in runs if protocol_sha256(source) == alike]
 
 
 def _answers_to(

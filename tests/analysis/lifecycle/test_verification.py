@@ -106,6 +106,15 @@ def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(repo
     )
 
 
+def test_a_visitor_who_ran_out_of_time_changed_no_answer(report):
+    study, path = report
+    make_rater(study=study, state=Annotator.State.TIMED_OUT)
+
+    [reason] = verify_report(json.loads(path.read_text())).reasons
+
+    assert reason == ("No answer was changed, only who came, such as somebody who ran out of time.")
+
+
 def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
     study, path = report
     person = Annotator.objects.filter(study=study).order_by("pseudonym").first()

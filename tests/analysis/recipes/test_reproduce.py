@@ -52,11 +52,11 @@ def only(tmp_path, *names):
 def test_an_estimate_at_full_size_needs_neither_data_nor_database(tmp_path):
     text = reproduce("--models", models_file(tmp_path), "--estimate", "--out", tmp_path / "costs")
 
-    assert re.search(r"^All +38,387 +0 ", text, re.MULTILINE)
+    assert re.search(r"^All +63,442 +0 ", text, re.MULTILINE)
     assert re.search(r"^OpinionQA +as described +whole .* 3,000 ", text, re.MULTILINE)
     assert text.endswith("Nothing was stored or sent.\n")
     rows = (tmp_path / "costs" / "costs.csv").read_text().splitlines()
-    assert len(rows) == 1 + 26 + 1
+    assert len(rows) == 1 + 40 + 1
 
 
 def test_one_variant_and_a_limit_make_it_smaller(tmp_path):
@@ -64,7 +64,7 @@ def test_one_variant_and_a_limit_make_it_smaller(tmp_path):
         "--models", models_file(tmp_path), "--estimate", "--variant", "code", "--limit", 10
     )
 
-    assert re.search(r"^All +130 +0 ", text, re.MULTILINE)
+    assert re.search(r"^All +200 +0 ", text, re.MULTILINE)
 
 
 def test_the_documentation_has_the_requests_and_tokens_of_each_question(tmp_path):
@@ -102,8 +102,8 @@ def test_simulated_models_go_from_the_files_to_tables_and_figures(tmp_path, engi
         again = reproduce(*args, "--budget", 1)
         assert server.requests()["received"] == asked
 
-    assert asked >= 42
-    assert "Simulated models. 13 runs of 1 model: 42 items answered, nothing left to ask." in text
+    assert asked >= 65
+    assert "Simulated models. 20 runs of 1 model: 65 items answered, nothing left to ask." in text
     assert again.splitlines()[-1] in text
     slugs = set(Study.objects.values_list("slug", flat=True))
     assert len(slugs) == 6
@@ -157,7 +157,7 @@ def test_one_budget_holds_over_all_studies(tmp_path, engine, llm):
     spent = sum(run.spent_nano for run in JudgeRun.objects.all())
     assert 0 < spent <= 0.3 * 10**9
     shared = Campaign.objects.get(plan={})
-    assert shared.runs.count() == JudgeRun.objects.count() == 5
+    assert shared.runs.count() == JudgeRun.objects.count() == 8
     assert len({run.study_id for run in shared.runs.all()}) == 2
     asked = len(llm.requests)
     reproduce(*args, "--budget", 1000)
@@ -235,8 +235,8 @@ def test_the_prompts_of_released_files_are_used_where_they_are_given(tmp_path, e
     prompts = [body["messages"][-1]["content"] for body in llm.requests]
     ours = [prompt for prompt in prompts if "<profile>" not in prompt]
     theirs = [prompt for prompt in prompts if "<profile>" in prompt]
-    assert len(theirs) == 15  # whole, three and one; no persona and ties keep our words
-    assert len(ours) == 10
+    # Whole, three and one; the other settings keep our words.
+    assert (len(theirs), len(ours)) == (25, 15)
     assert all(prompt.startswith("Read the profile. Say [[A]] or [[B]]") for prompt in theirs)
     wording = PromptTemplate.objects.get(name="released whole")
     assert "prism_all_features_command-r-plus.jsonl" in wording.note

@@ -25,8 +25,8 @@ def test_a_question_fills_every_table_that_has_its_figure():
         ("table1", "Average no tie"),
         ("table2", "PRISM"),
         ("table4", "All features"),
-        ("table8", "PRISM w/ persona"),
     }
+    assert set(now([answers("prism", "standard")])) == {("table8", "PRISM w/ persona", "overall")}
     assert (rows["table1", "PRISM no tie", "overall"]["correct"]) == 5
     high = rows["table4", "All features", "high"]
     assert (high["correct"], high["n"], high["accuracy"]) == (3, 4, 0.75)
@@ -105,7 +105,7 @@ def test_the_features_of_personas_stand_next_to_those_of_the_paper():
 
 
 def test_figures_have_a_panel_for_each_model_and_question_with_a_certainty():
-    found = [*WHOLE, answers("prism", "one"), answers("prism", "none")]
+    found = [*WHOLE, answers("prism", "education"), answers("prism", "none")]
 
     figure2, figure3 = charts(RECIPE, found)
 
@@ -113,7 +113,7 @@ def test_figures_have_a_panel_for_each_model_and_question_with_a_certainty():
         f"PR · mine · {CODE}",
         f"PRISM · mine · {CODE}",
     ]
-    assert [panel.title for panel in figure3.panels] == [f"PRISM · mine · age · {CODE}"]
+    assert [panel.title for panel in figure3.panels] == [f"PRISM · mine · education · {CODE}"]
     assert figure3.panels[0].summary == "All 0.500<br>High 0.750 (3/4)<br>Low 0.333 (2/6)"
     assert figure2.title.startswith("Figure 2")
 

@@ -10,7 +10,7 @@ from analysis.data.verdicts import (
     run_options,
 )
 from analysis.report.clusters import add_as_best, add_clusters
-from analysis.report.competition import families
+from analysis.report.competition import families, is_whole
 from analysis.report.encode import Json, cells
 from analysis.report.figures import (
     PEOPLE,
@@ -25,6 +25,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
+from analysis.report.registration import run_mark
 from analysis.report.section import RUN, Analysis, Report, Section, Sentence, Source
 from analysis.report.study import Study, identity
 from analysis.report.tables import CONDITIONAL, Column, Table, in_general
@@ -186,6 +187,9 @@ class Accuracies(Section):
             _of_judge(study, run, verdicts)
             for run, verdicts in zip(study.data.runs, study.judges, strict=True)
         ]
+        planned = [run_mark(study.data.plan, run) != "explored" for run in study.data.runs]
+        for judge, is_planned, whole in zip(judges, planned, is_whole(judges), strict=True):
+            judge["competes"] = is_planned or whole
         for family in families(judges):
             for index in family:
                 side = study.judges[index]

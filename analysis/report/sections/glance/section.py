@@ -8,7 +8,7 @@ from analysis.report.sections.glance.cost_frontier import CostFrontier
 from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalence
 from analysis.report.sections.glance.headline import Headline
 from analysis.report.sections.glance.limits import limits_of_study
-from analysis.report.text.names import listed
+from analysis.report.text.names import listed, run_names
 
 
 def _of_waves(report: Report) -> Iterator[str]:
@@ -18,6 +18,21 @@ def _of_waves(report: Report) -> Iterator[str]:
             f"This report pools {listed(waves)}: it counts all their people together, and an item "
             "of several once. What differs between them is in the report of each."
         )
+
+
+def _of_runs(report: Report) -> Iterator[str]:
+    if n := report["inputs"].get("runs_left_out"):
+        are = "run is" if n == 1 else "runs are"
+        yield f"{n:,} {are} marked as not for the report and left out."
+    judges = report["judges"]
+    most = max((judge["items"] - judge["excluded"]["open"] for judge in judges), default=0)
+    for name, judge in zip(run_names(report), judges, strict=True):
+        if not judge.get("competes", True):
+            n = judge["items"] - judge["excluded"]["open"]
+            yield (
+                f"{name} has answered {_items(n)}, others up to {most:,}, so it does not count for "
+                "the first screen."
+            )
 
 
 def _of_truth(report: Report) -> Iterator[str]:
@@ -69,7 +84,12 @@ class Glance(Section):
     parts = (Headline(), Accuracies(), CrowdEquivalence(), CostFrontier())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
-        for text in (*_of_waves(report), *_of_truth(report), *_of_people(report)):
+        for text in (
+            *_of_waves(report),
+            *_of_runs(report),
+            *_of_truth(report),
+            *_of_people(report),
+        ):
             yield Sentence.of("missing", text)
         for code, text in limits_of_study(report):
             yield Sentence.of("limit", text, code)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, estimate, number, put
+from analysis.report.encode import Json, estimate, number, put, undefined
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
@@ -68,15 +68,16 @@ def _entries(
     persona = study.shared.persona
     for label, names, codes in grouped:
         found = errors_by_group(wrong, codes, persona)
-        beyond: Sequence[GroupErrors | None] = [None] * len(found)
+        beyond = {}
         if people is not None:
-            by_code = {one.group: one for one in errors_by_group(wrong - people, codes, persona)}
-            beyond = [by_code.get(one.group) for one in found]
+            beyond = {one.group: one for one in errors_by_group(wrong - people, codes, persona)}
         # Of two groups, one compared with the other says all.
-        shown = 1 if len(found) == 2 else len(found)
-        for one, more in list(zip(found, beyond, strict=True))[:shown]:
+        for one in found[: 1 if len(found) == 2 else None]:
             if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
-                entries.append(_entry(label, names[one.group], one, more))
+                entry = _entry(label, names[one.group], one)
+                if people is not None:
+                    entry["beyond_people"] = _difference(beyond.get(one.group))
+                entries.append(entry)
     if people is not None:
         _adjust([entry["beyond_people"] for entry in entries])
     _adjust([entry["difference"] for entry in entries])
@@ -88,17 +89,18 @@ def _p_of(entry: Json) -> tuple[float, str, str]:
     return (1.0 if p is None else p), entry["label"], entry["value"]
 
 
-def _entry(label: str, value: str, found: GroupErrors, more: GroupErrors | None) -> Json:
+def _entry(label: str, value: str, found: GroupErrors) -> Json:
     out: Json = {"label": label, "value": value, "n": found.n, "personas": found.personas}
     put(out, "wrong", number(found.inside), "empty_group")
     put(out, "wrong_elsewhere", number(found.outside), "empty_group")
     out["difference"] = _difference(found)
-    if more is not None:
-        out["beyond_people"] = _difference(more)
     return out
 
 
-def _difference(found: GroupErrors) -> Json:
+def _difference(found: GroupErrors | None) -> Json:
+    """A difference with its p; undefined for a group in which no item has both values."""
+    if found is None:
+        return undefined("empty_group", "value", "ci", "p")
     out = estimate(found.difference)
     reason = found.difference.interval_reason or found.difference.reason
     put(out, "p", number(found.p), reason)

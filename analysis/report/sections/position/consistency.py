@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.arrays import Run
 from analysis.data.verdicts import Ints
-from analysis.report.encode import Json, cell
+from analysis.report.encode import Json, cell, undefined
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -28,8 +28,14 @@ def consistency(study: Study) -> Json:
     if study.data.option_sets is None:
         return {}
     judges = []
+    ranked = study.data.ranked_sets
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         entry = identity(run) | _triples(study, judge.answer)
+        if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
+            # A reply puts the whole set in one order, which never has a circle: 0 % says nothing.
+            none = {"n": 0, "correct": 0} | undefined("one_order", "value", "ci")
+            entry |= {"cyclic": none, "intransitive": dict(none)}
+            entry |= undefined("one_order", "edits", "bounded")
         if run.orders == BOTH:
             entry["orders"] = _orders(study, run)
         judges.append(entry)
@@ -93,7 +99,8 @@ def consistency_table(report: Report) -> Table:
         "Circle: one response is preferred to a second, the second to a third, and the third to "
         "the first; a quarter of random choices are circles. Decisions to change: the fewest, "
         "so that the pairs of every question fit an order with ties; an upper bound for questions "
-        "with more than six responses. People’s circles can come from people who differ: it is the "
+        "with more than six responses. A judge that puts a whole set in one order cannot make a "
+        "circle and has no share. People’s circles can come from people who differ: it is the "
         "majority that is counted.",
         first="Who",
     )
