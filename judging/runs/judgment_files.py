@@ -52,6 +52,7 @@ class JudgmentFile:
         self.setting = ""
         self.feature_keys: list[str] | None = None  # None: all features
         self.samples = 1
+        self.skipped: list[Fault] = []
         self.has_ties = self.has_certainties = False
 
     def keep(self, row: ImportedJudgment) -> ImportedJudgment | None:
@@ -73,11 +74,16 @@ class JudgmentFile:
             yield [ImportedJudgment(row.line, *row.values) for row in rows]
 
 
-def read_judgments(file: File, *, study: Study, item_keys: Container[str]) -> JudgmentFile:
-    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy."""
+def read_judgments(
+    file: File, *, study: Study, item_keys: Container[str], skip_faulty: bool = False
+) -> JudgmentFile:
+    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
+
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults.
+    """
     if _is_released(file):
         return _read_released(file, study)
-    reader = _JudgmentReader(file.name, item_keys)
+    reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             reader.faults.append(found.fault)
@@ -91,6 +97,7 @@ def read_judgments(file: File, *, study: Study, item_keys: Container[str]) -> Ju
     if reader.faults:
         raise Refused(reader.faults)
     reader.judgments.setting = reader.setting()
+    reader.judgments.skipped = reader.faults.skipped
     return reader.judgments
 
 
@@ -147,11 +154,11 @@ def _read_released(file: File, study: Study) -> JudgmentFile:
 class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
-    def __init__(self, file: str, item_keys: Container[str]) -> None:
+    def __init__(self, file: str, item_keys: Container[str], *, skip: bool) -> None:
         self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
-        self.faults = Faults()
+        self.faults = Faults(skip=skip)
         self.judgments = JudgmentFile()
 
     def setting(self) -> str:
@@ -174,11 +181,12 @@ class _JudgmentReader:
         self.faults += row.faults
 
     def _judgment(self, row: AnswerRow, raw: Mapping[str, Any]) -> ImportedJudgment:
+        item = row.item(raw, self._item_keys)
         choice = row.choice(raw)
         status = row.one_of(raw, "parse_status", _STATUSES)
         judgment = ImportedJudgment(
             line=row.line,
-            item_key=row.item(raw, self._item_keys),
+            item_key=item,
             shown_first=row.shown_first(raw),
             sample=row.whole_number(raw, "sample", low=1, high=MOST_SAMPLES) or 1,
             state=status if status in _NO_VERDICT else "done" if choice else "unparseable",
@@ -198,7 +206,7 @@ class _JudgmentReader:
             row.fault(
                 "item_id",
                 "judged twice",
-                f"item “{judgment.item_key}” was judged differently on line {known.line}.",
+                f"item “{judgment.item_key}” was judged differently {row.on(known.line)}.",
                 "Number repeated judgments of an item in a column “sample”.",
                 value=judgment.item_key,
             )

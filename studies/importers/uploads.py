@@ -59,6 +59,7 @@ class Reading:
     options: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     mapping: Mapping[str, Any] | None = None
+    skip_faulty: bool = False
 
 
 def folder_of(job: ImportJob) -> Stored:

@@ -97,7 +97,7 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (",i1,r1,70", "Line 2: rater_id is missing."),
+        (",i1,r1,70", "Line 2, item “i1”: rater_id is missing."),
         ("a b,i1,r1,70", "may use only letters, digits"),
         ("r1,,r1,70", "item_id is missing"),
         ("r1,zz,r1,70", "item “zz” is not in the study. Import the items first"),
@@ -137,9 +137,9 @@ def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stor
     message = refusal(study, "rater_id,item_id,choice,certainty\n" + "\n".join(rows))
 
     assert "3 faults found. Nothing was imported." in message
-    assert "Line 502: choice “x” is not known" in message
+    assert "Line 502, item “i1”: choice “x” is not known" in message
     assert "Line 702: item “nowhere”" in message
-    assert "Line 702: certainty “700”" in message
+    assert "Line 702, item “nowhere”: certainty “700”" in message
 
 
 def test_two_different_answers_of_one_file_are_a_fault(study):

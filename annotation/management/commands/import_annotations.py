@@ -30,6 +30,9 @@ class Command(BaseCommand):
             help="a data set whose own file has the answers of several people to its items",
         )
         parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
+        parser.add_argument(
+            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -47,6 +50,7 @@ class Command(BaseCommand):
                     file=file,
                     format=options["format"],
                     dry_run=options["dry_run"],
+                    skip_faulty=options["skip_faulty"],
                     on_row=bar.update,
                 )
         except Refused as error:

@@ -35,6 +35,9 @@ class Command(BaseCommand):
             "--raw", action="store_true", help="the files hold raw replies to packs of the study"
         )
         parser.add_argument(
+            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+        )
+        parser.add_argument(
             "--run",
             default="",
             metavar="ID",
@@ -57,6 +60,7 @@ class Command(BaseCommand):
                     judge_name=options["judge"],
                     setting=options["setting"],
                     features=options["features"],
+                    skip_faulty=options["skip_faulty"],
                 )
         except OSError as error:
             path = error.filename or paths[0]
@@ -71,6 +75,8 @@ class Command(BaseCommand):
 def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning together."""
     if options["raw"]:
+        if options["skip_faulty"]:
+            raise CommandError("--skip-faulty is for files of judgments. Leave it out with --raw.")
         for name in ("judge", "setting", "features"):
             if options[name]:
                 raise CommandError(

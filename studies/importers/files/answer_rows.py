@@ -4,9 +4,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from studies.exporters.csv_out import as_typed
+from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import File
-from studies.importers.files.import_row import ImportRow
-from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.files.import_row import ImportRow, same_id
+from studies.importers.files.readers import BadLine
 from studies.importers.files.table import table_rows
 from studies.models import Choice, Side
 
@@ -19,7 +20,8 @@ class AnswerRow(ImportRow):
 
     def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
         """The id of an item of the study, which must be in `known`."""
-        key = "" if raw.get("item_id") is None else str(raw["item_id"])
+        key = known_id("" if raw.get("item_id") is None else str(raw["item_id"]), known)
+        self.item_id = key[:120]
         if not key:
             self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
         elif key not in known:
@@ -63,13 +65,20 @@ class AnswerRow(ImportRow):
             )
 
 
+def known_id(key: str, known: Container[str]) -> str:
+    """The key in `known` that an id of a file means: 5.0 is 5, and the other way round."""
+    if key in known:
+        return key
+    return next((same for same in (same_id(key), f"{key}.0") if same in known), key)
+
+
 def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
     """Each row with the line it starts on, or the fault of it; blank lines are skipped.
 
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
     columns; its empty cells are None.
     """
-    return read_json_lines(file) if file.head()[:1] == b"{" else _csv_rows(file, required)
+    return json_rows(file) if is_json(file) else _csv_rows(file, required)
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> Rows:

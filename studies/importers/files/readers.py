@@ -364,7 +364,14 @@ def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
             hint = f"Did you mean {close[0]}?" if close else "Add it, or rename the one you mean."
             faults.append(missing_column(line, column, header, hint, name))
     faults += [
-        Fault(line, c, "column appears twice", f"the column {c} appears twice.", file=name)
+        Fault(
+            line,
+            c,
+            "column appears twice",
+            f"the column {c} appears twice.",
+            file=name,
+            ends_reading=True,
+        )
         for c, count in sorted(Counter(header).items())
         if count > 1
     ]

@@ -68,6 +68,9 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="check the files without importing them"
         )
         parser.add_argument(
+            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+        )
+        parser.add_argument(
             "--like",
             type=Path,
             metavar="ITEMS",
@@ -114,6 +117,7 @@ class Command(BaseCommand):
                     seed=options["seed"],
                     mapping=_mapping(options["mapping"]),
                     media=options["media"],
+                    skip_faulty=options["skip_faulty"],
                     watch=bar,
                 )
             if options["like"]:

@@ -58,9 +58,13 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return _import(request, study, kept)
 
 
+_ANNOUNCED = ("Columns not imported", "Left out", "Faulty rows left out", "Changed")
+
+
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     upload = kept.upload
-    reading = Reading(task=upload.task, mapping=upload.mapping)
+    skips = "skip_faulty" in request.POST
+    reading = Reading(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
     if not uploads.are_quick(files_of(upload)):
@@ -85,7 +89,7 @@ def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     delete_files(upload)
     announce(request, result)
     for name, text in report.facts:
-        if name in ("Columns not imported", "Left out", "Changed") and text not in (
+        if name in _ANNOUNCED and text not in (
             "none",
             "nothing",
         ):

@@ -1,6 +1,7 @@
 """The pages that map the columns of an uploaded file, and the command with a mapping."""
 
 import json
+import re
 import shlex
 from datetime import timedelta
 
@@ -176,14 +177,14 @@ def test_checking_shows_the_report_and_stores_nothing(client, study):
 
 
 def test_faults_are_grouped_by_rule_with_their_lines(client, study):
-    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n6,20,Same?,No,no,A,\n")
+    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n6,20,Same?,No,No,A,\n")
 
     assert "Rows with errors among the first 6" in client.get(address).text
     response = client.post(address, sent(upload, **{"import": ""}))
 
     assert response.status_code == 422
     assert "The file has 2 errors. Nothing was imported" in " ".join(response.text.split())
-    assert "Line 6: response r1 is empty." in response.text
+    assert re.search(r"Line 6, item “item-\w+”: response r1 is empty\.", response.text)
     assert "Download all errors as CSV" in response.text
     assert path_of(folder_of(upload)).exists()
 
@@ -199,7 +200,7 @@ def test_a_workbook_is_refused_with_what_to_do(client, study, name):
     response = send(client, b"PK\x03\x04 something", name=name)
 
     assert response.status_code == 422
-    assert "is a workbook of a spreadsheet. Save the sheet as ‘CSV UTF-8’." in response.text
+    assert "or its sheet as ‘CSV UTF-8’." in response.text
 
 
 def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
