@@ -259,3 +259,54 @@ def test_a_dry_run_of_many_portions_counts_and_stores_nothing(study, portions_of
 
     assert (result.added, result.raters) == (5, 5)
     assert not Annotator.objects.exists()
+
+
+def test_ids_and_whole_numbers_with_a_point_are_read_as_without(study):
+    make_item(study=study, key="7")
+
+    load(study, "rater_id,item_id,choice,certainty,active_ms\n3.0,7.0,r1,26.0,900.0\n")
+    again = load(study, "rater_id,item_id,choice,certainty,active_ms\n3,7,r1,26,900\n")
+
+    answer = Annotation.objects.get()
+    assert (answer.certainty, answer.active_ms, answer.assignment.item.key) == (26, 900, "7")
+    assert Annotator.objects.get().pseudonym == "3"
+    assert (again.added, again.unchanged) == (0, 1)
+
+
+def test_a_rater_that_was_imported_with_a_point_keeps_the_name(study):
+    load(study, "rater_id,item_id,choice\n3,i1,r1\n")
+    Annotator.objects.update(pseudonym="3.0")
+
+    assert load(study, "rater_id,item_id,choice\n3.0,i1,r1\n").added == 0
+    assert load(study, "rater_id,item_id,choice\n3,i2,r1\n").raters == 1
+
+
+@pytest.mark.parametrize("by_column", [True, False])
+def test_answers_in_one_json_value_are_read(study, by_column):
+    rows = [{"rater_id": "a", "item_id": key, "choice": "r1"} for key in ("i1", "i2")]
+    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+
+    assert load(study, json.dumps(columns if by_column else rows), "answers.json").added == 2
+    other = [rows[0], rows[1] | {"choice": "r2"}]
+    with pytest.raises(Refused, match="Entry 2: rater “a” already has another answer to “i2”"):
+        load(study, json.dumps(other), "answers.json")
+
+
+def test_faulty_rows_are_left_out_on_request_and_listed(study, tmp_path, capsys):
+    load(study, "rater_id,item_id,choice\nb,i1,r1\n")
+    path = tmp_path / "answers.csv"
+    path.write_text(
+        "rater_id,item_id,choice,certainty\na,i1,r1,70\na,i2,r9,\nb,i1,r2,\nc,i9,r1,\nc,i2,r2,7.5\n"
+    )
+
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        call_command("import_annotations", "imported", path)
+    call_command("import_annotations", "imported", path, "--skip-faulty")
+
+    assert Annotation.objects.count() == 2
+    said = capsys.readouterr().out
+    assert "Answers imported: 1; there already: 0." in said
+    assert "Faulty rows left out: 4." in said
+    assert "Line 3, item “i2”: choice “r9” is not known" in said
+    assert "Line 4: rater “b” already has another answer to “i1”" in said
+    assert "Line 6, item “i2”: certainty “7.5” is not a whole number" in said

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from studies.importers.columns.guesses import plain_name
 from studies.importers.files.import_row import same_id
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import is_label, listed, same_label
+from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, listed, same_label
 
 Rows = Sequence[tuple[str, Mapping[str, str]]]
 
@@ -336,7 +336,7 @@ class _Guesses:
 
     def _labels(self, column: str) -> set[str]:
         values = {same_label(row.get(column, "")) for _, row in self._rows}
-        return {value for value in values if is_label(value)}
+        return values - WRITTEN_BY_PROGRAMS
 
     def _take(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         for column in columns:

@@ -26,7 +26,9 @@ MOST_FAULTS = 10
 
 def read_table(path: Path, given: Columns) -> Labels:
     """The labels of a table. Raises `BadTable` with every fault of a line, up to `MOST_FAULTS`."""
-    rows, faults, skipped = [], [], []
+    rows: list[tuple[str, Mapping[str, str]]] = []
+    faults: list[str] = []
+    skipped: list[str] = []
     try:
         for found in table_of(File(path.name, path)):
             if isinstance(found, BadLine):

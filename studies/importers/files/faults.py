@@ -104,7 +104,10 @@ class Faults(list[Fault]):
 
     def append(self, fault: Fault, /) -> None:
         is_skipped = self.skip and fault.line is not None and not fault.ends_reading
-        (self.skipped if is_skipped else super()).append(fault)
+        if is_skipped:
+            self.skipped.append(fault)
+        else:
+            super().append(fault)
         self._check()
 
     def extend(self, faults: Iterable[Fault], /) -> None:

@@ -27,15 +27,18 @@ _TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
 _BUNDLED = {"items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"}
 _WORKBOOK = "[Content_Types].xml"
 _SHEETS = "xl/worksheets/"
-MAX_SHEET = 100 * 1024 * 1024  # bytes of the XML of a sheet, or of the texts of all sheets
-MAX_PART = 10 * 1024 * 1024  # bytes of any other part of a workbook
-MAX_CELLS = 20_000_000  # of a sheet, empty ones included
+MAX_SHEETS = 100 * 1024 * 1024  # bytes of the XML of all sheets and of their texts
+MAX_PART = 4 * 1024 * 1024  # bytes of any other part of a workbook
+MAX_CELLS = 3_000_000  # of a sheet, empty ones included
+MAX_TEXTS = 1_000_000  # different texts of a workbook
+_LAST_COLUMN = 16_384
 _BLOCK = 1 << 20
+_AS_CSV = "Save only the table, as ‘CSV UTF-8’."
 _LONGEST_FORMULA = 1 << 14  # bytes
 _UNCOMPUTED = re.compile(
     rb"<c\b[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>|</c>)"
 )
-_TOO_WIDE = re.compile(rb'\br="[A-Za-z]{4}')
+_TOO_WIDE = re.compile(rb'<c\b[^>]*\br="[A-Za-z]{4}')
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3}[0-9]{1,7})"')
 
 
@@ -134,7 +137,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Itera
         raise refused(name, message, "Pack the file again, without a password.") from error
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+def _blocks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
@@ -185,13 +188,36 @@ def unreadable(name: str) -> Refused:
 
 
 def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
-    """Refuse a workbook whose parts take much memory, before they are read."""
+    """Refuse a workbook whose parts take much memory or time, before they are read."""
+    large = 0
     for part in archive.infolist():
-        is_large = part.filename.startswith(_SHEETS) or part.filename.endswith("sharedStrings.xml")
-        most = MAX_SHEET if is_large else MAX_PART
-        if part.filename.endswith((".xml", ".rels")) and part.file_size > most:
-            message = f"{part.filename[:80]} in the workbook is larger than {most >> 20} MB."
-            raise refused(name, message, "Save the sheet as ‘CSV UTF-8’.")
+        is_sheet = part.filename.startswith(_SHEETS)
+        has_texts = part.filename.endswith("sharedStrings.xml")
+        if is_sheet or has_texts:
+            large += part.file_size
+        elif part.filename.endswith((".xml", ".rels")) and part.file_size > MAX_PART:
+            raise refused(name, f"{part.filename[:80]} in the workbook is too large.", _AS_CSV)
+        if large > MAX_SHEETS:
+            message = f"the sheets of the workbook unpack to more than {MAX_SHEETS >> 20} MB."
+            raise refused(name, message, _AS_CSV)
+        with archive.open(part) as xml:
+            if is_sheet:
+                _check_cells(xml, name)
+            elif has_texts and sum(b.count(b"<si") for b in _blocks(xml)) > MAX_TEXTS:
+                raise refused(name, f"there are more than {MAX_TEXTS:,} texts.", _AS_CSV)
+
+
+def _check_cells(xml: IO[bytes], name: str) -> None:
+    """Refuse a sheet with too many cells, in all or in one row."""
+    cells = in_row = 0
+    for block in _blocks(xml):
+        cells += block.count(b"<c")
+        for number, row in enumerate(block.split(b"<row")):
+            in_row = row.count(b"<c") + (0 if number else in_row)
+            if in_row > _LAST_COLUMN:
+                raise _too_many_cells(name)
+        if cells > MAX_CELLS or _TOO_WIDE.search(block):
+            raise _too_many_cells(name)
 
 
 def _check_formulas(xml: IO[bytes], name: str) -> None:
@@ -199,8 +225,6 @@ def _check_formulas(xml: IO[bytes], name: str) -> None:
     before = b""
     for block in _blocks(xml):
         text = before + block
-        if _TOO_WIDE.search(text):
-            raise refused(name, "the workbook has cells beyond its last column.", "Save it again.")
         for found in _UNCOMPUTED.finditer(text):
             if b't="str"' not in found[0]:
                 cell = _REFERENCE.search(found[0])
@@ -219,19 +243,26 @@ def _csv_lines(rows: Iterable[Sequence[Any]], name: str) -> Iterator[bytes]:
         while cells and not cells[-1]:
             cells.pop()
         if seen > MAX_CELLS or len(cells) > MAX_COLUMNS:
-            message = f"the sheet has more than {MAX_COLUMNS:,} columns, or too many cells."
-            raise refused(name, message, "Save only the table as ‘CSV UTF-8’.")
+            raise _too_many_cells(name)
         if not cells:
             blank += 1
             continue
         width = width or len(cells)
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerow(cells + [""] * (width - len(cells)))
+        csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
+            cells + [""] * (width - len(cells))
+        )
         yield b"\n" * blank + out.getvalue().encode()
         blank = 0
 
 
+def _too_many_cells(name: str) -> Refused:
+    message = f"the sheet has more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells."
+    return refused(name, message, _AS_CSV)
+
+
 def _as_text(value: Any) -> str:
+    """A cell as text. Its line ends are no line feeds, so that each row is one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -240,7 +271,9 @@ def _as_text(value: Any) -> str:
         return str(int(value))
     if isinstance(value, dt.datetime) and value.time() == dt.time():
         value = value.date()
-    return value.isoformat() if isinstance(value, (dt.date, dt.time)) else str(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    return str(value).replace("\r\n", "\r").replace("\n", "\r")
 
 
 def refused(name: str, message: str, remedy: str) -> Refused:

@@ -12,6 +12,7 @@ from studies.importers.items.item_facts import ItemFacts
 from studies.importers.items.records import ItemRecord
 from studies.importers.items.unknown_columns import further_responses
 
+LEFT_OUT = "Faulty rows left out"
 _SHOWN = 120
 _COLUMNS_SHOWN = 30
 _SECONDS = "Seconds to read and judge an item (median, 95 %, longest)"
@@ -45,7 +46,7 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Rows read", _counts(_summed(file.rows for file in files))),
         ("Items made", " ".join(made)),
         ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
-        ("Faulty rows left out", _skipped(files)),
+        (LEFT_OUT, _skipped(files)),
         ("Columns not imported", _columns_left_out(files)),
         ("Only two responses", _further_responses(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),

@@ -17,6 +17,8 @@ from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
 from studies.media.delivered import Delivered
 
+_COLUMNS_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class ReadItems:
@@ -84,6 +86,8 @@ def read_bundle(
             break
         if isinstance(row, BadLine):
             faults.append(row.fault)
+        elif rows == 0 and (columns := _other_columns(row[1])):
+            raise Refused([_not_items(columns, bundle.items.name)])
         else:
             made = validator.items(*row)
             sets += pairs is not None and has_more_than_two(row[1])
@@ -110,6 +114,24 @@ def read_bundle(
         media=bundle.media,
         skipped=faults.skipped,
     )
+
+
+def _other_columns(raw: Any) -> list[str]:
+    """The keys of an object that has no part of an item, so that its columns must be mapped."""
+    if not isinstance(raw, dict) or len(raw) < 2 or raw.keys() & {"id", "persona", "responses"}:
+        return []
+    return [*raw]
+
+
+def _not_items(columns: Sequence[str], file: str) -> Fault:
+    named = ", ".join(f"“{name[:40]}”" for name in columns[:_COLUMNS_SHOWN])
+    more = f" and {left:,} more" if (left := len(columns) - _COLUMNS_SHOWN) > 0 else ""
+    message = f"the rows have {named}{more}, and no id, persona and responses as items have."
+    remedy = (
+        "Say what each column holds: choose the file on the page “Import items”, or give the "
+        "command a mapping of the columns."
+    )
+    return Fault(None, "", "not the item format", message, remedy, file=file)
 
 
 def refuse(faults: Faults, *, has_items: bool, remedy: str) -> None:

@@ -23,6 +23,7 @@ from studies.importers.columns.uploads import (
     read_kept,
 )
 from studies.importers.files.faults import Refused, group
+from studies.importers.items.import_report import LEFT_OUT
 from studies.importers.items.unknown_columns import further_responses
 from studies.importers.uploads import Reading, import_paths, keep_copy_for_import
 from studies.models import Membership, Study, Upload
@@ -58,7 +59,7 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return _import(request, study, kept)
 
 
-_ANNOUNCED = ("Columns not imported", "Left out", "Faulty rows left out", "Changed")
+_ANNOUNCED = ("Columns not imported", "Left out", LEFT_OUT, "Changed")
 
 
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:

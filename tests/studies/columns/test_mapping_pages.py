@@ -1,10 +1,13 @@
 """The pages that map the columns of an uploaded file, and the command with a mapping."""
 
+import csv
+import io
 import json
 import re
 import shlex
 from datetime import timedelta
 
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -424,3 +427,30 @@ class TestCommand:
             list(items.filter(study__slug=s).values_list("content_hash")) for s in ("one", "two")
         ]
         assert hashes[0] == hashes[1]
+
+
+def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
+    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n")
+
+    client.post(address, sent(upload, **{"import": "", "skip_faulty": "on"}), follow=True)
+
+    assert Item.objects.count() == 4
+
+    data = jsonl(raw_item(1), raw_item(2, question=None))
+    page = send(client, data, "items.jsonl", skip_faulty="on", **{"import": ""})
+    text = client.get(page["Location"]).text
+    assert "Faulty rows left out: 1. Line 2, item “x2”: question is missing." in text
+    assert Item.objects.count() == 5
+
+
+def test_the_columns_of_a_workbook_are_mapped(client, study):
+    book = openpyxl.Workbook()
+    for row in csv.reader(CSV.splitlines()):
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    upload, address = upload_of(client, out.getvalue(), name="people.xlsx")
+
+    client.post(address, sent(upload, **{"import": ""}))
+
+    assert Item.objects.count() == 4
