@@ -4,7 +4,6 @@ They are unpacked as they are read, within the limits of a file. Line ends of ol
 programs, which have no line feed, become line feeds.
 """
 
-import csv
 import datetime as dt
 import gzip
 import io
@@ -15,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from studies.exporters.csv_out import CsvWriter
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_COLUMNS, MAX_DIRECTORY, MAX_MEMBERS
 from studies.importers.files.parquet import Parts
@@ -249,9 +249,7 @@ def _csv_lines(rows: Iterable[Sequence[Any]], name: str) -> Iterator[bytes]:
             continue
         width = width or len(cells)
         out = io.StringIO()
-        csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(
-            cells + [""] * (width - len(cells))
-        )
+        CsvWriter(out).row(cells + [""] * (width - len(cells)))
         yield b"\n" * blank + out.getvalue().encode()
         blank = 0
 
