@@ -8,7 +8,13 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from studies.importers.files.answer_rows import AnswerRow, known_id, read_answer_rows
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    Scale,
+    known_id,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.import_row import same_id
@@ -84,6 +90,7 @@ def read_answers(
     format: str = "",
     raters: Container[str] = (),
     skip_faulty: bool = False,
+    scale: Scale | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> AnswerFile:
     """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
@@ -93,10 +100,11 @@ def read_answers(
     A row that exactly repeats an earlier one is skipped, and so is one that an export marks as
     excluded or as holding no seat: it did not count there.
     With `skip_faulty`, faulty rows are left out, and `skipped` of the result has their faults.
+    `scale` is that of the certainties, without which a file of low ones only is refused.
     With the `format` of a data set, its own file is read, without answers to items that the study
     lacks.
     """
-    reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty)
+    reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
     own = set_answers(file, SETS[format]) if format else None
     for row in own or read_answer_rows(file, required=REQUIRED):
         on_row()
@@ -107,6 +115,8 @@ def read_answers(
         else:
             reader.read(*row)
     answers = reader.answers
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
     answers.skipped = reader.faults.skipped
     if not answers and not reader.faults and not answers.left_out:
         message, remedy = "the file has no answers.", "Write one a line."
@@ -144,14 +154,17 @@ class _AnswerReader:
         raters: Container[str],
         *,
         skip: bool,
+        scale: Scale | None,
     ) -> None:
+        self.scale = scale
+        self.certainties: list[int] = []
         self.file, self.item_keys, self.taken, self.raters = file, item_keys, taken, raters
         self.faults = Faults(skip=skip)
         self.answers = AnswerFile()
 
     def read(self, number: int, raw: Any) -> None:
         """Read one row as an answer, or collect its errors."""
-        row = AnswerRow(number, self.file)
+        row = AnswerRow(number, self.file, self.scale)
         if not isinstance(raw, Mapping):
             row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")
         elif raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
@@ -160,6 +173,7 @@ class _AnswerReader:
             answer = self._answer(row, raw)
             if not row.faults:
                 self._keep(row, answer)
+                self.certainties += [] if answer.certainty is None else [answer.certainty]
         self.faults += row.faults
 
     def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> Answer:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotation.files.answers_in import Answer, Line, read_answers
 from annotation.models import Annotation, Annotator, Assignment
+from studies.importers.files.answer_rows import Scale
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
@@ -49,6 +50,7 @@ def import_annotations(
     format: str = "",
     dry_run: bool = False,
     skip_faulty: bool = False,
+    scale: Scale | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> ImportedAnswers:
     """Import a file of answers. They hold no seats and count in every report.
@@ -56,7 +58,7 @@ def import_annotations(
     Answers that are already imported are not stored again. If a row is broken, names an unknown
     item, or differs from the stored answer, nothing is stored, and `Refused` is raised with all
     errors; with `skip_faulty`, such rows are left out instead. `format` names a data set
-    whose own file has the answers.
+    whose own file has the answers, `scale` the lowest and highest certainty.
     """
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
@@ -66,6 +68,7 @@ def import_annotations(
         item_keys=items,
         format=format,
         skip_faulty=skip_faulty,
+        scale=scale,
         raters=set(people.filter(is_imported=True).values_list("pseudonym", flat=True)),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         on_row=on_row,

@@ -13,6 +13,7 @@ from judging.protocols.registry import protocol
 from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
 from judging.runs.rows.extension import parameters_key
+from studies.importers.files.answer_rows import Scale
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
@@ -51,17 +52,21 @@ def import_judgments(
     setting: str = "",
     features: str = "",
     skip_faulty: bool = False,
+    scale: Scale | None = None,
 ) -> Imported:
     """Store all judgments of a file or none; a second import of the same file changes nothing.
 
     An unknown judge is created, for recorded answers. Setting and features are read from the file
     unless they are given. Raises `Refused` with every fault of the file, or
-    `ConflictingValue`. With `skip_faulty`, faulty rows are left out instead.
+    `ConflictingValue`. With `skip_faulty`, faulty rows are left out instead; `scale` is that of
+    the certainties.
     """
     check_name("judge", judge_name)
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
-    content = read_judgments(file, study=study, item_keys=items, skip_faulty=skip_faulty)
+    content = read_judgments(
+        file, study=study, item_keys=items, skip_faulty=skip_faulty, scale=scale
+    )
     judge, _ = Judge.objects.get_or_create(
         name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.protocols import registry
-from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    Scale,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.kept_rows import KeptRows
@@ -75,15 +80,21 @@ class JudgmentFile:
 
 
 def read_judgments(
-    file: File, *, study: Study, item_keys: Container[str], skip_faulty: bool = False
+    file: File,
+    *,
+    study: Study,
+    item_keys: Container[str],
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
 ) -> JudgmentFile:
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
-    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults.
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
+    is that of the certainties, without which a file of low ones only is refused.
     """
     if _is_released(file):
         return _read_released(file, study)
-    reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty)
+    reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             reader.faults.append(found.fault)
@@ -94,6 +105,8 @@ def read_judgments(
         reader.faults.append(
             Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
         )
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
     if reader.faults:
         raise Refused(reader.faults)
     reader.judgments.setting = reader.setting()
@@ -120,6 +133,7 @@ def _read_released(file: File, study: Study) -> JudgmentFile:
                 "Import the items of the same files first.",
                 row.item_id,
                 file.name,
+                item=row.item_id,
             )
             for row in unknown
         )
@@ -154,7 +168,11 @@ def _read_released(file: File, study: Study) -> JudgmentFile:
 class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
-    def __init__(self, file: str, item_keys: Container[str], *, skip: bool) -> None:
+    def __init__(
+        self, file: str, item_keys: Container[str], *, skip: bool, scale: Scale | None
+    ) -> None:
+        self._scale = scale
+        self.certainties: list[int] = []
         self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
@@ -171,11 +189,12 @@ class _JudgmentReader:
 
     def read(self, line: int, raw: Any) -> None:
         """Read one row as a judgment, or collect its faults."""
-        row = AnswerRow(line, self._file)
+        row = AnswerRow(line, self._file, self._scale)
         if isinstance(raw, Mapping):
             judgment = self._judgment(row, raw)
             if not row.faults:
                 self._keep(row, judgment)
+                self.certainties += [] if judgment.certainty is None else [judgment.certainty]
         else:
             row.fault("", "not an object", "the line is not a JSON object.", "Write one judgment.")
         self.faults += row.faults

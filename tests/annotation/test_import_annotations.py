@@ -310,3 +310,20 @@ def test_faulty_rows_are_left_out_on_request_and_listed(study, tmp_path, capsys)
     assert "Line 3, item “i2”: choice “r9” is not known" in said
     assert "Line 4: rater “b” already has another answer to “i1”" in said
     assert "Line 6, item “i2”: certainty “7.5” is not a whole number" in said
+
+
+def test_certainties_on_another_scale_are_asked_for_or_converted(study, tmp_path):
+    path = tmp_path / "answers.csv"
+    rows = [f"r{n},i{n % 2 + 1},r1,{0.1 * n:.1f}\n" for n in range(1, 10)]
+    path.write_text("rater_id,item_id,choice,certainty\n" + "".join(rows))
+
+    with pytest.raises(CommandError, match=r"certainty “0.1” is not a whole number"):
+        call_command("import_annotations", "imported", path)
+    call_command("import_annotations", "imported", path, "--scale", "0-1")
+
+    assert sorted(Annotation.objects.values_list("certainty", flat=True)) == [*range(10, 100, 10)]
+    low = "".join(f"x{n},i1,r1,{n % 7 + 1}.0\n" for n in range(10))
+    with pytest.raises(Refused, match=r"all 10 certainties are from 1 to 7, not to 100"):
+        load(study, "rater_id,item_id,choice,certainty\n" + low)
+    with pytest.raises(CommandError, match=r"must be two numbers such as 1-5"):
+        call_command("import_annotations", "imported", path, "--scale", "five")

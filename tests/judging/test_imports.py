@@ -281,3 +281,18 @@ def test_a_list_of_judgments_names_the_entry_of_a_fault(study):
 
     with pytest.raises(Refused, match="Entry 2, item “b”: choice “x” is not known"):
         bring(study, json.dumps(rows), name="f.json")
+
+
+def test_certainties_on_another_scale_are_asked_for_or_converted(study):
+    rows = [
+        {"item_id": "a", "choice": "r1", "certainty": n % 5 + 1, "sample": n} for n in range(1, 21)
+    ]
+
+    with pytest.raises(Refused, match=r"all 20 certainties are from 1 to 5.*--scale 1-5"):
+        bring(study, rows)
+    bring(study, rows, scale=(1, 5))
+
+    found = set(Judgment.objects.values_list("certainty", flat=True))
+    assert found == {10, 30, 50, 70, 90}
+    with pytest.raises(Refused, match=r"certainty “6” is not a number from 1 to 5"):
+        bring(study, [{"item_id": "b", "choice": "r1", "certainty": 6}], scale=(1, 5))

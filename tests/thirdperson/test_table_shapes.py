@@ -391,3 +391,30 @@ class TestPublicDataSets:
         people = {"human_1": 1, "human_2": 2, "judge": 1}
         labels = read([row | people for row in rows])
         assert labels.gold == {f"row {n + 1:06}": str(n % 2 + 1) for n in range(4)}
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--judge-raters", "judge"], "each annotator of this table has a column"),
+            (
+                ["--certainty", "jugde=human_1"],
+                "--certainty jugde: this is no column of labels here",
+            ),
+        ],
+    )
+    def test_an_option_that_fits_nothing_is_refused(self, read, options, message):
+        with pytest.raises(BadTable, match=message):
+            read(csv_of(ROWS), *options)
+
+    def test_one_value_that_is_too_large_is_not_called_broken(self, read, monkeypatch):
+        monkeypatch.setattr("studies.importers.columns.table_file.MAX_DOCUMENT", 100)
+        columns = {c: {str(n): r[c] for n, r in enumerate(ROWS)} for c in ROWS[0]}
+
+        with pytest.raises(
+            BadTable, match=r"one JSON value of over 0 MB.*Write one JSON object a line"
+        ):
+            read(json.dumps(columns, indent=1))
+
+        assert given(read("".join(json.dumps(row) + "\n" for row in ROWS))) == given(read(ROWS))

@@ -162,11 +162,22 @@ def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -
             f"{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels are "
             "rows of the annotator NAME."
         )
+    labelled = {*found.people, found.label, *found.judges}
+    if stray := [label for label in given.certainty if label not in labelled]:
+        raise BadTable(
+            f"--certainty {stray[0]}: this is no column of labels here. They are: "
+            f"{listed(sorted(labelled - {''}))}."
+        )
+    if found.judge_raters and not found.is_long:
+        raise BadTable(
+            "--judge-raters names annotators, and each annotator of this table has a column. Name "
+            "the columns of judges: --judge COLUMN,COLUMN."
+        )
     if unknown := _unknown_raters(found, rows):
         raters = sorted({same_id(row.get(found.annotator, "").strip()) for _, row in rows} - {""})
         raise BadTable(
-            f"--judge-raters {unknown[0]}: {found.annotator or 'no column'} has no such name. It "
-            f"has: {listed(raters, 40) or 'none'}. Name one of these."
+            f"--judge-raters {unknown[0]}: {found.annotator} has no such name. It has: "
+            f"{listed(raters, 40)}. Name one of these."
         )
     if found.is_long and not found.item:
         raise BadTable(
@@ -179,7 +190,7 @@ def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -
 def _unknown_raters(columns: Columns, rows: Rows) -> list[str]:
     """Names of judges among annotators that gave no label."""
     raters = {same_id(row.get(columns.annotator, "").strip()) for _, row in rows}
-    return [name for name in columns.judge_raters if name not in raters or not columns.is_long]
+    return [name for name in columns.judge_raters if name not in raters]
 
 
 def _shape(names: Sequence[str]) -> str:

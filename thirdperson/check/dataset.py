@@ -23,15 +23,14 @@ from analysis.data.arrays import (
 from judging.protocols.certainty import Certainty
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
+from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, Scale, percent
 from thirdperson.check.choices import Choices
 from thirdperson.check.errors import BadTable
 from thirdperson.check.labels import Label, Labels, listed
 
 PEOPLE = "people"  # the name of their certainties, next to the names of judges
-PERCENT = (1, 100)
 _USUAL_STEPS = (5, 7, 10)  # the largest certainty of scales that their values show
 _FEWEST_STEPS = 3
-_LARGEST_STEP = 10
 # A table says nothing about participation, so nothing was left out of it.
 _NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
 
@@ -143,39 +142,32 @@ def certainties_of(labels: Labels) -> dict[Label, float]:
     return found
 
 
-def _scale(values: Collection[float]) -> tuple[float, float] | None:
+def _scale(values: Collection[float]) -> Scale | None:
     """The lowest and highest certainty of a scale, as far as its values show it."""
     low, high = min(values), max(values)
     if high <= 1 and any(value % 1 for value in values):
         return (0, 1)
-    if high > _LARGEST_STEP:
+    if high > LARGEST_STEP:
         return PERCENT
     is_steps = low >= 1 and high in _USUAL_STEPS and not any(value % 1 for value in values)
     return (1, high) if is_steps and len(values) >= _FEWEST_STEPS else None
 
 
-def _percent(label: Label, value: float, scale: tuple[float, float]) -> float:
-    """A certainty as a number from 1 to 100; a step is the middle of its part of the scale."""
-    low, high = scale
-    if scale == PERCENT and value == 0:
-        return 1.0
-    if not low <= value <= high:
+def _percent(label: Label, value: float, scale: Scale) -> float:
+    found = percent(value, scale)
+    if found is None:
         remedy = "Name another scale with --scale, or correct it."
         if scale == PERCENT:
             remedy = "Use numbers from 1 to 100, or name another scale with --scale."
         raise BadTable(f"{label.where}: the certainty of “{label.rater}” is {value:g}. {remedy}")
-    if scale == PERCENT:
-        return value
-    if 1 < high - low <= _LARGEST_STEP:
-        return float(round((value - low + 0.5) / (high - low + 1) * 100))
-    return max(1.0, float(round((value - low) / (high - low) * 100)))
+    return found
 
 
-def _scale_words(scale: tuple[float, float]) -> str:
+def _scale_words(scale: Scale) -> str:
     low, high = scale
     if scale == (0, 1):
         return "shares from 0 to 1, read as 1 to 100"
-    steps = 1 < high - low <= _LARGEST_STEP
+    steps = 1 < high - low <= LARGEST_STEP
     how = "the middle of its part of 1 to 100" if steps else "1 to 100"
     return (
         f"{low:g} to {high:g}, each read as {how}"

@@ -1,12 +1,12 @@
 """One file to labels: what wrote it is seen from its content, or said by an option."""
 
 import json
-import re
 import zipfile
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_UNPACKED
@@ -111,10 +111,9 @@ def _given(options: Namespace) -> Columns:
     )
 
 
-def _scale(given: str) -> tuple[str, tuple[float, float]]:
+def _scale(given: str) -> tuple[str, Scale]:
     """“judge=0-1” as a name with two numbers; without a name it is for everybody."""
     name, _, span = given.rpartition("=")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)", span.strip())
-    if not found or float(found[1]) >= float(found[2]):
+    if (scale := scale_of(span)) is None:
         raise BadTable(f"--scale {given}: write NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
-    return name.strip(), (float(found[1]), float(found[2]))
+    return name.strip(), scale

@@ -20,6 +20,7 @@ HEAD_BYTES = 512 * 1024
 HEAD_ROWS = 200
 _BLOCK = 1 << 16
 _IDS = {"id", "item_id", "item", "persona", "responses"}
+_LINES = "Write one JSON object a line, or a CSV file."
 _ROWS = "Write a list of objects with a value for each column, one such object a line, or CSV."
 Row = tuple[int, dict[str, str]]
 
@@ -71,7 +72,11 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
         for number, found in enumerate(json_list(file), start=1):
             yield found if isinstance(found, BadLine) else (Entry(number), found[1])
         return
-    value, is_one_line = _one_object(file)
+    try:
+        value, is_one_line = _one_object(file)
+    except BadLine as bad:
+        yield bad
+        return
     if (rows := rows_of(value)) is not None:
         for number, row in enumerate(rows, start=1):
             yield Entry(number), row
@@ -88,12 +93,16 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
 def _one_object(file: File) -> tuple[Any, bool]:
     """The only JSON object of a file, and whether it is one line that could be a row.
 
-    The object is None if there are several, or if it is too large to be read at once.
+    The object is None if there are several. Raises `BadLine` if it is too large to be read at once.
     """
     with file.open() as stream:
         data = stream.read(MAX_DOCUMENT + 1).strip()
     if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_VALUES:
-        return None, False
+        first, _, _ = data[:MAX_ROW].partition(b"\n")
+        if first.strip().endswith(b"}") and len(first) < MAX_ROW:
+            return None, False  # one object a line
+        message = f"the file is one JSON value of over {MAX_DOCUMENT >> 20} MB or very many cells."
+        raise BadLine(Fault(None, "", "too large", message, _LINES, file=file.name))
     try:
         value = DECODER.decode(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -185,8 +194,7 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
 
 
 def _bad(line: int, message: str, name: str) -> BadLine:
-    remedy = "Write one JSON object a line, or a CSV file."
-    return BadLine(Fault(line, "", "not JSON", message, remedy, file=name, ends_reading=True))
+    return BadLine(Fault(line, "", "not JSON", message, _LINES, file=name, ends_reading=True))
 
 
 def _flat_row(line: int, value: Any, name: str) -> Row | BadLine:

@@ -208,6 +208,7 @@ def _item(
                 "Sides A and B are decided when the item is shown.",
                 label,
                 name,
+                item=cells["id"].strip(),
             )
         )
     parsed = _Cells(line, cells, name)
@@ -308,6 +309,7 @@ class _Cells:
                 f"{column} “{cell[:80]}” is not {wanted}.",
                 value=cell[:80],
                 file=self.name,
+                item=self.get("id"),
             )
         )
 
