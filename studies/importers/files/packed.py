@@ -98,8 +98,9 @@ def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
     if len(found) != 1 or not found[0].filename.lower().endswith(_TABLES):
         return None
     folder, _, base = found[0].filename.rpartition("/")
-    # Logs of Inspect have a folder of samples.
-    return None if base in _BUNDLED or folder == "samples" else found[0]
+    # Logs of Inspect have a header and a folder of samples.
+    is_part = base in _BUNDLED or base == "header.json" or folder == "samples"
+    return None if is_part else found[0]
 
 
 def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> IO[bytes]:
