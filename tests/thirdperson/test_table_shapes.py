@@ -153,6 +153,7 @@ class TestNames:
             ("item,winner_human1,winner_human2,winner_judge", 2, 1),
             ("item,annotator1,annotator2,gpt-4o,claude-3,llama_3_70b", 2, 3),
             ("item,human_1_label,rater_2,model_x,gpt-4", 2, 2),
+            ("item,human_1,human_2,label_gpt4o,o1-mini", 2, 2),
         ],
     )
     def test_columns_of_people_and_of_several_judges_are_guessed(
@@ -299,6 +300,7 @@ class TestShapes:
         with zipfile.ZipFile(tmp_path / "labels.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("labels.csv", csv_of(ROWS))
             archive.writestr("__MACOSX/._labels.csv", b"\x00\x05")
+            archive.writestr("README.txt", "About the labels")
 
         assert given(read(None, name="labels.zip")) == expected
 

@@ -50,8 +50,8 @@ _NO_LABEL_WORDS = set(
 _CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
 # Families of models, by which a column of labels is a judge's.
 _MODEL = re.compile(
-    r"(?:winner_|label_|choice_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|"
-    r"deepseek|command|phi|grok|palm|prometheus|pandalm|auto_?j|o[134]|yi|falcon|vicuna)(?:_\w+)?"
+    r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
+    r"grok|palm|prometheus|pandalm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
 )
 # Files of public data sets that lack labels of people or of a judge: what their columns are.
 _SHAPES = (
@@ -277,6 +277,7 @@ class _Guesses:
             if (match := _PERSON.fullmatch(plain))
             and not set(match[2].split("_")) & _NO_LABEL_WORDS
             and not _CERTAINTY.fullmatch(plain)
+            and not (match[1] in ("label", "annotation") and _MODEL.fullmatch(match[2]))
             and self._has_labels(column)
         )
         return self._take(found)

@@ -38,7 +38,7 @@ class Head:
 def read_head(file: File) -> Head:
     """The first rows of a file. Only the beginning of the file is read."""
     with file.open() as stream:
-        data = stream.read(HEAD_BYTES)
+        data = beginning_of(stream)
     rows: list[Row] = []
     faults: list[Fault] = []
     columns: dict[str, None] = {}
@@ -51,6 +51,15 @@ def read_head(file: File) -> Head:
     if faults and len(data) == HEAD_BYTES and len(rows) + len(faults) < HEAD_ROWS:
         faults.pop()  # of the row that goes on after the beginning of the file
     return Head(file.name, tuple(columns), tuple(rows), tuple(faults))
+
+
+def beginning_of(stream: IO[bytes]) -> bytes:
+    """The beginning of a file; of one JSON object, as much as can be read at once."""
+    data = stream.read(HEAD_BYTES)
+    first, _, rest = data.lstrip().partition(b"\n")
+    if len(data) == HEAD_BYTES and first[:1] == b"{" and not (rest and first.rstrip()[-1:] == b"}"):
+        data += stream.read(MAX_DOCUMENT)
+    return data
 
 
 def table_of(file: File) -> Iterator[Row | BadLine]:

@@ -23,8 +23,11 @@ ZIPPED, GZIPPED = b"PK\x03\x04", b"\x1f\x8b"
 LOOKED_AT = 1 << 16
 # The exceptions of reading a damaged or encrypted zip.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-_TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
-_BUNDLED = {"items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"}
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+_BUNDLED = {
+    *("items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"),
+    *("header.json", "summaries.json", "reductions.json"),  # of a log of Inspect
+}
 _WORKBOOK = "[Content_Types].xml"
 _SHEETS = "xl/worksheets/"
 MAX_SHEETS = 100 * 1024 * 1024  # bytes of the XML of all sheets and of their texts
@@ -90,17 +93,16 @@ def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
 
 
 def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
+    """The table in a zip, next to files that are none; None in a bundle and a log of Inspect."""
     found = [
         info
         for info in archive.infolist()
-        if not info.is_dir() and not info.filename.startswith("__MACOSX")
+        if info.filename.lower().endswith(_TABLES) and not info.filename.startswith("__MACOSX")
     ]
-    if len(found) != 1 or not found[0].filename.lower().endswith(_TABLES):
+    if len(found) != 1:
         return None
     folder, _, base = found[0].filename.rpartition("/")
-    # Logs of Inspect have a header and a folder of samples.
-    is_part = base in _BUNDLED or base == "header.json" or folder == "samples"
-    return None if is_part else found[0]
+    return None if base in _BUNDLED or folder == "samples" else found[0]
 
 
 def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> IO[bytes]:

@@ -443,6 +443,18 @@ def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
     assert Item.objects.count() == 5
 
 
+def test_the_columns_of_a_large_table_of_pandas_are_mapped(client, study):
+    header, *rows = csv.reader(CSV.splitlines())
+    rows[0][2] = "Pool?" * 200_000
+    columns = {
+        name: {str(n): row[k] for n, row in enumerate(rows)} for k, name in enumerate(header)
+    }
+
+    upload, _ = upload_of(client, json.dumps(columns), name="people.json")
+
+    assert fields_of(upload)["Option A"] == "response_1"
+
+
 def test_the_columns_of_a_workbook_are_mapped(client, study):
     book = openpyxl.Workbook()
     for row in csv.reader(CSV.splitlines()):
