@@ -327,3 +327,10 @@ def test_certainties_on_another_scale_are_asked_for_or_converted(study, tmp_path
         load(study, "rater_id,item_id,choice,certainty\n" + low)
     with pytest.raises(CommandError, match=r"must be two numbers such as 1-5"):
         call_command("import_annotations", "imported", path, "--scale", "five")
+
+
+def test_a_wide_table_is_refused_with_its_columns(study):
+    row = {"idx": 1, "annotator1": 1, "annotator2": 2}
+
+    with pytest.raises(Refused, match=r"no column rater_id. The file has: idx, annotator1, annot"):
+        load(study, json.dumps([row, row]), "wide.json")

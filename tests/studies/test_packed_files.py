@@ -164,6 +164,14 @@ def test_items_in_a_json_list_are_named_by_entry_and_id():
     ]
 
 
+def test_what_is_wrong_with_a_list_is_said():
+    rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("nan")})])
+
+    assert faults(rows.encode(), name="items.json") == [
+        "Line 1: NaN is not a number. Write one JSON object a line, or a CSV file."
+    ]
+
+
 def test_items_by_id_and_in_an_object_are_read():
     rows = [raw_item(n) for n in (1, 2)]
     by_id = {row["id"]: {k: v for k, v in row.items() if k != "id"} for row in rows}

@@ -54,7 +54,11 @@ def _one_label_a_row(rows: Rows) -> Rows:
     found = []
     for where, row in rows:
         names = [name.strip() for name in row.get("annotators", "").split(",")]
-        of_each = {n.removeprefix("annotations."): v for n, v in row.items() if "annotations." in n}
+        of_each = {
+            name.removeprefix("annotations."): value
+            for name, value in row.items()
+            if name.startswith("annotations.")
+        }
         values = [value.strip() for value in row.get("annotations", "").split(",")]
         if not of_each and row.get("annotations") and len(values) == len(names):
             of_each = dict(zip(names, values, strict=True))

@@ -180,10 +180,13 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             # A number at the end of what was read may go on.
             if end == len(body) and not at_end:
                 raise ValueError
-        except (ValueError, RecursionError):
-            if at_end or len(text) > MAX_ROW:
+        except (ValueError, RecursionError) as error:
+            # What the decoder refuses itself, such as NaN, is no matter of what is still to come.
+            reason = str(error) if type(error) is ValueError else ""
+            if reason or at_end or len(text) > MAX_ROW:
                 skipped = body[: len(body) - len(body.lstrip())].count("\n")
                 message = "this is not the list of objects that the file begins."
+                message = f"{reason}." if reason else message
                 yield _bad(line + skipped, message, name)
                 return
             block = stream.read(_BLOCK)

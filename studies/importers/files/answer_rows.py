@@ -10,7 +10,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
 from studies.importers.files.import_row import ImportRow, same_id
 from studies.importers.files.readers import BadLine
-from studies.importers.files.table import table_rows
+from studies.importers.files.table import missing_column, table_rows
 from studies.models import Choice, Side
 
 Rows = Iterator[tuple[int, Any] | BadLine]
@@ -143,7 +143,18 @@ def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
     columns; its empty cells are None.
     """
-    return json_rows(file) if is_json(file) else _csv_rows(file, required)
+    return _json_rows(file, required) if is_json(file) else _csv_rows(file, required)
+
+
+def _json_rows(file: File, required: Sequence[str]) -> Rows:
+    for number, found in enumerate(json_rows(file)):
+        if number == 0 and isinstance(found, tuple) and isinstance(found[1], dict):
+            line, row = found
+            if len(row) > 1 and not row.keys() & {*required}:
+                remedy = f"Write one row for each answer, with {', '.join(required)}."
+                yield BadLine(missing_column(line, required[0], [*row], remedy, file.name))
+                return
+        yield found
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> Rows:

@@ -119,13 +119,17 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
                 raise ValueError("objects and lists lie too deep inside each other")
             yield line, found
         except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            message = f"{error}."
+            if isinstance(error, json.JSONDecodeError):
+                message = f"this is not JSON ({error.msg})."
+            elif isinstance(error, RecursionError):
+                message = "this is not JSON (objects and lists lie too deep inside each other)."
             yield BadLine(
                 Fault(
                     line,
                     "",
                     "not JSON",
-                    f"this is not JSON ({reason}).",
+                    message,
                     "Write one JSON object a line.",
                     text.strip()[:80],
                     name,
