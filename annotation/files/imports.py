@@ -60,6 +60,7 @@ def import_annotations(
     errors; with `skip_faulty`, such rows are left out instead. `format` names a data set
     whose own file has the answers, `scale` the lowest and highest certainty.
     """
+    file = file.once()
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
     people = Annotator.objects.filter(study=study)

@@ -62,6 +62,7 @@ def import_judgments(
     the certainties.
     """
     check_name("judge", judge_name)
+    file = file.once()
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
     content = read_judgments(

@@ -135,6 +135,14 @@ def test_packed_files_are_read_up_to_a_limit(monkeypatch):
             list(table_of(File(name, data)))
 
 
+def test_a_text_that_a_workbook_repeats_counts_each_time(monkeypatch):
+    monkeypatch.setattr(packed, "MAX_BYTES", 10_000)
+    data = workbook([["x" * 200, "y"]] * 100, header=["a", "b"])
+
+    with pytest.raises(Refused, match="unpacks to more than"):
+        list(table_of(File("x.xlsx", data)))
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [

@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from studies.importers.columns.table_file import is_json
 from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
@@ -55,9 +56,10 @@ def _document(path: Path, format: str) -> Any:
     if format == "table":
         return None
     try:
-        content = File(path.name, path).read().decode("utf-8-sig")
-        if content.lstrip()[:1] not in ("{", "["):
+        file = File(path.name, path)
+        if not is_json(file):
             return None
+        content = file.read().decode("utf-8-sig")
         try:
             return json.loads(content)
         except ValueError:

@@ -30,7 +30,7 @@ def read_table(path: Path, given: Columns) -> Labels:
     faults: list[str] = []
     skipped: list[str] = []
     try:
-        for found in table_of(File(path.name, path)):
+        for found in table_of(File(path.name, path).once()):
             if isinstance(found, BadLine):
                 may_be_skipped = given.skip_faulty and not found.fault.ends_reading
                 (skipped if may_be_skipped else faults).append(str(found.fault))

@@ -57,6 +57,7 @@ class Command(BaseCommand):
                 f"{path} cannot be read: {error.strerror}. Check the path."
             ) from error
         try:
+            file = file.once()
             with progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar:
                 result = import_annotations(
                     study_id=study.pk,

@@ -29,7 +29,8 @@ from studies.media.delivered import Delivered, in_folder
 from studies.texts.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
-_WORKBOOKS = (".xls", ".xlsb", ".ods", ".numbers")
+WORKBOOKS = (".xlsx", ".xlsm")
+_OTHER_WORKBOOKS = (".xls", ".xlsb", ".ods", ".numbers")
 _BLOCK = 1 << 20
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
@@ -59,6 +60,10 @@ class File:
     def read(self) -> bytes:
         with self.open() as stream:
             return stream.read()
+
+    def once(self) -> "File":
+        """This file; a workbook, which is slow to read, as the CSV of its first sheet in memory."""
+        return File(self.name, self.read()) if self.name.lower().endswith(WORKBOOKS) else self
 
     def head(self) -> bytes:
         """Its first bytes that are no white space and no mark of the byte order."""
@@ -136,7 +141,7 @@ def file_at(path: Path) -> File:
 
 def _opened(file: File) -> Bundle:
     """The bundle in a file. A zip stays open as long as its members are used."""
-    if file.name.lower().endswith(_WORKBOOKS):
+    if file.name.lower().endswith(_OTHER_WORKBOOKS):
         raise _refused(
             file.name,
             "the file is a workbook of a kind that is not read.",
@@ -146,13 +151,13 @@ def _opened(file: File) -> Bundle:
     source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     try:
         if not zipfile.is_zipfile(source):
-            if file.name.lower().endswith((".xlsx", ".xlsm")):
+            if file.name.lower().endswith(WORKBOOKS):
                 raise unreadable(file.name)
             return Bundle(file.name, file)
         archive = open_zip(file.name, source)
         if is_single(archive):
             archive.close()
-            return Bundle(file.name, file)
+            return Bundle(file.name, file.once())
         return _bundle(file.name, *_members(file.name, archive))
     except BROKEN_ZIP as error:
         raise bad_zip(file.name, error) from error

@@ -179,7 +179,7 @@ def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iter
         with archive.open(sheet._worksheet_path) as xml:
             _check_formulas(xml, name)
         sheet.reset_dimensions()  # as other programs state them, they may leave cells out
-        yield from _csv_lines(sheet.iter_rows(values_only=True), name)
+        yield from _within_limit(_csv_lines(sheet.iter_rows(values_only=True), name), name)
     # A damaged workbook fails anywhere inside of the library.
     except (*broken, LookupError, ValueError, TypeError, AttributeError) as error:
         raise unreadable(name) from error

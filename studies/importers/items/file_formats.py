@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from studies.importers.columns.table_file import is_json, json_rows
-from studies.importers.files.bundle import Bundle, File
+from studies.importers.files.bundle import WORKBOOKS, Bundle, File
 from studies.importers.files.faults import Faults
 from studies.importers.files.limits import MAX_ROW
 from studies.importers.files.readers import (
@@ -19,7 +19,7 @@ from studies.importers.files.readers import (
 from studies.importers.items.personalized_judge import looks_released, released_items
 
 _HEAD_LINES = 50
-_CSV, _WORKBOOKS = (".csv", ".tsv"), (".xlsx", ".xlsm")
+_CSV = (".csv", ".tsv")
 
 RawItems = Iterator[tuple[int, Any] | BadLine]
 
@@ -48,7 +48,7 @@ def recognise(file: File) -> FileFormat:
 
 def _is_csv(file: File) -> bool:
     name = file.name.lower()
-    if name.endswith((*_CSV, *(f"{ending}.gz" for ending in _CSV), *_WORKBOOKS)):
+    if name.endswith((*_CSV, *(f"{ending}.gz" for ending in _CSV), *WORKBOOKS)):
         return True
     return name.endswith(".zip") and not is_json(file)
 
