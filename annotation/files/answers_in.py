@@ -8,9 +8,16 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    Scale,
+    known_id,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.import_row import same_id
 from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine
 from studies.importers.sets import SETS
@@ -51,6 +58,7 @@ class AnswerFile:
     def __init__(self) -> None:
         self._rows = KeptRows()
         self.left_out = self.without_item = 0
+        self.skipped: list[Fault] = []
 
     def keep(self, line: int, answer: Answer) -> Line | None:
         """Keep an answer, or return the earlier one of the same rater to the same item."""
@@ -80,17 +88,23 @@ def read_answers(
     item_keys: Container[str],
     taken: set[str],
     format: str = "",
+    raters: Container[str] = (),
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> AnswerFile:
     """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
 
     `item_keys` are the study's items; `taken` are pseudonyms of annotators who answered in this
-    study, which no imported rater may use. A row that exactly repeats an earlier one is skipped,
-    and so is one that an export marks as excluded or as holding no seat: it did not count there.
+    study, which no imported rater may use; `raters` are those of answers that were imported before.
+    A row that exactly repeats an earlier one is skipped, and so is one that an export marks as
+    excluded or as holding no seat: it did not count there.
+    With `skip_faulty`, faulty rows are left out, and `skipped` of the result has their faults.
+    `scale` is that of the certainties, without which a file of low ones only is refused.
     With the `format` of a data set, its own file is read, without answers to items that the study
     lacks.
     """
-    reader = _AnswerReader(file.name, item_keys, taken)
+    reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
     own = set_answers(file, SETS[format]) if format else None
     for row in own or read_answer_rows(file, required=REQUIRED):
         on_row()
@@ -101,6 +115,9 @@ def read_answers(
         else:
             reader.read(*row)
     answers = reader.answers
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
+    answers.skipped = reader.faults.skipped
     if not answers and not reader.faults and not answers.left_out:
         message, remedy = "the file has no answers.", "Write one a line."
         if answers.without_item:
@@ -129,14 +146,25 @@ def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
 class _AnswerReader:
     """Converter of the rows of one file into answers; collects their errors."""
 
-    def __init__(self, file: str, item_keys: Container[str], taken: set[str]) -> None:
-        self.file, self.item_keys, self.taken = file, item_keys, taken
-        self.faults = Faults()
+    def __init__(
+        self,
+        file: str,
+        item_keys: Container[str],
+        taken: set[str],
+        raters: Container[str],
+        *,
+        skip: bool,
+        scale: Scale | None,
+    ) -> None:
+        self.scale = scale
+        self.certainties: list[int] = []
+        self.file, self.item_keys, self.taken, self.raters = file, item_keys, taken, raters
+        self.faults = Faults(skip=skip)
         self.answers = AnswerFile()
 
     def read(self, number: int, raw: Any) -> None:
         """Read one row as an answer, or collect its errors."""
-        row = AnswerRow(number, self.file)
+        row = AnswerRow(number, self.file, self.scale)
         if not isinstance(raw, Mapping):
             row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")
         elif raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
@@ -145,11 +173,12 @@ class _AnswerReader:
             answer = self._answer(row, raw)
             if not row.faults:
                 self._keep(row, answer)
+                self.certainties += [] if answer.certainty is None else [answer.certainty]
         self.faults += row.faults
 
     def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> Answer:
-        rater = self._rater(row, raw.get("rater_id"))
         item = row.item(raw, self.item_keys)
+        rater = self._rater(row, raw.get("rater_id"))
         if raw.get("choice") in (None, ""):
             row.fault("choice", "no choice", "choice is missing.", "Use r1, r2 or tie.")
         choice = row.choice(raw)
@@ -171,13 +200,14 @@ class _AnswerReader:
             row.fault(
                 "",
                 "two answers to one item",
-                f"rater “{answer.rater_id}” answered item “{answer.item_id}” differently on line "
-                f"{earlier.number}.",
+                f"rater “{answer.rater_id}” answered item “{answer.item_id}” differently "
+                f"{row.on(earlier.number)}.",
                 "Keep one of the two.",
             )
 
     def _rater(self, row: AnswerRow, value: Any) -> str:
-        rater = "" if value is None else str(value)
+        rater = known_id("" if value is None else str(value), self.raters)
+        rater = rater if rater in self.raters else same_id(rater)
         if not rater:
             row.fault("rater_id", "no rater", "rater_id is missing.", "Give a pseudonym.")
         elif not _ID.fullmatch(rater):

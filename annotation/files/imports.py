@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from annotation.files.answers_in import Answer, Line, read_answers
 from annotation.models import Annotation, Annotator, Assignment
+from studies.importers.files.answer_rows import Scale
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements.bulk import insert_rows
@@ -28,6 +29,7 @@ class ImportedAnswers:
     raters: int
     left_out: int
     without_item: int = 0
+    skipped: tuple[Fault, ...] = ()
 
     def __str__(self) -> str:
         left_out = f" Left out as not counted: {self.left_out:,}." if self.left_out else ""
@@ -36,6 +38,7 @@ class ImportedAnswers:
         return (
             f"Answers imported: {self.added:,}; there already: {self.unchanged:,}. "
             f"Imported raters in the study: {self.raters:,}.{left_out}"
+            f"{skipped_rows(self.skipped)}"
         )
 
 
@@ -46,14 +49,18 @@ def import_annotations(
     file: File,
     format: str = "",
     dry_run: bool = False,
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> ImportedAnswers:
     """Import a file of answers. They hold no seats and count in every report.
 
     Answers that are already imported are not stored again. If a row is broken, names an unknown
     item, or differs from the stored answer, nothing is stored, and `Refused` is raised with all
-    errors. `format` names a data set whose own file has the answers.
+    errors; with `skip_faulty`, such rows are left out instead. `format` names a data set
+    whose own file has the answers, `scale` the lowest and highest certainty.
     """
+    file = file.once()
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
     people = Annotator.objects.filter(study=study)
@@ -61,10 +68,13 @@ def import_annotations(
         file,
         item_keys=items,
         format=format,
+        skip_faulty=skip_faulty,
+        scale=scale,
+        raters=set(people.filter(is_imported=True).values_list("pseudonym", flat=True)),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         on_row=on_row,
     )
-    storage = _Storage(study, items, file.name, dry_run=dry_run)
+    storage = _Storage(study, items, file.name, dry_run=dry_run, skip=skip_faulty)
     for lines in answers.portions():
         storage.store(lines)
     if storage.faults:
@@ -72,18 +82,25 @@ def import_annotations(
     if storage.added and not dry_run:
         freeze(study.pk)
         record(study, "answers imported", answers=storage.added, file=file.name)
-    unchanged = len(answers) - storage.added
+    skipped = (*answers.skipped, *storage.faults.skipped)
     return ImportedAnswers(
-        storage.added, unchanged, len(storage.raters), answers.left_out, answers.without_item
+        added=storage.added,
+        unchanged=len(answers) - storage.added - len(storage.faults.skipped),
+        raters=len(storage.raters),
+        left_out=answers.left_out,
+        without_item=answers.without_item,
+        skipped=skipped,
     )
 
 
 class _Storage:
     """Stores answers in portions. After the first fault, it only checks the rest."""
 
-    def __init__(self, study: Study, items: dict[str, int], file: str, *, dry_run: bool) -> None:
+    def __init__(
+        self, study: Study, items: dict[str, int], file: str, *, dry_run: bool, skip: bool
+    ) -> None:
         self._study, self._items, self._file, self._dry_run = study, items, file, dry_run
-        self.faults = Faults()
+        self.faults = Faults(skip=skip)
         self.added = 0
         imported = Annotator.objects.filter(study=study, is_imported=True)
         self._ids = dict(imported.values_list("pseudonym", "pk"))

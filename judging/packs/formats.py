@@ -6,9 +6,10 @@ from typing import Any
 
 from judging.packs import batch_lines, inspect_logs, promptfoo_results
 from judging.packs.raw_replies import RawReply
-from studies.importers.files.bundle import ZIPPED, File
+from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_ROW
+from studies.importers.files.packed import ZIPPED
 
 KNOWN = (
     "Give output of a batch or of vllm run-batch (JSON Lines), a log of Inspect (.json or .eval), "

@@ -13,9 +13,10 @@ from typing import IO, Any
 
 from judging.engine.messages import Message, prompt_sha256
 from judging.packs.raw_replies import COMPARED, RawReply
-from studies.importers.files.bundle import BROKEN_ZIP, File, bad_zip, open_zip
+from studies.importers.files.bundle import File, bad_zip, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES
+from studies.importers.files.packed import BROKEN_ZIP
 
 _ZSTANDARD = 93  # a way of packing that Python's own zipfile does not unpack before version 3.14
 _LOCAL_HEADER = struct.Struct("<26xHH")

@@ -13,8 +13,9 @@ from judging.protocols.registry import protocol
 from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
 from judging.runs.rows.extension import parameters_key
+from studies.importers.files.answer_rows import Scale
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
 from studies.personas import features as feature_sets
 from studies.services.studies import freeze, lock_study, record
@@ -31,34 +32,47 @@ class Imported:
     run: JudgeRun
     new: int
     known: int
+    skipped: tuple[Fault, ...] = ()
 
     def __str__(self) -> str:
         known = f"; {self.known:,} were there already" if self.known else ""
         return (
             f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
             f"({self.run.setting}, features {self.run.features}){known}."
+            f"{skipped_rows(self.skipped)}"
         )
 
 
 @transaction.atomic
 def import_judgments(
-    *, study_id: int, file: File, judge_name: str, setting: str = "", features: str = ""
+    *,
+    study_id: int,
+    file: File,
+    judge_name: str,
+    setting: str = "",
+    features: str = "",
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
 ) -> Imported:
     """Store all judgments of a file or none; a second import of the same file changes nothing.
 
     An unknown judge is created, for recorded answers. Setting and features are read from the file
     unless they are given. Raises `Refused` with every fault of the file, or
-    `ConflictingValue`.
+    `ConflictingValue`. With `skip_faulty`, faulty rows are left out instead; `scale` is that of
+    the certainties.
     """
     check_name("judge", judge_name)
+    file = file.once()
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
-    content = read_judgments(file, study=study, item_keys=items)
+    content = read_judgments(
+        file, study=study, item_keys=items, skip_faulty=skip_faulty, scale=scale
+    )
     judge, _ = Judge.objects.get_or_create(
         name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )
     run = _run(study, judge, content, setting=setting, features=features, file=file)
-    storage = _Storage(run, items, file.name)
+    storage = _Storage(run, items, file.name, skip=skip_faulty)
     for rows in content.portions():
         storage.store(rows)
     if storage.faults:
@@ -68,17 +82,19 @@ def import_judgments(
         record(study, "judgments imported", run=run.public_id, judge=judge.name, new=storage.new)
     if content.samples > run.samples:
         JudgeRun.objects.filter(pk=run.pk).update(samples=content.samples)
-    return Imported(run, storage.new, len(content) - storage.new)
+    skipped = (*content.skipped, *storage.faults.skipped)
+    known = len(content) - storage.new - len(storage.faults.skipped)
+    return Imported(run, storage.new, known, skipped)
 
 
 class _Storage:
     """Stores judgments in portions. After the first fault, it only checks the rest."""
 
-    def __init__(self, run: JudgeRun, items: dict[str, int], file: str) -> None:
+    def __init__(self, run: JudgeRun, items: dict[str, int], file: str, *, skip: bool) -> None:
         self._run, self._items, self._file = run, items, file
         self._had_judgments = run.judgments.exists()
         self._now = timezone.now()
-        self.faults = Faults()
+        self.faults = Faults(skip=skip)
         self.new = 0
 
     def store(self, rows: list[ImportedJudgment]) -> None:

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.protocols import registry
-from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    Scale,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.kept_rows import KeptRows
@@ -52,6 +57,7 @@ class JudgmentFile:
         self.setting = ""
         self.feature_keys: list[str] | None = None  # None: all features
         self.samples = 1
+        self.skipped: list[Fault] = []
         self.has_ties = self.has_certainties = False
 
     def keep(self, row: ImportedJudgment) -> ImportedJudgment | None:
@@ -73,11 +79,22 @@ class JudgmentFile:
             yield [ImportedJudgment(row.line, *row.values) for row in rows]
 
 
-def read_judgments(file: File, *, study: Study, item_keys: Container[str]) -> JudgmentFile:
-    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy."""
+def read_judgments(
+    file: File,
+    *,
+    study: Study,
+    item_keys: Container[str],
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
+) -> JudgmentFile:
+    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
+
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
+    is that of the certainties, without which a file of low ones only is refused.
+    """
     if _is_released(file):
         return _read_released(file, study)
-    reader = _JudgmentReader(file.name, item_keys)
+    reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             reader.faults.append(found.fault)
@@ -88,9 +105,12 @@ def read_judgments(file: File, *, study: Study, item_keys: Container[str]) -> Ju
         reader.faults.append(
             Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
         )
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
     if reader.faults:
         raise Refused(reader.faults)
     reader.judgments.setting = reader.setting()
+    reader.judgments.skipped = reader.faults.skipped
     return reader.judgments
 
 
@@ -113,6 +133,7 @@ def _read_released(file: File, study: Study) -> JudgmentFile:
                 "Import the items of the same files first.",
                 row.item_id,
                 file.name,
+                item=row.item_id,
             )
             for row in unknown
         )
@@ -147,11 +168,15 @@ def _read_released(file: File, study: Study) -> JudgmentFile:
 class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
-    def __init__(self, file: str, item_keys: Container[str]) -> None:
+    def __init__(
+        self, file: str, item_keys: Container[str], *, skip: bool, scale: Scale | None
+    ) -> None:
+        self._scale = scale
+        self.certainties: list[int] = []
         self._file, self._item_keys = file, item_keys
         self._raters: set[str] = set()
         self._settings: set[str] = set()
-        self.faults = Faults()
+        self.faults = Faults(skip=skip)
         self.judgments = JudgmentFile()
 
     def setting(self) -> str:
@@ -164,21 +189,23 @@ class _JudgmentReader:
 
     def read(self, line: int, raw: Any) -> None:
         """Read one row as a judgment, or collect its faults."""
-        row = AnswerRow(line, self._file)
+        row = AnswerRow(line, self._file, self._scale)
         if isinstance(raw, Mapping):
             judgment = self._judgment(row, raw)
             if not row.faults:
                 self._keep(row, judgment)
+                self.certainties += [] if judgment.certainty is None else [judgment.certainty]
         else:
             row.fault("", "not an object", "the line is not a JSON object.", "Write one judgment.")
         self.faults += row.faults
 
     def _judgment(self, row: AnswerRow, raw: Mapping[str, Any]) -> ImportedJudgment:
+        item = row.item(raw, self._item_keys)
         choice = row.choice(raw)
         status = row.one_of(raw, "parse_status", _STATUSES)
         judgment = ImportedJudgment(
             line=row.line,
-            item_key=row.item(raw, self._item_keys),
+            item_key=item,
             shown_first=row.shown_first(raw),
             sample=row.whole_number(raw, "sample", low=1, high=MOST_SAMPLES) or 1,
             state=status if status in _NO_VERDICT else "done" if choice else "unparseable",
@@ -198,7 +225,7 @@ class _JudgmentReader:
             row.fault(
                 "item_id",
                 "judged twice",
-                f"item “{judgment.item_key}” was judged differently on line {known.line}.",
+                f"item “{judgment.item_key}” was judged differently {row.on(known.line)}.",
                 "Number repeated judgments of an item in a column “sample”.",
                 value=judgment.item_key,
             )

@@ -17,7 +17,7 @@ from django.utils import timezone
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import unpacked_size
-from studies.importers.files.faults import STOPPED, Refused
+from studies.importers.files.faults import STOPPED, Refused, place
 from studies.importers.items.import_report import ImportReport, report_on
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import ImportResult, import_items
@@ -59,6 +59,7 @@ class Reading:
     options: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     mapping: Mapping[str, Any] | None = None
+    skip_faulty: bool = False
 
 
 def folder_of(job: ImportJob) -> Stored:
@@ -255,7 +256,7 @@ def _reading_sentence(done: int, total: int) -> str:
 
 def warnings_shown(result: ImportResult) -> list[str]:
     """The first warnings of an import, each as a sentence with its line."""
-    shown = [f"Line {w.line}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
+    shown = [f"{place(w.line)}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
     if (left := len(result.warnings) - len(shown)) > 0:
         shown.append(f"There are {left:,} more warnings.")
     return shown

@@ -66,6 +66,12 @@ class ImportForm(forms.Form):
         help_text="Every item compares two responses, so a longer list becomes pairs. Judges can "
         "still be shown all responses at once.",
     )
+    skip_faulty = forms.BooleanField(
+        label="Leave faulty rows out",
+        required=False,
+        help_text="Imports the other rows and lists those left out. Otherwise a file with a fault "
+        "is refused as a whole.",
+    )
 
     def __init__(
         self,
@@ -153,13 +159,14 @@ class ImportForm(forms.Form):
         data = self.cleaned_data
         if self.dataset is None:
             options = {OPTION: data[OPTION]} if data[OPTION] else {}
-            return Reading(task=data["task"], options=options)
+            return Reading(task=data["task"], options=options, skip_faulty=data["skip_faulty"])
         return Reading(
             task=self.dataset.task,
             format=self.dataset.name,
             limit=data["limit"],
             options=self._options(data),
             seed=data["seed"],
+            skip_faulty=data["skip_faulty"],
         )
 
     def _options(self, data: dict[str, Any]) -> dict[str, str]:

@@ -16,8 +16,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from studies.errors import BadOption, StudyError
 from studies.importers.columns.recognition import needs_mapping
 from studies.importers.columns.uploads import OtherColumns, head_of, keep_upload
-from studies.importers.files.bundle import ZIPPED
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
+from studies.importers.files.packed import ZIPPED
+from studies.importers.items.import_report import LEFT_OUT
 from studies.importers.items.replacement import counts, why_not
 from studies.importers.items.storage import ImportResult
 from studies.importers.sets import SETS
@@ -99,6 +100,9 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             if not dry_run:
                 announce(request, result)
+                for name, text in report.facts:
+                    if name == LEFT_OUT:
+                        messages.warning(request, f"{name}: {text}")
                 return redirect("studies:detail", slug)
             context |= {"result": result, "report": report}
     status = _REFUSED if form.errors else 200

@@ -97,7 +97,7 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (",i1,r1,70", "Line 2: rater_id is missing."),
+        (",i1,r1,70", "Line 2, item “i1”: rater_id is missing."),
         ("a b,i1,r1,70", "may use only letters, digits"),
         ("r1,,r1,70", "item_id is missing"),
         ("r1,zz,r1,70", "item “zz” is not in the study. Import the items first"),
@@ -137,9 +137,9 @@ def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stor
     message = refusal(study, "rater_id,item_id,choice,certainty\n" + "\n".join(rows))
 
     assert "3 faults found. Nothing was imported." in message
-    assert "Line 502: choice “x” is not known" in message
+    assert "Line 502, item “i1”: choice “x” is not known" in message
     assert "Line 702: item “nowhere”" in message
-    assert "Line 702: certainty “700”" in message
+    assert "Line 702, item “nowhere”: certainty “700”" in message
 
 
 def test_two_different_answers_of_one_file_are_a_fault(study):
@@ -259,3 +259,78 @@ def test_a_dry_run_of_many_portions_counts_and_stores_nothing(study, portions_of
 
     assert (result.added, result.raters) == (5, 5)
     assert not Annotator.objects.exists()
+
+
+def test_ids_and_whole_numbers_with_a_point_are_read_as_without(study):
+    make_item(study=study, key="7")
+
+    load(study, "rater_id,item_id,choice,certainty,active_ms\n3.0,7.0,r1,26.0,900.0\n")
+    again = load(study, "rater_id,item_id,choice,certainty,active_ms\n3,7,r1,26,900\n")
+
+    answer = Annotation.objects.get()
+    assert (answer.certainty, answer.active_ms, answer.assignment.item.key) == (26, 900, "7")
+    assert Annotator.objects.get().pseudonym == "3"
+    assert (again.added, again.unchanged) == (0, 1)
+
+
+def test_a_rater_that_was_imported_with_a_point_keeps_the_name(study):
+    load(study, "rater_id,item_id,choice\n3,i1,r1\n")
+    Annotator.objects.update(pseudonym="3.0")
+
+    assert load(study, "rater_id,item_id,choice\n3.0,i1,r1\n").added == 0
+    assert load(study, "rater_id,item_id,choice\n3,i2,r1\n").raters == 1
+
+
+@pytest.mark.parametrize("by_column", [True, False])
+def test_answers_in_one_json_value_are_read(study, by_column):
+    rows = [{"rater_id": "a", "item_id": key, "choice": "r1"} for key in ("i1", "i2")]
+    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+
+    assert load(study, json.dumps(columns if by_column else rows), "answers.json").added == 2
+    other = [rows[0], rows[1] | {"choice": "r2"}]
+    with pytest.raises(Refused, match="Entry 2: rater “a” already has another answer to “i2”"):
+        load(study, json.dumps(other), "answers.json")
+
+
+def test_faulty_rows_are_left_out_on_request_and_listed(study, tmp_path, capsys):
+    load(study, "rater_id,item_id,choice\nb,i1,r1\n")
+    path = tmp_path / "answers.csv"
+    path.write_text(
+        "rater_id,item_id,choice,certainty\na,i1,r1,70\na,i2,r9,\nb,i1,r2,\nc,i9,r1,\nc,i2,r2,7.5\n"
+    )
+
+    with pytest.raises(CommandError, match="Nothing was imported"):
+        call_command("import_annotations", "imported", path)
+    call_command("import_annotations", "imported", path, "--skip-faulty")
+
+    assert Annotation.objects.count() == 2
+    said = capsys.readouterr().out
+    assert "Answers imported: 1; there already: 0." in said
+    assert "Faulty rows left out: 4." in said
+    assert "Line 3, item “i2”: choice “r9” is not known" in said
+    assert "Line 4: rater “b” already has another answer to “i1”" in said
+    assert "Line 6, item “i2”: certainty “7.5” is not a whole number" in said
+
+
+def test_certainties_on_another_scale_are_asked_for_or_converted(study, tmp_path):
+    path = tmp_path / "answers.csv"
+    rows = [f"r{n},i{n % 2 + 1},r1,{0.1 * n:.1f}\n" for n in range(1, 10)]
+    path.write_text("rater_id,item_id,choice,certainty\n" + "".join(rows))
+
+    with pytest.raises(CommandError, match=r"certainty “0.1” is not a whole number"):
+        call_command("import_annotations", "imported", path)
+    call_command("import_annotations", "imported", path, "--scale", "0-1")
+
+    assert sorted(Annotation.objects.values_list("certainty", flat=True)) == [*range(10, 100, 10)]
+    low = "".join(f"x{n},i1,r1,{n % 7 + 1}.0\n" for n in range(10))
+    with pytest.raises(Refused, match=r"all 10 certainties are from 1 to 7, not to 100"):
+        load(study, "rater_id,item_id,choice,certainty\n" + low)
+    with pytest.raises(CommandError, match=r"must be two numbers such as 1-5"):
+        call_command("import_annotations", "imported", path, "--scale", "five")
+
+
+def test_a_wide_table_is_refused_with_its_columns(study):
+    row = {"idx": 1, "annotator1": 1, "annotator2": 2}
+
+    with pytest.raises(Refused, match=r"no column rater_id. The file has: idx, annotator1, annot"):
+        load(study, json.dumps([row, row]), "wide.json")

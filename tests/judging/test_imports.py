@@ -262,3 +262,37 @@ def test_a_choice_that_is_missing_is_one_fault(study):
     row = {"item_id": "a", "choice": "", "certainty": 80, "parse_status": "ok"}
 
     assert faults_of(study, [row]) == [(1, "choice")]
+
+
+def test_faulty_rows_are_left_out_on_request_and_listed(study):
+    make_item(study=study, key="5")
+    text = "item_id;choice;certainty;sample\na;r1;80.0;1.0\nb;r9;;\n5.0;r2;70;\nz;r1;;\n"
+
+    result = bring(study, text, name="f.csv", skip_faulty=True)
+
+    assert {row.item.key: row.certainty for row in Judgment.objects.all()} == {"a": 80, "5": 70}
+    assert "Faulty rows left out: 2." in str(result)
+    assert "Line 3, item “b”: choice “r9” is not known" in str(result)
+    assert bring(study, text, name="f.csv", skip_faulty=True).new == 0
+
+
+def test_a_list_of_judgments_names_the_entry_of_a_fault(study):
+    rows = [{"item_id": "a", "choice": "r1"}, {"item_id": "b", "choice": "x"}]
+
+    with pytest.raises(Refused, match="Entry 2, item “b”: choice “x” is not known"):
+        bring(study, json.dumps(rows), name="f.json")
+
+
+def test_certainties_on_another_scale_are_asked_for_or_converted(study):
+    rows = [
+        {"item_id": "a", "choice": "r1", "certainty": n % 5 + 1, "sample": n} for n in range(1, 21)
+    ]
+
+    with pytest.raises(Refused, match=r"all 20 certainties are from 1 to 5.*--scale 1-5"):
+        bring(study, rows)
+    bring(study, rows, scale=(1, 5))
+
+    found = set(Judgment.objects.values_list("certainty", flat=True))
+    assert found == {10, 30, 50, 70, 90}
+    with pytest.raises(Refused, match=r"certainty “6” is not a number from 1 to 5"):
+        bring(study, [{"item_id": "b", "choice": "r1", "certainty": 6}], scale=(1, 5))

@@ -136,7 +136,7 @@ def test_import_items_refuses_a_broken_file_with_its_lines(tmp_path):
         run("import_items", "one", path)
 
     assert str(path) in str(caught.value)
-    assert "Line 2: question is missing." in str(caught.value)
+    assert "Line 2, item “x2”: question is missing." in str(caught.value)
     assert caught.value.returncode == 1
     assert not Item.objects.exists()
 

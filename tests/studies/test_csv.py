@@ -48,8 +48,8 @@ def test_cells_may_hold_line_ends_and_lines_are_counted_right():
     )
 
     assert faults(data, name="items.csv") == [
-        "Line 4: first_person “9” is not allowed; use 1, 2, tie or leave empty. Sides A and B are "
-        "decided when the item is shown."
+        "Line 4, item “a2”: first_person “9” is not allowed; use 1, 2, tie or leave empty. "
+        "Sides A and B are decided when the item is shown."
     ]
     sound = data.replace(b"Stay,9", b"Stay,tie")
     assert read(sound, name="items.csv").items[0].values["question"] == (
@@ -78,9 +78,9 @@ def test_rows_of_another_length_and_bad_cells_are_faults():
 
     assert faults(data, name="items.csv") == [
         "Line 2: there are 9 cells, the header has 10. Quote cells that hold the delimiter.",
-        "Line 3: score_1 “many” is not a number.",
-        "Line 4: shuffle “perhaps” is not true or false.",
-        "Line 5: metadata “{” is not JSON.",
+        "Line 3, item “a1”: score_1 “many” is not a number.",
+        "Line 4, item “a1”: shuffle “perhaps” is not true or false.",
+        "Line 5, item “a1”: metadata “{” is not JSON.",
     ]
 
 

@@ -104,7 +104,7 @@ def test_nothing_else_of_the_item_is_lost(study):
     [
         ({"question": ""}, "question is missing"),
         ({"response_1": ""}, "response r1 is empty"),
-        ({"response_2": "a  SOUP for day 1."}, "both responses have the same text"),
+        ({"response_2": " A soup for day 1. "}, "both responses have the same text"),
         ({"topic": "x" * 121}, "topic has 121 characters"),
         ({"question": "bell \x07"}, "control character"),
     ],

@@ -80,7 +80,7 @@ def test_a_broken_row_in_the_middle_of_a_large_file_leaves_the_database_as_it_wa
     rows = [raw_item(n) for n in range(1, 1001)]
     rows[499] = raw_item(500, question=None)
 
-    with pytest.raises(Refused, match="Line 500: question is missing"):
+    with pytest.raises(Refused, match="Line 500, item “x500”: question is missing"):
         put(study, *rows)
 
     assert everything() == before

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from studies.importers.files import bundle, limits, lines, table
+from studies.importers.files import bundle, limits, lines, packed, table
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.import_source import read_paths
@@ -148,7 +148,7 @@ def test_a_zip_is_judged_by_what_it_unpacks_to(monkeypatch):
 
 def test_a_zip_of_very_many_files_is_refused_before_its_list_is_read(monkeypatch):
     data = zipped(**{f"f{n}": b"" for n in range(50)})
-    monkeypatch.setattr(bundle, "MAX_DIRECTORY", 500)
+    monkeypatch.setattr(packed, "MAX_DIRECTORY", 500)
     monkeypatch.setattr(zipfile.ZipFile, "__init__", None)
 
     assert "holds more than 10,000 files" in faults(data, name="a.zip")[0]

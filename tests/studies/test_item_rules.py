@@ -1,6 +1,7 @@
 """Every rule of the item format: what breaks it, and what the person is told."""
 
 import json
+import re
 
 import pytest
 
@@ -15,12 +16,16 @@ FORTY_ONE = [{"key": f"f{n}", "value": "1"} for n in range(41)]
 CHECK = {"correct": "r1", "instruction": "Choose response 1."}
 
 
+def without_item(text):
+    return re.sub(", item “x+1?”", "", text, count=1)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"id": None}, "Line 1: id is missing. Give every item an id of its own."),
         ({"id": "a b"}, "Line 1: id “a b” may use only letters, digits and . _ : -"),
-        ({"id": 7}, "Line 1: id “7” may use only letters, digits and . _ : -"),
+        ({"id": True}, "Line 1: id “True” may use only letters, digits and . _ : -"),
         ({"id": "x" * 121}, "Line 1: id has 121 characters; the limit is 120."),
         ({"group": 5}, "Line 1: group must be text."),
         (
@@ -81,7 +86,7 @@ CHECK = {"correct": "r1", "instruction": "Choose response 1."}
         ),
         ({"responses": None}, "Line 1: an item needs exactly 2 responses, found 0."),
         (
-            {"responses": [R1, {"key": "r2", "text": " one. "}]},
+            {"responses": [R1, {"key": "r2", "text": " One. "}]},
             "Line 1: both responses have the same text. Drop the item; nobody can choose between "
             "equal texts.",
         ),
@@ -163,14 +168,14 @@ def test_a_broken_rule_is_named_with_its_line_and_remedy(change, message):
     )
 
     assert len(found) == 1
-    assert message is None or found == [message]
+    assert message is None or [without_item(text) for text in found] == [message]
 
 
 def test_text_that_no_database_can_store_is_refused():
     line = json.dumps(raw_item(question="Why\ud800?"))
 
     assert faults(jsonl(line)) == [
-        "Line 1: question has the control character U+D800 at position 4. Remove it."
+        "Line 1, item “x1”: question has the control character U+D800 at position 4. Remove it."
     ]
 
 
@@ -195,7 +200,9 @@ def test_what_the_format_allows_is_imported(change):
 def test_a_number_that_no_database_can_store_is_refused():
     line = json.dumps(raw_item(metadata={"a": 1})).replace('"a": 1', '"a": 1e999')
 
-    assert faults(jsonl(line)) == ["Line 1: metadata.a is too large a number. Write it as text."]
+    assert faults(jsonl(line)) == [
+        "Line 1, item “x1”: metadata.a is too large a number. Write it as text."
+    ]
 
 
 def test_an_id_used_twice_names_the_first_line():
@@ -208,8 +215,8 @@ def test_a_persona_that_changes_within_a_file_is_refused():
     other = {"id": "p1", "features": [{"key": "age", "value": "18-24"}]}
 
     assert faults(jsonl(raw_item(1), raw_item(2, persona=other))) == [
-        "Line 2: persona “p1” is another one than on line 1. Give the same features, text and "
-        "history, or another persona id."
+        "Line 2, item “x2”: persona “p1” is another one than on line 1. Give the same features, "
+        "text and history, or another persona id."
     ]
 
 
@@ -274,7 +281,7 @@ def test_a_line_that_is_no_object_is_a_fault_among_others(line, reason):
 
     assert found[0].startswith("Line 2: ")
     assert reason in found[0]
-    assert found[1].startswith("Line 3: question is missing.")
+    assert found[1].startswith("Line 3, item “x3”: question is missing.")
 
 
 def test_a_line_in_another_encoding_is_named():

@@ -45,7 +45,7 @@ def shown(item):
 
 def test_without_a_rule_the_item_is_refused():
     assert faults(jsonl(of_four(first_person=None))) == [
-        "Line 1: an item needs exactly 2 responses, found 4."
+        "Line 1, item “q7”: an item needs exactly 2 responses, found 4."
     ]
 
 
@@ -146,7 +146,7 @@ def test_equal_scores_are_a_tie_and_leave_the_chosen_response_open():
         ({"responses": [*scored(1, 2), {"key": "r3", "text": " "}]}, "response r3 is empty"),
         ({"responses": [*scored(1, 2), {"key": "r4", "text": "x"}]}, "the keys r1, r2, r3"),
         (
-            {"responses": [*scored(1, 2), {"key": "r3", "text": "a  SOUP."}]},
+            {"responses": [*scored(1, 2), {"key": "r3", "text": " A soup. "}]},
             "responses r1 and r3 have the same text",
         ),
         ({"order": {"shuffle": False}}, "has no fixed order"),

@@ -365,14 +365,14 @@ def test_the_interval_for_these_people_is_that_of_a_paired_t_test(panel):
         (
             "item,human_1,judge\nq1,yes,no\nq1,no,no\n",
             [],
-            "labels.csv, line 3: a second label of “human_1”",
+            "labels.csv, line 3, item “q1”: a second label of “human_1”",
         ),
         ("item,human_1,judge\n,yes,no\n", [], "labels.csv, line 2: item is empty"),
         ("item,human_1,judge\nq1,yes\n", [], "Line 2: there are 2 cells, the header has 3"),
         (
             "item,annotator,label,judge\nq1,ann,yes,no\nq1,ben,yes,yes\n",
             [],
-            "line 3: judge is “yes” here and another label in an earlier row of item “q1”",
+            "line 3, item “q1”: judge is “yes” here and another label in an earlier row",
         ),
         (
             "item,human_1,judge,gold\nq1,yes,no,yes\nq2,a,b,c\n",
@@ -392,12 +392,12 @@ def test_the_interval_for_these_people_is_that_of_a_paired_t_test(panel):
         (
             "item,human_1,judge,judge_certainty\nq1,a,b,140\n",
             [],
-            "line 2: the certainty of “judge” is 140",
+            "line 2, item “q1”: the certainty of “judge” is 140",
         ),
         (
             "item,human_1,judge,judge_certainty\nq1,a,b,high\n",
             [],
-            "line 2: judge_certainty is “high”",
+            "line 2, item “q1”: judge_certainty is “high”",
         ),
         (
             "item,human_1,judge\nq1,a,b\n",
@@ -414,14 +414,14 @@ def test_the_interval_for_these_people_is_that_of_a_paired_t_test(panel):
         (
             "item,annotator,label,judge,gold\nq1,a,x,y,x\nq1,b,x,y,y\n",
             [],
-            "line 3: gold is “y”, but “x” in an earlier row of item “q1”",
+            "line 3, item “q1”: gold is “y”, but “x” in an earlier row of this item",
         ),
         (
             "item,annotator,label,kind\nq1,a,x,human\nq1,b,x,robot\n",
             ["--kind", "kind"],
-            "line 3: kind is “robot”. Write human or judge",
+            "line 3, item “q1”: kind is “robot”. Write human or judge",
         ),
-        ("item,annotator,label,judge\nq1,,x,y\n", [], "line 2: annotator is empty"),
+        ("item,annotator,label,judge\nq1,,x,y\n", [], "line 2, item “q1”: annotator is empty"),
     ],
 )
 def test_a_table_that_cannot_be_checked_is_refused_with_the_place_and_the_remedy(

@@ -312,7 +312,7 @@ def test_a_workbook_and_a_broken_archive_are_refused(tmp_path):
     path = tmp_path / "labels.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("[Content_Types].xml", "<x/>")
-    with pytest.raises(BadTable, match=re.escape("is a workbook. Save its sheet as CSV")):
+    with pytest.raises(BadTable, match=re.escape("the workbook cannot be read. Save it again")):
         read(path)
 
     path.write_bytes(b"PK\x03\x04 nothing else")

@@ -1,13 +1,21 @@
 """The two labels that are compared, and the tie: which written label is which choice."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.data.arrays import TIE
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import Labels, is_label, listed, same_label
+from thirdperson.check.labels import NO_LABEL, Labels, listed, same_label
 
-TIES = ("tie", "tied", "draw", "equal", "same", "both")
+TIES = frozenset(
+    {
+        *("tie", "tied", "draw", "neither", "no preference", "equally good", "undecided"),
+        *("tie bothbad", "tie both bad", "tie bothgood", "tie both good", "both bad", "both good"),
+    }
+)
+# Words that mean a tie only next to two other labels: “same” and “different” are two labels.
+MAYBE_TIES = frozenset({"equal", "same", "both"})
 
 
 @dataclass(frozen=True)
@@ -29,17 +37,23 @@ class Choices:
 
 
 def choices_of(
-    labels: Labels, *, pair: Sequence[str] = (), tie: str = "", positive: Sequence[str] = ()
+    labels: Labels,
+    *,
+    pair: Sequence[str] = (),
+    tie: Sequence[str] = (),
+    positive: Sequence[str] = (),
 ) -> Choices:
     """The choices that the labels of a file are. Raises `BadTable` if they are not two and a tie.
 
-    `pair` names the two labels, `tie` the label of a tie; `positive` names the labels that count as
-    the second one, against all others.
+    `pair` names the two labels, `tie` the labels of a tie; `positive` names the labels that count
+    as the second one, against all others.
     """
     spellings = _spellings([*(each.value for each in labels.labels), *labels.gold.values()])
-    tied = [name for name in spellings if name == same_label(tie) or (not tie and name in TIES)]
-    if tie and not tied:
-        raise BadTable(f"--tie {tie}: no label is that. The labels are: {_shown(spellings)}.")
+    if unknown := [name for name in tie if same_label(name) not in spellings]:
+        raise BadTable(
+            f"--tie {unknown[0]}: no label is that. The labels are: {_shown(spellings)}."
+        )
+    tied = _tied(spellings, tie, {same_label(name) for name in (*pair, *positive)})
     plain = [name for name in spellings if name not in tied]
     if positive:
         return _against_others(spellings, plain, tied, positive)
@@ -60,12 +74,34 @@ def choices_of(
     if len(plain) != 2:
         raise BadTable(
             f"There are {len(plain)} different labels: {_shown(spellings)}. A check compares two, "
-            "and a tie. Name those that count as one with --positive LABEL,LABEL (all others are "
-            "the other one), or --people and --judge if these columns are not the labels."
+            f"and a tie.{_remedy(plain, spellings)} Name those that count as one with --positive "
+            "LABEL,LABEL (all others are the other one), or --people and --judge if these columns "
+            "are not the labels."
         )
     names = plain if pair else sorted(plain)
     codes = {names[0]: 0, names[1]: 1, **dict.fromkeys(tied, TIE)}
     return Choices(spellings[names[0]], spellings[names[1]], _tie_word(spellings, tied), codes)
+
+
+def _tied(spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[str]) -> list[str]:
+    """The labels of a tie: those that an option names, or else known words."""
+    if tie:
+        return [name for name in spellings if name in map(same_label, tie)]
+    free = {
+        name: " ".join(re.findall(r"[^\W_]+", name)) for name in spellings if name not in wanted
+    }
+    tied = [name for name, words in free.items() if words in TIES]
+    maybe = [name for name, words in free.items() if words in MAYBE_TIES]
+    return tied + maybe if len(spellings) - len(tied) - len(maybe) >= 2 else tied
+
+
+def _remedy(plain: Sequence[str], spellings: Mapping[str, str]) -> str:
+    """What may help with too many labels, where their words show it."""
+    if words := [spellings[name] for name in plain if name in NO_LABEL]:
+        return f" If “{words[0]}” means that there is no label, add --missing {','.join(words)}."
+    if sorted(plain) == ["0", "1", "2"]:
+        return " If 0 means a tie, add --tie 0."
+    return ""
 
 
 def _against_others(
@@ -99,8 +135,7 @@ def _spellings(values: Iterable[str]) -> dict[str, str]:
     """Each label in the form that is compared, with its first spelling."""
     found: dict[str, str] = {}
     for value in values:
-        if is_label(value):
-            found.setdefault(same_label(value), value)
+        found.setdefault(same_label(value), value)
     return found
 
 

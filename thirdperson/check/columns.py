@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from studies.importers.columns.guesses import plain_name
+from studies.importers.files.import_row import same_id
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import is_label, listed, same_label
+from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, is_label, listed, same_label
 
 Rows = Sequence[tuple[str, Mapping[str, str]]]
 
 _ITEM = (
-    "item item_id id uid uuid example example_id row_id sample_id case_id task_id pair_id "
+    "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
     "question_id prompt_id"
 ).split()
 _ANNOTATOR = (
@@ -19,7 +20,9 @@ _ANNOTATOR = (
     "labeler labeler_id labeller coder coder_id reviewer reviewer_id participant participant_id "
     "respondent person_id"
 ).split()
-_LABEL = "label human_label answer choice vote rating annotation preference verdict value".split()
+_LABEL = (
+    "label human_label answer choice vote rating annotation preference verdict winner value"
+).split()
 _ONE_PERSON = "human human_label label annotation human_answer human_choice expert".split()
 _JUDGE = (
     "judge judge_label judge_answer judge_choice judge_verdict llm llm_label llm_judge model "
@@ -34,6 +37,7 @@ _KIND = "kind source rater_type annotator_type rater_kind label_source".split()
 _PEOPLE_KINDS = set("human person people annotator crowd expert worker".split())
 _JUDGE_KINDS = set("judge model llm ai machine llm_judge".split())
 _PERSON = re.compile(
+    r"(?:(?:winner|label|choice|vote|answer|rating|preference|pref|verdict|annotation|score)_)?"
     r"(human|annotator|rater|coder|labell?er|worker|expert|reviewer|crowd|person|participant|label"
     r"|annotation)_(\w+)"
 )
@@ -44,6 +48,31 @@ _NO_LABEL_WORDS = set(
     "raw".split()
 )
 _CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
+# Families of models, by which a column of labels is a judge's.
+_MODEL = re.compile(
+    r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
+    r"grok|palm|prometheus|pandalm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
+)
+# Files of public data sets that lack labels of people or of a judge: what their columns are.
+_SHAPES = (
+    (
+        {"input", "output_1", "output_2", "label"},
+        "LLMBar",
+        "one right label of each item, and no labels of single people. Add columns human_1, "
+        "human_2 and judge, and name the right label: --gold label",
+    ),
+    (
+        {"response1", "response2", "annotator1", "annotator2"},
+        "PandaLM",
+        "labels of people, and none of a judge. Add the judge's label to each entry as “judge”; if "
+        "0 is a tie, add --tie 0",
+    ),
+    (
+        {"hard_label", "annotator", "label"},
+        "LeWiDi",
+        "labels of people, and none of a judge. Add the judge's label to each item as “judge”",
+    ),
+)
 MOST_LABELS = 10  # a guessed column of labels has at most this many different values
 
 
@@ -54,7 +83,10 @@ class Columns:
     `people`: columns of labels, one for each annotator. `annotator` and `label`: who and what, in a
     table with one row for each label. `judges`: columns of judges' labels. `kind`: a column that
     says whether the row is of a person or of a judge; `judge_raters`: annotators that are judges.
-    `certainty`: the column of certainties by the column of labels.
+    `certainty`: the column of certainties by the column of labels; `unowned`: one that is of no
+    column for certain. `missing`: the words for no label, None to guess them; `named_labels`:
+    labels that an option names, which are never missing. `scales`: lowest and highest certainty of
+    people or of a judge. `skip_faulty`: faulty rows are left out.
     """
 
     item: str = ""
@@ -68,6 +100,11 @@ class Columns:
     persona: str = ""
     question: str = ""
     certainty: Mapping[str, str] = field(default_factory=dict)
+    unowned: str = ""
+    missing: tuple[str, ...] | None = None
+    named_labels: frozenset[str] = frozenset()
+    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    skip_faulty: bool = False
 
     @property
     def is_long(self) -> bool:
@@ -87,6 +124,11 @@ class Columns:
             people = listed(self.people)
         judges = listed([*self.judges, *self.judge_raters]) or f"by {self.kind}"
         certainty = listed([f"{own} of {of}" for of, own in self.certainty.items()])
+        if self.unowned:
+            certainty = (
+                f"{certainty or 'none'} (whose is {self.unowned}? Name it: --certainty "
+                f"LABEL_COLUMN={self.unowned})"
+            )
         found = {
             "item": self.item or "each row",
             "people": people,
@@ -109,15 +151,33 @@ def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
         raise BadTable(
-            f"{name}: no column with labels of people was found. It has: {listed(names, 40)}. Name "
+            f"{name}: no column with labels of people was found. It has: {listed(names, 40)}."
+            f"{_shape(names)} Name "
             "them: --people COLUMN,COLUMN if each annotator has a column, or --annotator COLUMN "
             "--label COLUMN if each label has a row."
         )
     if not (found.judges or found.judge_raters or found.kind):
         raise BadTable(
-            f"{name}: no column with labels of a judge was found. It has: {listed(names, 40)}. "
-            "Name it: --judge COLUMN; or --judge-raters NAME if its labels are rows of the "
-            "annotator NAME."
+            f"{name}: no column with labels of a judge was found. It has: {listed(names, 40)}."
+            f"{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels are "
+            "rows of the annotator NAME."
+        )
+    labelled = {*found.people, found.label, *found.judges}
+    if stray := [label for label in given.certainty if label not in labelled]:
+        raise BadTable(
+            f"--certainty {stray[0]}: this is no column of labels here. They are: "
+            f"{listed(sorted(labelled - {''}))}."
+        )
+    if found.judge_raters and not found.is_long:
+        raise BadTable(
+            "--judge-raters names annotators, and each annotator of this table has a column. Name "
+            "the columns of judges: --judge COLUMN,COLUMN."
+        )
+    if unknown := _unknown_raters(found, rows):
+        raters = sorted({same_id(row.get(found.annotator, "").strip()) for _, row in rows} - {""})
+        raise BadTable(
+            f"--judge-raters {unknown[0]}: {found.annotator} has no such name. It has: "
+            f"{listed(raters, 40)}. Name one of these."
         )
     if found.is_long and not found.item:
         raise BadTable(
@@ -127,12 +187,28 @@ def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -
     return found
 
 
+def _unknown_raters(columns: Columns, rows: Rows) -> list[str]:
+    """Names of judges among annotators that gave no label."""
+    raters = {same_id(row.get(columns.annotator, "").strip()) for _, row in rows}
+    return [name for name in columns.judge_raters if name not in raters]
+
+
+def _shape(names: Sequence[str]) -> str:
+    """What a file of a known data set has and lacks; empty for any other."""
+    for columns, title, what in _SHAPES:
+        if columns <= set(names):
+            return f" This is the shape of {title}: {what}."
+    return ""
+
+
 def _guessed(names: Sequence[str], rows: Rows, given: Columns) -> Columns:
     table = _Guesses(names, rows, given)
+    # Next to two outputs, a label says which of them is right.
+    golds = [*_GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
     found = replace(
         given,
         item=given.item or table.named(_ITEM),
-        gold=given.gold or table.named(_GOLD, has_labels=True),
+        gold=given.gold or table.named(golds, has_labels=True),
         persona=given.persona or table.named(_PERSONA, is_filled=True),
         question=given.question or table.named(_QUESTION, is_filled=True),
     )
@@ -145,20 +221,23 @@ def _guessed(names: Sequence[str], rows: Rows, given: Columns) -> Columns:
         label = given.label or (table.named(_LABEL, has_labels=True) if annotator else "")
         if annotator and label:
             found = replace(found, annotator=annotator, label=label)
-            if not (found.judges or found.judge_raters):
-                found = replace(found, kind=given.kind or table.kind())
+            kind = "" if judges or given.judge_raters else given.kind or table.kind()
+            found = replace(found, kind=kind)
         else:
             alone = table.named(_ONE_PERSON, has_labels=True)
             found = replace(found, people=table.people() or ((alone,) if alone else ()))
-    labelled = [*found.people, *filter(None, [found.label]), *found.judges]
-    return replace(found, certainty={**table.certainties(labelled), **given.certainty})
+    if not (given.judges or given.judge_raters or found.kind):
+        models = table.models([*found.people, *filter(None, [found.label])])
+        found = replace(found, judges=(*found.judges, *models))
+    certainty, unowned = table.certainties(found)
+    return replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
 
 
 class _Guesses:
     """Guesses over the columns that no option has named; a column is guessed once."""
 
     def __init__(self, names: Sequence[str], rows: Rows, given: Columns) -> None:
-        self._rows = rows
+        self._rows, self._names = rows, names
         taken = set(given.named())
         self._free = {column: plain_name(column) for column in names if column not in taken}
 
@@ -185,6 +264,18 @@ class _Guesses:
         )
         return self._take(found)
 
+    def models(self, people: Sequence[str]) -> tuple[str, ...]:
+        """Columns that are named like a model and have only labels that people give too."""
+        given = set().union(*map(self._labels, people))
+        found = tuple(
+            column
+            for column, plain in self._free.items()
+            if _MODEL.fullmatch(plain)
+            and not _CERTAINTY.fullmatch(plain)
+            and set() < self._labels(column) <= given
+        )
+        return self._take(found)
+
     def people(self) -> tuple[str, ...]:
         found = tuple(
             column
@@ -192,6 +283,7 @@ class _Guesses:
             if (match := _PERSON.fullmatch(plain))
             and not set(match[2].split("_")) & _NO_LABEL_WORDS
             and not _CERTAINTY.fullmatch(plain)
+            and not (match[1] in ("label", "annotation") and _MODEL.fullmatch(match[2]))
             and self._has_labels(column)
         )
         return self._take(found)
@@ -205,19 +297,51 @@ class _Guesses:
                     return column
         return ""
 
-    def certainties(self, labelled: Sequence[str]) -> dict[str, str]:
-        """The columns of certainties, each with the column of labels that its name belongs to."""
+    def certainties(self, columns: Columns) -> tuple[dict[str, str], str]:
+        """The columns of certainties by that of labels, and one that belongs to none of them."""
         found: dict[str, str] = {}
+        unowned = ""
         for column, plain in self._free.items():
             if match := _CERTAINTY.fullmatch(plain):
-                of = match[1] or match[2] or ""
-                for label in labelled:
-                    own = plain_name(label)
-                    if of and of in (own, own.removesuffix("_label"), own.removesuffix("_choice")):
-                        found[label] = column
-                if not of and len(labelled) - len(found) >= 1 and labelled[0] not in found:
-                    found[labelled[0]] = column
-        return found
+                of = match[1] or match[2]
+                owner = self._owner(of, columns) if of else self._next_to(column, columns)
+                if owner and owner not in found:
+                    found[owner] = column
+                elif not of:
+                    unowned = column
+        return found, unowned
+
+    def _owner(self, of: str, columns: Columns) -> str:
+        """The column of labels that the name of a certainty names; empty if it names none."""
+        labelled = [*columns.people, *filter(None, [columns.label]), *columns.judges]
+        own = {label: plain_name(label) for label in labelled}
+        for is_named in (
+            lambda name: of in (name, name.removesuffix("_label"), name.removesuffix("_choice")),
+            lambda name: name.endswith(f"_{of}"),
+        ):
+            if len(matching := [label for label, name in own.items() if is_named(name)]) == 1:
+                return matching[0]
+        if of in ("judge", "llm", "model") and len(columns.judges) == 1:
+            return columns.judges[0]
+        return columns.label if _PERSON.fullmatch(f"{of}_") or of in _ONE_PERSON else ""
+
+    def _next_to(self, column: str, columns: Columns) -> str:
+        """The column of labels that a certainty without a name of its own belongs to.
+
+        In a row of one label that is the label, unless all rows of an item repeat it, as a judge's
+        is repeated. In a row of several labels it is of the only judge, or of nobody for certain.
+        """
+        before = self._names[max(0, self._names.index(column) - 1)]
+        if before in (columns.label, *columns.judges):
+            return before
+        judge = columns.judges[0] if len(columns.judges) == 1 else ""
+        if not columns.is_long:
+            return "" if before in columns.people else judge
+        values: dict[str, set[str]] = {}
+        for _, row in self._rows:
+            values.setdefault(row.get(columns.item, ""), set()).add(row.get(column, ""))
+        is_repeated = len(values) < len(self._rows) and all(len(v) == 1 for v in values.values())
+        return judge if judge and is_repeated else columns.label
 
     def _names_judge(self, plain: str) -> bool:
         match = _JUDGE_NAME.fullmatch(plain)
@@ -230,9 +354,11 @@ class _Guesses:
         return 2 * filled >= len(self._rows)
 
     def _has_labels(self, column: str) -> bool:
+        return 0 < len(self._labels(column)) <= MOST_LABELS
+
+    def _labels(self, column: str) -> set[str]:
         values = {same_label(row.get(column, "")) for _, row in self._rows}
-        found = {value for value in values if is_label(value)}
-        return 0 < len(found) <= MOST_LABELS
+        return values - WRITTEN_BY_PROGRAMS
 
     def _take(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         for column in columns:

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from thirdperson.check.errors import BadTable
+from thirdperson.check.labels import Labels
 
+_SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 DESCRIPTION = """\
 Audit a judge: labels of people and of one judge or more, in one table or in an export of promptfoo,
@@ -75,9 +77,27 @@ def parser() -> ArgumentParser:
     columns.add_argument("--question", default="", help="column of the question of an item")
     labels = found.add_argument_group("labels")
     labels.add_argument("--labels", type=names, default=(), help="the two labels, FIRST,SECOND")
-    labels.add_argument("--tie", default="", help="the label that means a tie")
+    labels.add_argument(
+        "--tie", type=names, default=(), help="labels that mean a tie, separated by commas"
+    )
     labels.add_argument(
         "--positive", type=names, default=(), help="labels that count as one, against all others"
+    )
+    labels.add_argument(
+        "--missing",
+        type=names,
+        metavar="WORD,WORD",
+        help="words that mean no label, besides empty cells; '' for none (default: guessed)",
+    )
+    labels.add_argument(
+        "--scale",
+        type=names,
+        default=(),
+        metavar="NAME=LOW-HIGH",
+        help="scale of the certainties of people or of a judge: people=1-5,JUDGE=0-1",
+    )
+    labels.add_argument(
+        "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
     )
     options = found.add_argument_group("report")
     options.add_argument("--title", default="", help="title of the report (default: the file name)")
@@ -167,13 +187,23 @@ def _check(options: Namespace) -> int:
             f"{options.out} cannot be written: {error.strerror}. Name another file with --out."
         ) from None
     finding = finding_of(report)
-    reading = [*labels.reading, f"labels: {choices.words}"]
+    reading = [*labels.reading, *_skipped(labels), f"labels: {choices.words}"]
     if options.json:
         result = finding.as_json() | {"report": str(options.out), "read": reading}
         sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     else:
         sys.stdout.write("\n".join(finding.lines(options.file.name, reading, options.out)) + "\n")
     return finding.exit_code
+
+
+def _skipped(labels: Labels) -> list[str]:
+    """The faulty rows that were left out on request."""
+    if not labels.skipped:
+        return []
+    shown = [f"  {fault}" for fault in labels.skipped[:_SKIPPED_SHOWN]]
+    if (left := len(labels.skipped) - len(shown)) > 0:
+        shown.append(f"  … and {left:,} more")
+    return [f"left out: {len(labels.skipped):,} faulty rows", *shown]
 
 
 def _check_paths(file: Path, out: Path) -> None:

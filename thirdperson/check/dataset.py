@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -24,10 +24,14 @@ from analysis.data.arrays import (
 from judging.protocols.certainty import Certainty
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
+from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, Scale, percent
 from thirdperson.check.choices import Choices
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import Label, Labels
+from thirdperson.check.labels import Label, Labels, listed
 
+PEOPLE = "people"  # the name of their certainties, next to the names of judges
+_USUAL_STEPS = (5, 7, 10)  # the largest certainty of scales that their values show
+_FEWEST_STEPS = 3
 # A table says nothing about participation, so nothing was left out of it.
 _NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
 
@@ -45,9 +49,9 @@ def dataset_of(
     epsilon: float = EPSILON,
 ) -> Dataset:
     """The data set of a file's labels. Raises `BadTable` if a certainty is out of range."""
+    certainties = certainties_of(labels)
     keys = labels.items
     position = {key: number for number, key in enumerate(keys)}
-    certainties = certainties_of(labels)
     people = [label for label in labels.labels if not label.is_judge]
     raters = labels.raters(is_judge=False)
     answers = _answers(people, position, raters, choices, certainties)
@@ -98,20 +102,81 @@ def dataset_of(
 
 
 def certainties_of(labels: Labels) -> dict[Label, float]:
-    """Each label's certainty from 1 to 100; shares of a file that has nothing else times 100."""
-    stated = {each: each.certainty for each in labels.labels if each.certainty is not None}
-    if not stated:
-        return {}
-    if max(stated.values()) <= 1 and any(value % 1 for value in stated.values()):
-        labels.reading.append("certainty: shares from 0 to 1, read as 1 to 100")
-        stated = {label: max(1.0, round(value * 100)) for label, value in stated.items()}
-    for label, value in stated.items():
-        if not 1 <= value <= 100:
+    """Each label's certainty from 1 to 100; people have one scale, and each judge has its own."""
+    groups: dict[str, dict[Label, float]] = {}
+    for each in labels.labels:
+        if each.certainty is not None:
+            groups.setdefault(each.rater if each.is_judge else PEOPLE, {})[each] = each.certainty
+    if unknown := labels.scales.keys() - groups.keys() - {""}:
+        raise BadTable(
+            f"--scale {min(unknown)}: nobody of that name states a certainty. Use one of: "
+            f"{listed(sorted(groups)) or 'none, because there are no certainties'}."
+        )
+    scales = {name: _scale(set(stated.values())) for name, stated in groups.items()}
+    known = {scale for scale in scales.values() if scale not in (None, PERCENT)}
+    found: dict[Label, float] = {}
+    words: dict[str, list[str]] = {}
+    for name, stated in groups.items():
+        scale = labels.scales.get(name) or labels.scales.get("") or scales[name]
+        if scale is None and len(known) == 1:
+            # Others use one scale, and these values fit it.
+            [(low, high)] = known
+            fits = all(low <= value <= high and value % 1 == 0 for value in stated.values())
+            scale = (low, high) if fits and high > 1 else None
+        if scale is None:
+            values = listed([f"{value:g}" for value in sorted(set(stated.values()))])
             raise BadTable(
-                f"{label.where}: the certainty of “{label.rater}” is {value:g}. Use numbers from 1 "
-                "to 100, or shares from 0 to 1 in the whole file."
+                f"The certainties of “{name}” are {values}, which does not show their scale. Name "
+                f"it, such as --scale {name}=1-5 or --scale {name}=1-100."
             )
-    return stated
+        if scale != PERCENT:
+            words.setdefault(_scale_words(scale), []).append(name)
+        for label, value in stated.items():
+            try:
+                found[label] = _percent(label, value, scale)
+            except BadTable as error:
+                if labels.skipped is None:
+                    raise
+                labels.skipped.append(str(error))
+                labels.labels.remove(label)
+    for text, names in words.items():
+        whose = "" if len(names) == len(groups) else f" of {listed(names)}"
+        labels.reading.append(f"certainty{whose}: {text}")
+    return found
+
+
+def _scale(values: Collection[float]) -> Scale | None:
+    """The lowest and highest certainty of a scale, as far as its values show it."""
+    low, high = min(values), max(values)
+    if high <= 1 and any(value % 1 for value in values):
+        return (0, 1)
+    if high > LARGEST_STEP:
+        return PERCENT
+    is_steps = low >= 1 and high in _USUAL_STEPS and not any(value % 1 for value in values)
+    return (1, high) if is_steps and len(values) >= _FEWEST_STEPS else None
+
+
+def _percent(label: Label, value: float, scale: Scale) -> float:
+    found = percent(value, scale)
+    if found is None:
+        remedy = "Name another scale with --scale, or correct it."
+        if scale == PERCENT:
+            remedy = "Use numbers from 1 to 100, or name another scale with --scale."
+        raise BadTable(f"{label.where}: the certainty of “{label.rater}” is {value:g}. {remedy}")
+    return found
+
+
+def _scale_words(scale: Scale) -> str:
+    low, high = scale
+    if scale == (0, 1):
+        return "shares from 0 to 1, read as 1 to 100"
+    steps = 1 < high - low <= LARGEST_STEP
+    how = "the middle of its part of 1 to 100" if steps else "1 to 100"
+    return (
+        f"{low:g} to {high:g}, each read as {how}"
+        if steps
+        else f"{low:g} to {high:g}, read as {how}"
+    )
 
 
 def _has_tie(labels: list[Label], choices: Choices) -> bool:

@@ -1,15 +1,17 @@
 """Labels as they are read from any file: who gave which label to which item."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-# What stands for “no label” in tables of other programs.
-NO_LABEL = frozenset({"", "-", "na", "n/a", "nan", "none", "null"})
+# What stands for “no label” in tables of other programs. Those that only programs write are never a
+# label; the others are one where people or judges use them as labels.
+WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})
+NO_LABEL = WRITTEN_BY_PROGRAMS | {"-", "na", "n/a", "none", "null"}
 
 
 @dataclass(frozen=True)
 class Label:
-    """One label; `where` is its place in the file, `certainty` from 1 to 100 if it has one."""
+    """One label; `where` is its place in the file, `certainty` is on the scale of the file."""
 
     where: str
     item: str
@@ -23,7 +25,9 @@ class Label:
 class Labels:
     """All labels of a file, with what it says about each item, and how it was read.
 
-    `reading` has one line for each part that was found, for people who check the guesses.
+    `reading` has one line for each part that was found, for people who check the guesses. `scales`
+    has the lowest and highest certainty of people or of a judge, where an option names them;
+    `skipped` has the faults of rows that were left out on request, None if nothing may be left out.
     """
 
     labels: list[Label] = field(default_factory=list)
@@ -31,6 +35,8 @@ class Labels:
     persona: dict[str, str] = field(default_factory=dict)
     question: dict[str, str] = field(default_factory=dict)
     reading: list[str] = field(default_factory=list)
+    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    skipped: list[str] | None = None
 
     @property
     def items(self) -> list[str]:

@@ -6,15 +6,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from studies.importers.files.bundle import BROKEN_ZIP, ZIPPED
+from studies.importers.columns.table_file import is_json
+from studies.importers.files.answer_rows import Scale, scale_of
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_UNPACKED
+from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from thirdperson.check.columns import Columns
 from thirdperson.check.errors import BadTable
 from thirdperson.check.exports import registry
-from thirdperson.check.labels import Labels, listed
+from thirdperson.check.labels import Labels, listed, same_label
 from thirdperson.check.table import labels_of, read_table
-
-_WORKBOOK = "[Content_Types].xml"
 
 
 def read_labels(path: Path, options: Namespace) -> Labels:
@@ -25,7 +27,9 @@ def read_labels(path: Path, options: Namespace) -> Labels:
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
     given = _given(options)
-    document = _samples(path) if _begins(path, ZIPPED) else _document(path, options.format)
+    document = _samples(path) if _begins(path, ZIPPED) else None
+    if document is None:
+        document = _document(path, options.format)
     for name, reader in registry.READERS.items():
         if options.format in ("auto", name) and document is not None and reader.matches(document):
             table = reader.table(document, path.name, options.metric)
@@ -52,23 +56,24 @@ def _document(path: Path, format: str) -> Any:
     if format == "table":
         return None
     try:
-        content = path.read_text("utf-8-sig")
-        if content.lstrip()[:1] not in ("{", "["):
+        file = File(path.name, path)
+        if not is_json(file):
             return None
+        content = file.read().decode("utf-8-sig")
         try:
             return json.loads(content)
         except ValueError:
             return [json.loads(line) for line in content.splitlines() if line.strip()]
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, Refused):
         return None  # the table's reader says what is wrong, and in which line
 
 
 def _samples(path: Path) -> Any:
-    """The samples of an .eval file of Inspect, in the shape of its JSON log."""
+    """The samples of an .eval file of Inspect, in the shape of its JSON log; None of a table."""
     try:
         with zipfile.ZipFile(path) as archive:
-            if _WORKBOOK in archive.namelist():
-                raise BadTable(f"{path.name} is a workbook. Save its sheet as CSV.")
+            if is_single(archive):
+                return None
             parts = [
                 part
                 for part in archive.infolist()
@@ -85,6 +90,7 @@ def _samples(path: Path) -> Any:
 
 
 def _given(options: Namespace) -> Columns:
+    named = [*options.labels, *options.tie, *options.positive]
     certainty = dict(pair.partition("=")[::2] for pair in options.certainty)
     if faulty := [name for name, column in certainty.items() if not column]:
         raise BadTable(f"--certainty {faulty[0]}: write LABEL_COLUMN=CERTAINTY_COLUMN.")
@@ -100,4 +106,16 @@ def _given(options: Namespace) -> Columns:
         persona=options.persona,
         question=options.question,
         certainty=certainty,
+        missing=options.missing,
+        named_labels=frozenset(map(same_label, named)),
+        scales=dict(map(_scale, options.scale)),
+        skip_faulty=options.skip_faulty,
     )
+
+
+def _scale(given: str) -> tuple[str, Scale]:
+    """“judge=0-1” as a name with two numbers; without a name it is for everybody."""
+    name, _, span = given.rpartition("=")
+    if (scale := scale_of(span)) is None:
+        raise BadTable(f"--scale {given}: write NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
+    return name.strip(), scale

@@ -63,4 +63,5 @@ def wait_for_job(
 
 def _fault(fault: dict[str, Any]) -> str:
     line = fault.get("line")
-    return f"line {line}: {fault['message']}" if line else str(fault["message"])
+    place = f"{'entry' if fault.get('is_entry') else 'line'} {line}"
+    return f"{place}: {fault['message']}" if line else str(fault["message"])

@@ -1,4 +1,4 @@
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,15 @@ from judging.packs.reading import RawImport, import_raw
 from judging.protocols import registry
 from judging.runs.imports import Imported, import_judgments
 from studies.errors import StudyError
+from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import file_at
 from studies.management.study_lookup import find_study
+
+
+def scale(text: str) -> Scale:
+    if (found := scale_of(text)) is None:
+        raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
+    return found
 
 
 class Command(BaseCommand):
@@ -33,6 +40,15 @@ class Command(BaseCommand):
         parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
         parser.add_argument(
             "--raw", action="store_true", help="the files hold raw replies to packs of the study"
+        )
+        parser.add_argument(
+            "--scale",
+            type=scale,
+            metavar="LOW-HIGH",
+            help="scale of the certainties, if it is not 1-100",
+        )
+        parser.add_argument(
+            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
         )
         parser.add_argument(
             "--run",
@@ -57,6 +73,8 @@ class Command(BaseCommand):
                     judge_name=options["judge"],
                     setting=options["setting"],
                     features=options["features"],
+                    skip_faulty=options["skip_faulty"],
+                    scale=options["scale"],
                 )
         except OSError as error:
             path = error.filename or paths[0]
@@ -71,6 +89,10 @@ class Command(BaseCommand):
 def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that have no meaning together."""
     if options["raw"]:
+        for name in ("skip_faulty", "scale"):
+            if options[name]:
+                option = option_name(name)
+                raise CommandError(f"{option} is for files of judgments. Leave it out with --raw.")
         for name in ("judge", "setting", "features"):
             if options[name]:
                 raise CommandError(

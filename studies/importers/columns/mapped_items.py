@@ -14,10 +14,10 @@ from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.columns.own_answers import read_answer
 from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Faults
 from studies.importers.files.limits import MAX_NOTED_KEYS
 from studies.importers.files.readers import BadLine
-from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.item_bundle import ReadItems, refuse
 from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.personas import feature
 from studies.importers.items.validation import Validator
@@ -189,11 +189,16 @@ def read_mapped(
     task: str,
     limit: int | None = None,
     watch: Watch | None = None,
+    skip_faulty: bool = False,
 ) -> ReadItems:
-    """Read and check the items of a file by a mapping. Raises `Refused` with every fault."""
+    """Read and check the items of a file by a mapping. Raises `Refused` with every fault.
+
+    With `skip_faulty`, faulty rows are left out instead.
+    """
     if watch is not None:
         watch.total += file.count_lines() + 1
-    rows, mapped, faults, items = 0, MappedRows(mapping), Faults(), KeptItems()
+    rows, mapped, items = 0, MappedRows(mapping), KeptItems()
+    faults = Faults(skip=skip_faulty)
     validator = Validator(file=file.name, task=task, faults=faults)
     for found in table_of(file):
         if limit is not None and len(items) + len(faults) >= limit:
@@ -207,11 +212,7 @@ def read_mapped(
         line, cells = found
         if (raw := mapped.item(cells)) and (item := validator.item(line, raw)):
             items.append(item)
-    if not items and not faults:
-        remedy = "Add one item a row."
-        faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))
-    if faults:
-        raise Refused(faults)
+    refuse(faults, has_items=bool(items), remedy="Add one item a row.")
     return ReadItems(
         names=(file.name,),
         dataset={},
@@ -225,6 +226,7 @@ def read_mapped(
         notes=mapped.notes,
         mapping=mapping.as_json(),
         columns_left_out=_left_out(mapped),
+        skipped=faults.skipped,
     )
 
 

@@ -39,10 +39,12 @@ def read_answer(
     `texts` are the responses, `names` the models that wrote them; `answers` has what other values
     mean, before the common rules.
     """
-    folded = fold(value)
     for pair in (texts, names):
-        if folded and folded in (both := [fold(text) for text in pair]) and both[0] != both[1]:
-            return "r1" if folded == both[0] else "r2"
+        # Texts that differ in capitals only are told apart by the exact one.
+        for form in (str.strip, fold):
+            both = [form(text) for text in pair]
+            if value and form(value) in both and both[0] != both[1]:
+                return "r1" if form(value) == both[0] else "r2"
     if (given := answers.get(value)) is not None:
         return None if given == UNREAD else given
     return meaning_of(value)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from studies.importers.columns.guesses import guess
 from studies.importers.columns.table_file import Head, read_head
-from studies.importers.files.bundle import ZIPPED, File
+from studies.importers.files.bundle import File
+from studies.importers.files.packed import ZIPPED
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.import_source import is_of_a_set
 from studies.importers.items.personalized_judge import looks_released

@@ -9,8 +9,9 @@ from typing import IO, Any
 
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault
-from studies.importers.files.limits import MAX_COLUMNS, MAX_ROW
+from studies.importers.files.faults import Entry, Fault
+from studies.importers.files.json_shapes import rows_of, shape_of
+from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_ROW, MAX_VALUES
 from studies.importers.files.lines import is_too_deep
 from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
@@ -18,6 +19,9 @@ from studies.importers.files.table import records
 HEAD_BYTES = 512 * 1024
 HEAD_ROWS = 200
 _BLOCK = 1 << 16
+_IDS = {"id", "item_id", "item", "persona", "responses"}
+_LINES = "Write one JSON object a line, or a CSV file."
+_ROWS = "Write a list of objects with a value for each column, one such object a line, or CSV."
 Row = tuple[int, dict[str, str]]
 
 
@@ -34,7 +38,7 @@ class Head:
 def read_head(file: File) -> Head:
     """The first rows of a file. Only the beginning of the file is read."""
     with file.open() as stream:
-        data = stream.read(HEAD_BYTES)
+        data = beginning_of(stream)
     rows: list[Row] = []
     faults: list[Fault] = []
     columns: dict[str, None] = {}
@@ -49,18 +53,73 @@ def read_head(file: File) -> Head:
     return Head(file.name, tuple(columns), tuple(rows), tuple(faults))
 
 
+def beginning_of(stream: IO[bytes]) -> bytes:
+    """The beginning of a file; of one JSON object, as much as can be read at once."""
+    data = stream.read(HEAD_BYTES)
+    first, _, rest = data.lstrip().partition(b"\n")
+    if len(data) == HEAD_BYTES and first[:1] == b"{" and not (rest and first.rstrip()[-1:] == b"}"):
+        data += stream.read(MAX_DOCUMENT)
+    return data
+
+
 def table_of(file: File) -> Iterator[Row | BadLine]:
     """Each row as {column: cell} with its line, or its fault."""
-    first = file.head()[:1]
-    if first == b"{":
-        rows: Iterator[tuple[int, Any] | BadLine] = read_json_lines(file)
-    elif first == b"[":
-        rows = json_list(file)
-    else:
+    if not is_json(file):
         yield from _csv_rows(file)
         return
-    for found in rows:
+    for found in json_rows(file):
         yield found if isinstance(found, BadLine) else _flat_row(*found, file.name)
+
+
+def is_json(file: File) -> bool:
+    return file.head()[:1] in (b"{", b"[")
+
+
+def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each row of a JSON file with its place: its line in JSON Lines, its number in one value."""
+    if file.head()[:1] == b"[":
+        for number, found in enumerate(json_list(file), start=1):
+            yield found if isinstance(found, BadLine) else (Entry(number), found[1])
+        return
+    try:
+        value, is_one_line = _one_object(file)
+    except BadLine as bad:
+        yield bad
+        return
+    if (rows := rows_of(value)) is not None:
+        for number, row in enumerate(rows, start=1):
+            yield Entry(number), row
+    elif value is None or is_one_line:
+        yield from read_json_lines(file)
+    elif value.keys() & _IDS:
+        yield 1, value
+    else:
+        message = f"the file is {shape_of(value)}, which does not show what its rows are."
+        fault = Fault(None, "", "unknown shape", message, _ROWS, file=file.name)
+        yield BadLine(fault)
+
+
+def _one_object(file: File) -> tuple[Any, bool]:
+    """The only JSON object of a file, and whether it is one line that could be a row.
+
+    The object is None if there are several. Raises `BadLine` if it is too large to be read at once.
+    """
+    with file.open() as stream:
+        data = stream.read(MAX_DOCUMENT + 1).strip()
+    if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_VALUES:
+        first, _, _ = data[:MAX_ROW].partition(b"\n")
+        if first.strip().endswith(b"}") and len(first) < MAX_ROW:
+            return None, False  # one object a line
+        message = f"the file is one JSON value of over {MAX_DOCUMENT >> 20} MB or very many cells."
+        raise BadLine(Fault(None, "", "too large", message, _LINES, file=file.name))
+    try:
+        value = DECODER.decode(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None, False
+    if not isinstance(value, dict) or is_too_deep([value]):
+        return None, False
+    has_cells = any(not isinstance(part, (dict, list)) for part in value.values())
+    return value, has_cells and b"\n" not in data
 
 
 def _csv_rows(file: File) -> Iterator[Row | BadLine]:
@@ -84,6 +143,7 @@ def _twice(line: int, header: list[str], name: str) -> list[BadLine]:
                 f"the column {column} appears twice.",
                 "Rename one of them.",
                 file=name,
+                ends_reading=True,
             )
         )
         for column, count in Counter(header).items()
@@ -120,10 +180,13 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             # A number at the end of what was read may go on.
             if end == len(body) and not at_end:
                 raise ValueError
-        except (ValueError, RecursionError):
-            if at_end or len(text) > MAX_ROW:
+        except (ValueError, RecursionError) as error:
+            # What the decoder refuses itself, such as NaN, is no matter of what is still to come.
+            reason = str(error) if type(error) is ValueError else ""
+            if reason or at_end or len(text) > MAX_ROW:
                 skipped = body[: len(body) - len(body.lstrip())].count("\n")
                 message = "this is not the list of objects that the file begins."
+                message = f"{reason}." if reason else message
                 yield _bad(line + skipped, message, name)
                 return
             block = stream.read(_BLOCK)
@@ -143,13 +206,13 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
 
 
 def _bad(line: int, message: str, name: str) -> BadLine:
-    remedy = "Write one JSON object a line, or a CSV file."
-    return BadLine(Fault(line, "", "not JSON", message, remedy, file=name))
+    return BadLine(Fault(line, "", "not JSON", message, _LINES, file=name, ends_reading=True))
 
 
 def _flat_row(line: int, value: Any, name: str) -> Row | BadLine:
     if not isinstance(value, dict):
-        return _bad(line, "the row is not a JSON object.", name)
+        message = f"the row is {shape_of(value)}, not a JSON object."
+        return BadLine(Fault(line, "", "not an object", message, _ROWS, file=name))
     cells: dict[str, str] = {}
     _flatten(value, "", cells)
     if len(cells) > MAX_COLUMNS:

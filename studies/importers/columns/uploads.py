@@ -13,8 +13,9 @@ from studies.errors import StudyError
 from studies.file_storage.stored import Stored
 from studies.importers.columns.guesses import guess
 from studies.importers.columns.mapping import ColumnMapping, hash_of
-from studies.importers.columns.table_file import HEAD_BYTES, Head, read_head
+from studies.importers.columns.table_file import Head, beginning_of, read_head
 from studies.importers.files.bundle import File
+from studies.importers.files.packed import GZIPPED, ZIPPED
 from studies.importers.files.parquet import is_parquet
 from studies.importers.uploads import lay_out
 from studies.models import Study, Upload
@@ -44,9 +45,9 @@ def head_of(upload: UploadedFile) -> File:
 
 
 def _beginning(name: str, stream: IO[bytes]) -> File:
-    """The beginning of a file; of a Parquet file, whose end describes it, all of it."""
-    data = stream.read(HEAD_BYTES)
-    if is_parquet(data):
+    """The beginning of a file; all of a Parquet file or a packed one, whose end describes it."""
+    data = beginning_of(stream)
+    if is_parquet(data) or data.startswith((ZIPPED, GZIPPED)):
         data += stream.read()
     return File(name, data)
 

@@ -1,25 +1,70 @@
 """Rows of a file of answers or judgments: CSV or JSON Lines, with any columns."""
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from studies.exporters.csv_out import as_typed
+from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import File
-from studies.importers.files.import_row import ImportRow
-from studies.importers.files.readers import BadLine, read_json_lines
-from studies.importers.files.table import table_rows
+from studies.importers.files.faults import Fault
+from studies.importers.files.import_row import ImportRow, same_id
+from studies.importers.files.readers import BadLine
+from studies.importers.files.table import missing_column, table_rows
 from studies.models import Choice, Side
 
 Rows = Iterator[tuple[int, Any] | BadLine]
 _NO_SIDES = "Sides A and B are decided when the item is shown."
 
 
+Scale = tuple[float, float]  # the lowest and the highest certainty
+PERCENT: Scale = (1, 100)
+_SCALE = re.compile(r"(\d{1,4}(?:\.\d+)?)-(\d{1,4}(?:\.\d+)?)")
+LARGEST_STEP = 10  # a scale up to it has steps
+_FEW = 10  # certainties, which may all be low by chance
+
+
+def scale_of(text: str) -> Scale | None:
+    """“1-5” as a scale; None if it is none."""
+    found = _SCALE.fullmatch(text.strip())
+    scale = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+    return scale if scale[0] < scale[1] else None
+
+
+def percent(value: float, scale: Scale) -> float | None:
+    """A certainty from 1 to 100, None outside of its scale; a step is the middle of its part."""
+    low, high = scale
+    if scale == PERCENT and value == 0:
+        return 1.0
+    if not low <= value <= high:
+        return None
+    if scale == PERCENT:
+        return value
+    if 1 < high - low <= LARGEST_STEP:
+        return float(round((value - low + 0.5) / (high - low + 1) * 100))
+    return max(1.0, float(round((value - low) / (high - low) * 100)))
+
+
+def unclear_scale(certainties: Sequence[int], file: str) -> Fault | None:
+    """The fault of a file whose certainties are all so low that they may be on another scale."""
+    if len(certainties) < _FEW or max(certainties) > LARGEST_STEP:
+        return None
+    message = f"all {len(certainties):,} certainties are from 1 to {max(certainties)}, not to 100."
+    remedy = "Name their scale with --scale, such as --scale 1-5, or --scale 1-100 if it is right."
+    return Fault(None, "certainty", "scale of certainty", message, remedy, file=file)
+
+
 class AnswerRow(ImportRow):
     """One row of such a file: the fields that answers and judgments share."""
 
+    def __init__(self, line: int, file: str = "", scale: Scale | None = None) -> None:
+        super().__init__(line, file)
+        self._scale = scale or PERCENT
+
     def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
         """The id of an item of the study, which must be in `known`."""
-        key = "" if raw.get("item_id") is None else str(raw["item_id"])
+        key = known_id("" if raw.get("item_id") is None else str(raw["item_id"]), known)
+        self.item_id = key[:120]
         if not key:
             self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
         elif key not in known:
@@ -39,7 +84,10 @@ class AnswerRow(ImportRow):
         return self.one_of(raw, "shown_first", Side.values, hint="Leave it empty if unknown.")
 
     def certainty(self, raw: Mapping[str, Any], *, choice: str) -> int | None:
-        certainty = self.whole_number(raw, "certainty", low=1, high=100)
+        if self._scale == PERCENT:
+            certainty = self.whole_number(raw, "certainty", low=1, high=100)
+        else:
+            certainty = self._on_scale(raw.get("certainty"))
         if certainty is not None and choice == Choice.TIE:
             self.fault(
                 "certainty",
@@ -49,6 +97,25 @@ class AnswerRow(ImportRow):
                 value=certainty,
             )
         return certainty
+
+    def _on_scale(self, value: Any) -> int | None:
+        """A certainty on the scale that the file is said to have, as a whole number to 100."""
+        if value is None or value == "":
+            return None
+        try:
+            found = None if isinstance(value, bool) else percent(float(value), self._scale)
+        except (TypeError, ValueError, OverflowError):
+            found = None
+        if found is None:
+            low, high = self._scale
+            self.fault(
+                "certainty",
+                "certainty is out of range",
+                f"certainty “{str(value)[:80]}” is not a number from {low:g} to {high:g}.",
+                "Correct it, name another scale, or leave it empty.",
+                value=value,
+            )
+        return None if found is None else int(found)
 
     def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
         """Refuse a row of another kind of rater, which belongs into the import of `command`."""
@@ -63,13 +130,31 @@ class AnswerRow(ImportRow):
             )
 
 
+def known_id(key: str, known: Container[str]) -> str:
+    """The key in `known` that an id of a file means: 5.0 is 5, and the other way round."""
+    if key in known:
+        return key
+    return next((same for same in (same_id(key), f"{key}.0") if same in known), key)
+
+
 def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
     """Each row with the line it starts on, or the fault of it; blank lines are skipped.
 
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
     columns; its empty cells are None.
     """
-    return read_json_lines(file) if file.head()[:1] == b"{" else _csv_rows(file, required)
+    return _json_rows(file, required) if is_json(file) else _csv_rows(file, required)
+
+
+def _json_rows(file: File, required: Sequence[str]) -> Rows:
+    for number, found in enumerate(json_rows(file)):
+        if number == 0 and isinstance(found, tuple) and isinstance(found[1], dict):
+            line, row = found
+            if len(row) > 1 and not row.keys() & {*required}:
+                remedy = f"Write one row for each answer, with {', '.join(required)}."
+                yield BadLine(missing_column(line, required[0], [*row], remedy, file.name))
+                return
+        yield found
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> Rows:

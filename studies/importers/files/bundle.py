@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import zipfile
-import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,17 +11,26 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
+from studies.importers.files.limits import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED
 from studies.importers.files.media_files import in_zip
+from studies.importers.files.packed import (
+    BROKEN_ZIP,
+    GZIPPED,
+    LOOKED_AT,
+    ZIPPED,
+    check_list,
+    is_single,
+    too_many_files,
+    unpacked,
+    unreadable,
+)
 from studies.importers.files.parquet import MAGIC, is_parquet, json_stream
 from studies.media.delivered import Delivered, in_folder
 from studies.texts.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
-# The exceptions of reading a damaged or encrypted zip.
-BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-ZIPPED = b"PK\x03\x04"
-_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+WORKBOOKS = (".xlsx", ".xlsm")
+_OTHER_WORKBOOKS = (".xls", ".xlsb", ".ods", ".numbers")
 _BLOCK = 1 << 20
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
@@ -32,7 +40,7 @@ _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 class File:
     """A file that is read as a stream: from memory, from a disk or out of a zip.
 
-    A Parquet file is read as lines of JSON.
+    A Parquet file is read as lines of JSON, a packed file and a workbook as `packed.unpacked` does.
     """
 
     name: str
@@ -52,6 +60,10 @@ class File:
     def read(self) -> bytes:
         with self.open() as stream:
             return stream.read()
+
+    def once(self) -> "File":
+        """This file; a workbook, which is slow to read, as the CSV of its first sheet in memory."""
+        return File(self.name, self.read()) if self.name.lower().endswith(WORKBOOKS) else self
 
     def head(self) -> bytes:
         """Its first bytes that are no white space and no mark of the byte order."""
@@ -86,9 +98,9 @@ class Bundle:
 
 def readable(stream: IO[bytes], name: str) -> IO[bytes]:
     """A stream from its start; of a Parquet file, its rows as lines of JSON. Raises `Refused`."""
-    start = stream.read(len(MAGIC))
+    start = stream.read(LOOKED_AT)
     stream.seek(0)
-    return json_stream(stream, name) if is_parquet(start) else stream
+    return json_stream(stream, name) if is_parquet(start) else unpacked(stream, name, start)
 
 
 def open_path(path: str | Path) -> Bundle:
@@ -129,15 +141,23 @@ def file_at(path: Path) -> File:
 
 def _opened(file: File) -> Bundle:
     """The bundle in a file. A zip stays open as long as its members are used."""
-    if file.name.lower().endswith(_WORKBOOKS):
+    if file.name.lower().endswith(_OTHER_WORKBOOKS):
         raise _refused(
-            file.name, "the file is a workbook of a spreadsheet.", "Save the sheet as ‘CSV UTF-8’."
+            file.name,
+            "the file is a workbook of a kind that is not read.",
+            "Save it as .xlsx, or its sheet as ‘CSV UTF-8’.",
         )
-    source = file.source if isinstance(file.source, Path) else io.BytesIO(file.read())
+    packed = file.source if isinstance(file.source, (Path, bytes)) else file.read()
+    source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     try:
         if not zipfile.is_zipfile(source):
+            if file.name.lower().endswith(WORKBOOKS):
+                raise unreadable(file.name)
             return Bundle(file.name, file)
         archive = open_zip(file.name, source)
+        if is_single(archive):
+            archive.close()
+            return Bundle(file.name, file.once())
         return _bundle(file.name, *_members(file.name, archive))
     except BROKEN_ZIP as error:
         raise bad_zip(file.name, error) from error
@@ -150,7 +170,7 @@ def bad_zip(name: str, error: Exception) -> Refused:
 
 def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
     """Open a zip file within the limits. Raises `Refused`, and one of `BROKEN_ZIP`."""
-    _check_list(name, file)
+    check_list(name, file)
     archive = zipfile.ZipFile(file)
     infos = archive.infolist()
     size = sum(info.file_size for info in infos)
@@ -160,22 +180,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
     if size > MAX_UNPACKED:
         message = f"the zip file unpacks to {size // 2**20:,} MB; at most 500 MB are read."
         raise _refused(name, message, "Split it and import the parts.")
-    raise _too_many_files(name)
-
-
-def _check_list(name: str, file: Path | IO[bytes]) -> None:
-    """Refuse a list of files that could be longer than memory, before it is read."""
-    if isinstance(file, Path):
-        with file.open("rb") as stream:
-            return _check_list(name, stream)
-    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-    if end is not None and end[zipfile._ECD_SIZE] > MAX_DIRECTORY:  # type: ignore[attr-defined]
-        raise _too_many_files(name)
-
-
-def _too_many_files(name: str) -> Refused:
-    message = f"the zip file holds more than {MAX_MEMBERS:,} files."
-    return _refused(name, message, "Pack only the files that are needed.")
+    raise too_many_files(name)
 
 
 def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Delivered]:
@@ -198,10 +203,10 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
             raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
         parts[base] = File(base, zipfile.Path(archive, info.filename))
         within = folder if base in _ITEMS else within
-        blocks = parts[base].blocks()
-        if next(blocks, b"").startswith(ZIPPED):
-            raise _zip_in_zip(name, info.filename)
-        deque(blocks, maxlen=0)
+        with archive.open(info) as start:
+            if start.read(len(ZIPPED)) == ZIPPED:
+                raise _zip_in_zip(name, info.filename)
+        deque(parts[base].blocks(), maxlen=0)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
     return parts, in_zip(archive, within)
@@ -215,11 +220,12 @@ def _zip_in_zip(name: str, inner: str) -> Refused:
 def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
     """The number of bytes to read of a file of `size` bytes; of a zip, its unpacked size.
 
-    A zip that cannot be read counts with its own size, a Parquet file, which can be any size, as
-    the largest file. Raises `Refused` as `open_zip` does.
+    A zip that cannot be read counts with its own size, a Parquet or gzip file, which can be any
+    size, as the largest file. Raises `Refused` as `open_zip` does.
     """
     try:
-        if is_parquet(file.read(len(MAGIC))):
+        start = file.read(len(MAGIC))
+        if is_parquet(start) or start.startswith(GZIPPED):
             return MAX_BYTES
         file.seek(0)
         if not zipfile.is_zipfile(file):

@@ -1,7 +1,7 @@
 """Faults of a file: each with its line, its rule and its remedy."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self
@@ -15,12 +15,23 @@ STOPPED = "Reading stopped there: the rest of the file was not checked. "
 _LONGEST = 1_000  # characters of a fault's message
 
 
+class Entry(int):
+    """The place of a row that is not a line of its own: its number in a list, from 1."""
+
+
+def place(line: int) -> str:
+    """“Line 3”, or “Entry 3” of a list."""
+    return f"{'Entry' if isinstance(line, Entry) else 'Line'} {int(line)}"
+
+
 @dataclass(frozen=True)
 class Fault:
     """One fault that prevents a file from being imported.
 
     `rule` groups faults of one kind; `message` states what and where, `remedy` how to fix it.
     `names_file`: the file is one of several that are read together, so the message names it.
+    `item` is the id of the row's item, `is_entry` says that `line` counts the entries of a list,
+    `ends_reading` that nothing after the fault was read.
     """
 
     line: int | None
@@ -31,18 +42,25 @@ class Fault:
     value: str = ""
     file: str = ""
     names_file: bool = False
+    item: str = ""
+    is_entry: bool = False
+    ends_reading: bool = False
 
     def __post_init__(self) -> None:
         """Cut long texts that a fault repeats from the file."""
-        for name in ("field", "rule", "message", "remedy", "value"):
+        if isinstance(self.line, Entry):
+            object.__setattr__(self, "is_entry", True)
+            object.__setattr__(self, "line", int(self.line))
+        for name in ("field", "rule", "message", "remedy", "value", "item"):
             text = getattr(self, name)
             if len(text) > _LONGEST:
                 object.__setattr__(self, name, f"{text[: _LONGEST - 1]}…")
 
     def __str__(self) -> str:
-        line, message = f"Line {self.line}", self.message
+        line, message = f"{'Entry' if self.is_entry else 'Line'} {self.line}", self.message
         if self.line is not None and not message.startswith("Line "):
-            message = f"{line}: {message}"
+            named = not self.item or f"“{self.item}”" in message
+            message = f"{line}{'' if named else f', item “{self.item}”'}: {message}"
         if self.names_file and self.file and self.file not in message:
             if message.startswith(line):
                 message = f"{line} of {self.file}{message.removeprefix(line)}"
@@ -73,23 +91,36 @@ class Refused(ImportRefused):
 
 
 class Faults(list[Fault]):
-    """The faults of files that are read together. Raises `Refused` if there are too many."""
+    """The faults of files that are read together. Raises `Refused` if there are too many.
+
+    With `skip`, faults of single rows are kept apart in `skipped`, because these rows are left out.
+    """
+
+    def __init__(self, found: Iterable[Fault] = (), *, skip: bool = False) -> None:
+        super().__init__()
+        self.skip = skip
+        self.skipped: list[Fault] = []
+        self.extend(found)
 
     def append(self, fault: Fault, /) -> None:
-        super().append(fault)
+        is_skipped = self.skip and fault.line is not None and not fault.ends_reading
+        if is_skipped:
+            self.skipped.append(fault)
+        else:
+            super().append(fault)
         self._check()
 
     def extend(self, faults: Iterable[Fault], /) -> None:
-        super().extend(faults)
-        self._check()
+        for fault in faults:
+            self.append(fault)
 
     def __iadd__(self, faults: Iterable[Fault], /) -> Self:  # type: ignore[override, misc]
         self.extend(faults)
         return self
 
     def _check(self) -> None:
-        if len(self) > MAX_FAULTS:
-            raise Refused(self)
+        if max(len(self), len(self.skipped)) > MAX_FAULTS:
+            raise Refused([*self, *self.skipped])
 
 
 def group(faults: Iterable[Fault]) -> list[FaultGroup]:
@@ -123,10 +154,22 @@ def summary(faults: tuple[Fault, ...], *, is_cut: bool = False) -> str:
     return "\n".join(lines)
 
 
+def skipped_rows(faults: Sequence[Fault]) -> str:
+    """Lines for a result about rows that were left out on request; empty if there are none."""
+    if not faults:
+        return ""
+    rows = len({(fault.file, fault.line) for fault in faults})
+    shown = [f"  {fault}" for fault in faults[:LISTED]]
+    more = [f"  … and {len(faults) - LISTED:,} more faults"] if len(faults) > LISTED else []
+    return "\n".join(["", f"Faulty rows left out: {rows:,}.", *shown, *more])
+
+
 def faults_csv(faults: Iterable[Fault]) -> str:
     """All faults as CSV."""
     out = io.StringIO()
     writer = CsvWriter(out)
-    writer.row(["file", "line", "field", "rule", "message", "remedy", "value"])
-    writer.rows([f.file, f.line, f.field, f.rule, f.message, f.remedy, f.value] for f in faults)
+    writer.row(["file", "line", "field", "rule", "message", "remedy", "value", "item"])
+    writer.rows(
+        [f.file, f.line, f.field, f.rule, f.message, f.remedy, f.value, f.item] for f in faults
+    )
     return out.getvalue()

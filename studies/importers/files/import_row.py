@@ -5,12 +5,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studies.importers.files.faults import Fault
+from studies.importers.files.faults import Entry, Fault
 from studies.importers.files.limits import MAX_FAULTS_OF_A_ROW
 
 LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
 _SHOWN = 80
-_WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
+_WHOLE = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*")
+
+
+def same_id(value: str) -> str:
+    """An id as it is compared: 5.0, as columns of numbers with gaps are written, is 5."""
+    found = _WHOLE.fullmatch(value)
+    return found[1] if found and "." in value else value
 
 
 class ImportRow:
@@ -19,7 +25,12 @@ class ImportRow:
     def __init__(self, line: int, file: str = "") -> None:
         self.line = line
         self.file = file
+        self.item_id = ""  # of its item, once it is known
         self.faults: list[Fault] = []
+
+    def on(self, line: int) -> str:
+        """Where another row of the same file is: “on line 3”, or “in entry 3”."""
+        return f"in entry {line}" if isinstance(self.line, Entry) else f"on line {line}"
 
     def fault(
         self, field: str, rule: str, message: str, remedy: str = "", *, value: Any = ""
@@ -28,7 +39,10 @@ class ImportRow:
         if len(shown) > _SHOWN:
             shown = f"{shown[:_SHOWN]}…"
         if len(self.faults) < MAX_FAULTS_OF_A_ROW:
-            self.faults.append(Fault(self.line, field, rule, message, remedy, shown, self.file))
+            found = Fault(
+                self.line, field, rule, message, remedy, shown, self.file, item=self.item_id
+            )
+            self.faults.append(found)
 
     def text(self, raw: Mapping[str, Any], field: str, *, limit: int, name: str = "") -> str:
         """An optional text, trimmed; "" when it is absent, empty or faulty."""
@@ -65,15 +79,17 @@ class ImportRow:
     def whole_number(
         self, raw: Mapping[str, Any], field: str, *, low: int, high: int
     ) -> int | None:
-        """An optional whole number, possibly written as text; true, 7.5 and “seven” are faults."""
+        """An optional whole number, perhaps as text or as 7.0; true, 7.5 and “seven” are faults."""
         value = raw.get(field)
         if value is None or value == "":
             return None
         number = None
         if isinstance(value, int) and not isinstance(value, bool):
             number = value
-        elif isinstance(value, str) and _WHOLE.fullmatch(value):
+        elif isinstance(value, float) and value.is_integer():
             number = int(value)
+        elif isinstance(value, str) and (found := _WHOLE.fullmatch(value)):
+            number = int(found[1])
         if number is None or not low <= number <= high:
             self.fault(
                 field,

@@ -26,18 +26,20 @@ class KeptRows:
         self._rows.execute("PRAGMA journal_mode = OFF")
         self._rows.execute("CREATE TABLE kept (line INTEGER, key TEXT UNIQUE, row TEXT)")
         self._count = 0
+        self._place: type[int] = int  # lines, or the entries of a list
 
     def keep(self, line: int, key: Sequence[str | int], values: Sequence[Any]) -> KeptRow | None:
         """Keep a row, or return the earlier row with the same key."""
         name = json.dumps(key)
+        self._place = type(line)
         kept = self._rows.execute(
-            "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", (line, name, json.dumps(values))
+            "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", (int(line), name, json.dumps(values))
         )
         if kept.rowcount:
             self._count += 1
             return None
         found = self._rows.execute("SELECT line, row FROM kept WHERE key = ?", (name,)).fetchone()
-        return KeptRow(found[0], json.loads(found[1]))
+        return KeptRow(self._place(found[0]), json.loads(found[1]))
 
     def __len__(self) -> int:
         return self._count
@@ -46,4 +48,4 @@ class KeptRows:
         """All rows, a thousand at a time."""
         found = self._rows.execute("SELECT line, row FROM kept ORDER BY rowid")
         while rows := found.fetchmany(_PORTION):
-            yield [KeptRow(line, json.loads(row)) for line, row in rows]
+            yield [KeptRow(self._place(line), json.loads(row)) for line, row in rows]

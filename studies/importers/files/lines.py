@@ -20,19 +20,27 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
     number = 0
     while line := stream.readline(MAX_ROW + 1):
         number += 1
+        if number == 1 and line.startswith(b"PK\x03\x04"):
+            message = "this is a zip of several files, or a damaged one."
+            remedy = "Unpack it, and import the file with the rows."
+            raise BadLine(Fault(1, "", "packed", message, remedy, file=name, ends_reading=True))
         if len(line) > MAX_ROW:
             raise too_long(number, name)
         if number > MAX_LINES:
             message = f"there are more than {MAX_LINES:,} lines."
             remedy = "Split the file and import the parts."
-            raise BadLine(Fault(number, "", "too many lines", message, remedy, file=name))
+            raise BadLine(
+                Fault(number, "", "too many lines", message, remedy, file=name, ends_reading=True)
+            )
         yield line
 
 
 def too_long(line: int, name: str) -> BadLine:
     message = f"the row is longer than {MAX_ROW:,} bytes."
     remedy = "Write one item a row, and close every quote."
-    return BadLine(Fault(line, "", "row is too long", message, remedy, file=name))
+    return BadLine(
+        Fault(line, "", "row is too long", message, remedy, file=name, ends_reading=True)
+    )
 
 
 def is_too_deep(value: Any) -> bool:

@@ -36,13 +36,13 @@ def json_stream(file: IO[bytes], name: str) -> IO[bytes]:
     Raises `Refused` if it cannot be read, now or while it is read.
     """
     try:
-        return io.BufferedReader(_Lines(file, _lines(_opened(file, name), name)))
+        return io.BufferedReader(Parts(file, _lines(_opened(file, name), name)))
     except BaseException:
         file.close()
         raise
 
 
-class _Lines(io.RawIOBase):
+class Parts(io.RawIOBase):
     """A stream of the bytes that an iterator yields."""
 
     def __init__(self, file: IO[bytes], parts: Iterator[bytes]) -> None:

@@ -119,13 +119,17 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
                 raise ValueError("objects and lists lie too deep inside each other")
             yield line, found
         except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            message = f"{error}."
+            if isinstance(error, json.JSONDecodeError):
+                message = f"this is not JSON ({error.msg})."
+            elif isinstance(error, RecursionError):
+                message = "this is not JSON (objects and lists lie too deep inside each other)."
             yield BadLine(
                 Fault(
                     line,
                     "",
                     "not JSON",
-                    f"this is not JSON ({reason}).",
+                    message,
                     "Write one JSON object a line.",
                     text.strip()[:80],
                     name,
@@ -208,6 +212,7 @@ def _item(
                 "Sides A and B are decided when the item is shown.",
                 label,
                 name,
+                item=cells["id"].strip(),
             )
         )
     parsed = _Cells(line, cells, name)
@@ -308,6 +313,7 @@ class _Cells:
                 f"{column} “{cell[:80]}” is not {wanted}.",
                 value=cell[:80],
                 file=self.name,
+                item=self.get("id"),
             )
         )
 
@@ -364,7 +370,14 @@ def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
             hint = f"Did you mean {close[0]}?" if close else "Add it, or rename the one you mean."
             faults.append(missing_column(line, column, header, hint, name))
     faults += [
-        Fault(line, c, "column appears twice", f"the column {c} appears twice.", file=name)
+        Fault(
+            line,
+            c,
+            "column appears twice",
+            f"the column {c} appears twice.",
+            file=name,
+            ends_reading=True,
+        )
         for c, count in sorted(Counter(header).items())
         if count > 1
     ]

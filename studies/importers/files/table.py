@@ -1,7 +1,9 @@
 """Rows of a CSV file with any columns, without loading the whole file into memory."""
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import IO
 
 from studies.importers.files.faults import Fault
@@ -11,6 +13,7 @@ from studies.importers.files.lines import BadLine, lines_of, too_long
 # The fault of a header, from its line, its columns and the name of the file.
 HeaderFaults = Callable[[int, list[str], str], list[BadLine]]
 _SHOWN_COLUMNS = 40
+_STATED = re.compile(r"(?i:sep=)([,;\t|])")
 
 
 def table_rows(
@@ -52,11 +55,16 @@ def records(
     try:
         text = _Text(stream, name)
         first = next(text, "")
+        stated = stated_delimiter(first)
+        if stated:
+            start, first = 2, next(text, "")
+        skipped = start - 1
+        delimiter = stated or _delimiter_of(first)
         reader = csv.reader(
-            _chain(first, text), delimiter=_delimiter_of(first), escapechar=escape, strict=True
+            _chain(first, text), delimiter=delimiter, escapechar=escape, strict=True
         )
         for cells in reader:
-            line, start = start, reader.line_num + 1
+            line, start = start, reader.line_num + 1 + skipped
             text.start_row(start)
             if not any(cell.strip() for cell in cells):
                 continue
@@ -75,9 +83,9 @@ def records(
     except csv.Error as error:
         message = f"this cannot be read as CSV ({error})."
         remedy = "Quote cells that hold quotes, line ends or the delimiter."
-        yield BadLine(Fault(start, "", "not CSV", message, remedy, file=name))
+        yield BadLine(Fault(start, "", "not CSV", message, remedy, file=name, ends_reading=True))
     except BadLine as bad:
-        yield bad
+        yield BadLine(replace(bad.fault, ends_reading=True))
 
 
 def header_of(line: str) -> list[str] | None:
@@ -90,6 +98,12 @@ def header_of(line: str) -> list[str] | None:
     return [cell.strip() for cell in cells]
 
 
+def stated_delimiter(line: str) -> str:
+    """The delimiter in a first line such as “sep=;”, which is no row; empty in any other line."""
+    found = _STATED.fullmatch(line.strip("\r\n"))
+    return found[1] if found else ""
+
+
 def _delimiter_of(header: str) -> str:
     return max(",;\t", key=header.count)
 
@@ -98,7 +112,7 @@ def missing_column(line: int, column: str, header: Sequence[str], remedy: str, n
     named = ", ".join(cell[:80] for cell in header[:_SHOWN_COLUMNS])
     more = f" and {left:,} more" if (left := len(header) - _SHOWN_COLUMNS) > 0 else ""
     message = f"There is no column {column}. The file has: {named}{more}."
-    return Fault(line, column, "missing column", message, remedy, file=name)
+    return Fault(line, column, "missing column", message, remedy, file=name, ends_reading=True)
 
 
 def not_utf8(line: int, name: str) -> Fault:
@@ -117,7 +131,9 @@ def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:
         return []
     message = f"there are {len(header):,} columns; at most {MAX_COLUMNS:,} are read."
     remedy = "Leave out the columns that are not needed."
-    return [BadLine(Fault(line, "", "too many columns", message, remedy, file=name))]
+    return [
+        BadLine(Fault(line, "", "too many columns", message, remedy, file=name, ends_reading=True))
+    ]
 
 
 class _Text:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from studies.importers.columns.table_file import json_list
-from studies.importers.files.bundle import Bundle, File
+from studies.importers.columns.table_file import is_json, json_rows
+from studies.importers.files.bundle import WORKBOOKS, Bundle, File
 from studies.importers.files.faults import Faults
 from studies.importers.files.limits import MAX_ROW
 from studies.importers.files.readers import (
@@ -15,11 +15,11 @@ from studies.importers.files.readers import (
     own_answer_column,
     read_csv,
     read_feature_words,
-    read_json_lines,
 )
 from studies.importers.items.personalized_judge import looks_released, released_items
 
 _HEAD_LINES = 50
+_CSV = (".csv", ".tsv")
 
 RawItems = Iterator[tuple[int, Any] | BadLine]
 
@@ -47,7 +47,10 @@ def recognise(file: File) -> FileFormat:
 
 
 def _is_csv(file: File) -> bool:
-    return file.name.lower().endswith((".csv", ".tsv"))
+    name = file.name.lower()
+    if name.endswith((*_CSV, *(f"{ending}.gz" for ending in _CSV), *WORKBOOKS)):
+        return True
+    return name.endswith(".zip") and not is_json(file)
 
 
 def _read_csv(bundle: Bundle, faults: Faults, own: str) -> RawItems:
@@ -61,9 +64,7 @@ def _read_csv(bundle: Bundle, faults: Faults, own: str) -> RawItems:
 
 
 def _read_json_lines(bundle: Bundle, faults: Faults, own: str) -> RawItems:
-    if bundle.items.head()[:1] == b"[":
-        return json_list(bundle.items)
-    return read_json_lines(bundle.items)
+    return json_rows(bundle.items)
 
 
 def _read_released(bundle: Bundle, faults: Faults, own: str) -> RawItems:

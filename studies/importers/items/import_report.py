@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from studies.importers.files.faults import LISTED, Fault
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.item_facts import ItemFacts
 from studies.importers.items.records import ItemRecord
 from studies.importers.items.unknown_columns import further_responses
 
+LEFT_OUT = "Faulty rows left out"
 _SHOWN = 120
 _COLUMNS_SHOWN = 30
 _SECONDS = "Seconds to read and judge an item (median, 95 %, longest)"
@@ -44,6 +46,7 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Rows read", _counts(_summed(file.rows for file in files))),
         ("Items made", " ".join(made)),
         ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
+        (LEFT_OUT, _skipped(files)),
         ("Columns not imported", _columns_left_out(files)),
         ("Only two responses", _further_responses(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),
@@ -133,6 +136,16 @@ def _columns_left_out(files: Sequence[ReadItems]) -> str:
     shown = [_short(column) for column in list(columns)[:_COLUMNS_SHOWN]]
     more = [f"and {left:,} more"] if (left := len(columns) - len(shown)) else []
     return ", ".join([*shown, *more]) or "none"
+
+
+def _skipped(files: Sequence[ReadItems]) -> str:
+    """The rows that were left out on request, each with its first fault."""
+    first: dict[tuple[str, int | None], Fault] = {}
+    for fault in (fault for file in files for fault in file.skipped):
+        first.setdefault((fault.file, fault.line), fault)
+    shown = [str(fault) for fault in list(first.values())[:LISTED]]
+    more = [f"and {left:,} more"] if (left := len(first) - len(shown)) else []
+    return " ".join([f"{len(first):,}.", *shown, *more]) if first else ""
 
 
 def _further_responses(files: Sequence[ReadItems]) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 from studies.errors import BadOption
 from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.files.bundle import BROKEN_ZIP, File, bad_zip, open_path, open_zip
-from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.bundle import File, bad_zip, open_path, open_zip
+from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.file_formats import FILE_FORMATS
 from studies.importers.items.item_bundle import ReadItems, read_bundle
@@ -44,12 +45,14 @@ def read_paths(
     seed: int | None = None,
     mapping: Mapping[str, Any] | None = None,
     media: Path | None = None,
+    skip_faulty: bool = False,
     watch: Watch | None = None,
 ) -> list[ReadItems]:
     """Read and check the files at `paths`; the files of a data set are read as one.
 
     `media` is a folder with the pictures and sounds that the items name. With a `mapping`, columns
-    of any names are read by it, and the format does not matter.
+    of any names are read by it, and the format does not matter. With `skip_faulty`, faulty rows are
+    left out.
     Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
     if mapping is not None:
@@ -62,7 +65,14 @@ def read_paths(
             )
         columns = ColumnMapping.of(mapping)
         return [
-            read_mapped(open_path(path).items, columns, task=task, limit=limit, watch=watch)
+            read_mapped(
+                open_path(path).items,
+                columns,
+                task=task,
+                limit=limit,
+                watch=watch,
+                skip_faulty=skip_faulty,
+            )
             for path in paths
         ]
     parts: dict[Path, list[Part]] = {}
@@ -82,6 +92,7 @@ def read_paths(
                 options=options or {},
                 seed=seed,
                 watch=watch,
+                skip_faulty=skip_faulty,
             )
         ]
     pairs = PairRule.of(options or {}, seed)
@@ -95,7 +106,15 @@ def read_paths(
         delivered = in_folder(media)
         bundles = [replace(bundle, media=delivered) for bundle in bundles]
     return [
-        read_bundle(bundle, format=format, task=task, limit=limit, watch=watch, pairs=pairs)
+        read_bundle(
+            bundle,
+            format=format,
+            task=task,
+            limit=limit,
+            watch=watch,
+            pairs=pairs,
+            skip_faulty=skip_faulty,
+        )
         for bundle in bundles
     ]
 
@@ -109,12 +128,13 @@ def read_set(
     options: Mapping[str, str],
     seed: int | None,
     watch: Watch | None = None,
+    skip_faulty: bool = False,
 ) -> ReadItems:
     """Make the items of a data set, or the first `limit` of them, and check each."""
     chosen = parse_options(dataset.options, options)
     seed = DEFAULT_SEED if seed is None else seed
     files = Files(dataset.title, dataset.roles, parts)
-    tally = Tally(watch=watch)
+    tally = Tally(watch=watch, faults=Faults(skip=skip_faulty))
     items = KeptItems()
     validators: dict[str, Validator] = {}
     try:
@@ -156,6 +176,7 @@ def read_set(
         dropped=tally.dropped,
         notes=tally.notes,
         ties=tally.ties,
+        skipped=tally.faults.skipped,
     )
 
 

@@ -1,6 +1,6 @@
 """Reads a bundle as checked items: recognises the format and collects all faults."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
 from studies.media.delivered import Delivered
 
+_COLUMNS_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class ReadItems:
@@ -26,7 +28,7 @@ class ReadItems:
     file, `dropped` and `notes` have what was left out or changed, with how often. Of a file that
     was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others;
     `pairs` is the rule that made pairs of items with more than two responses, `media` has the
-    pictures and sounds.
+    pictures and sounds, `skipped` the faults of rows that were left out on request.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class ReadItems:
     pairs: PairRule | None = None
     columns_left_out: tuple[str, ...] = ()
     media: Delivered | None = None
+    skipped: Sequence[Fault] = ()
 
 
 def read_bundle(
@@ -54,16 +57,18 @@ def read_bundle(
     limit: int | None = None,
     watch: Watch | None = None,
     pairs: PairRule | None = None,
+    skip_faulty: bool = False,
 ) -> ReadItems:
     """Read and check a whole bundle, or its first `limit` items.
 
-    Items without a task get `task`. Raises `Refused` with every fault.
+    Items without a task get `task`. Raises `Refused` with every fault; with `skip_faulty`, faulty
+    rows are left out instead.
     """
     if watch is not None:
         watch.total += bundle.items.count_lines() + 1
     rows = sets = 0
     file_format = recognise(bundle.items) if format == "auto" else FILE_FORMATS[format]
-    faults = Faults()
+    faults = Faults(skip=skip_faulty)
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(
         file=bundle.items.name,
@@ -81,6 +86,8 @@ def read_bundle(
             break
         if isinstance(row, BadLine):
             faults.append(row.fault)
+        elif rows == 0 and (columns := _other_columns(row[1])):
+            raise Refused([_not_items(columns, bundle.items.name)])
         else:
             made = validator.items(*row)
             sets += pairs is not None and has_more_than_two(row[1])
@@ -92,11 +99,7 @@ def read_bundle(
     notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
     if pairs is not None and sets:
         notes[f"rows with more than 2 responses, as pairs by “{pairs.name}”"] = sets
-    if not items and not faults:
-        remedy = "Add one item a line."
-        faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))
-    if faults:
-        raise Refused(faults)
+    refuse(faults, has_items=bool(items), remedy="Add one item a line.")
     return ReadItems(
         names=(bundle.name,),
         dataset=bundle.dataset if pairs is None else {**bundle.dataset, "importer": pairs.record},
@@ -109,7 +112,36 @@ def read_bundle(
         notes=notes,
         pairs=pairs,
         media=bundle.media,
+        skipped=faults.skipped,
     )
+
+
+def _other_columns(raw: Any) -> list[str]:
+    """The keys of an object that has no part of an item, so that its columns must be mapped."""
+    if not isinstance(raw, dict) or len(raw) < 2 or raw.keys() & {"id", "persona", "responses"}:
+        return []
+    return [*raw]
+
+
+def _not_items(columns: Sequence[str], file: str) -> Fault:
+    named = ", ".join(f"“{name[:40]}”" for name in columns[:_COLUMNS_SHOWN])
+    more = f" and {left:,} more" if (left := len(columns) - _COLUMNS_SHOWN) > 0 else ""
+    message = f"the rows have {named}{more}, and no id, persona and responses as items have."
+    remedy = (
+        "Say what each column holds: choose the file on the page “Import items”, or give the "
+        "command a mapping of the columns."
+    )
+    return Fault(None, "", "not the item format", message, remedy, file=file)
+
+
+def refuse(faults: Faults, *, has_items: bool, remedy: str) -> None:
+    """Raise `Refused` with the faults of a file, or because nothing is left of it."""
+    if not has_items and not faults:
+        message = "There are no items in the file."
+        empty = Fault(None, "", "empty file", message, remedy)
+        raise Refused(faults.skipped or [empty])
+    if faults:
+        raise Refused(faults)
 
 
 def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaRecord]:

@@ -6,7 +6,6 @@ from typing import Any
 from studies.importers.files.import_row import ImportRow
 from studies.media.delivered import Media
 from studies.media.errors import BadMedia
-from studies.texts.normalisation import fold
 
 MOST = 4
 _DESCRIPTION = 4_000  # characters; a transcript can be long
@@ -33,9 +32,12 @@ def read_media(row: ImportRow, raw: Any, name: str, media: Media) -> list[dict[s
 
 
 def shown_of(response: Mapping[str, Any]) -> str:
-    """What people see of a response, as one text: equal for responses that look the same."""
+    """What people see of a response, as one text: equal for responses that are the same.
+
+    Capitals and punctuation count, because an item may be about them.
+    """
     files = [each["sha256"] for each in response.get("media", ())]
-    return "\n".join([fold(response["text"]), *files])
+    return "\n".join([response["text"], *files])
 
 
 def _one(row: ImportRow, raw: Mapping[str, Any], name: str, media: Media) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from studies.importers.files.faults import Faults
-from studies.importers.files.import_row import LIMITS, ImportRow
+from studies.importers.files.import_row import LIMITS, ImportRow, same_id
 from studies.importers.items.item_fields import (
     asks_without_question,
     check_history,
@@ -109,10 +109,12 @@ class Validator:
                 "", "not an object", "the line is not a JSON object.", "Write one item a line."
             )
             return None
+        row.item_id = str(raw.get("id", ""))[:120]
         raw = normalised(row, raw)
         if row.faults:
             return None
         key = self._key(row, raw)
+        row.item_id = key or row.item_id
         persona = self._persona(row, raw.get("persona"))
         responses = self._responses(row, raw.get("responses"))
         label, tie_source, confidence, margin = read_first_person(row, raw, responses)
@@ -173,6 +175,10 @@ class Validator:
 
     def _key(self, row: ImportRow, raw: dict[str, Any]) -> str:
         key = raw.get("id")
+        if isinstance(key, int | float) and not isinstance(key, bool):
+            key = str(key)
+        if isinstance(key, str):
+            key = same_id(key)
         if key is None or key == "":
             row.fault("id", "id is missing", "id is missing.", "Give every item an id of its own.")
             return ""
@@ -193,7 +199,7 @@ class Validator:
             row.fault(
                 "id",
                 "id used twice",
-                f"id “{key}” was already used on line {self._lines[key]}.",
+                f"id “{key}” was already used {row.on(self._lines[key])}.",
                 value=key,
             )
         self._lines.setdefault(key, row.line)
@@ -213,7 +219,7 @@ class Validator:
             row.fault(
                 "persona",
                 "persona differs",
-                f"persona “{persona.key}” is another one than on line {line}.",
+                f"persona “{persona.key}” is another one than {row.on(line)}.",
                 "Give the same features, text and history, or another persona id.",
                 value=persona.key,
             )

@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_zip, readable
+from studies.importers.files.bundle import bad_zip, open_zip, readable
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_ROW
+from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import BadLine, json_lines
-from studies.importers.files.table import header_of, table_rows
+from studies.importers.files.table import header_of, stated_delimiter, table_rows
 from studies.importers.sets.tally import Tally
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".parquet")
@@ -125,7 +126,7 @@ def columns_of(stream: IO[bytes]) -> frozenset[str]:
             line = stream.readline(MAX_ROW).decode("utf-8-sig").strip()
         except UnicodeDecodeError:
             return frozenset()
-        if not line:
+        if not line or stated_delimiter(line):
             continue
         if not line.startswith("{"):
             return frozenset(header_of(line) or ())

@@ -5,7 +5,7 @@ from typing import Any
 
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.sets.tally import Tally
-from studies.texts.normalisation import fold, storable
+from studies.texts.normalisation import storable
 
 # A file of preferences says nothing about the person; an item needs a sentence all the same.
 NOBODY = {"id": "nobody", "features": [], "text": "Nothing is known about this person."}
@@ -53,7 +53,7 @@ def is_usable(question: str, context: str, responses: Sequence[str], tally: Tall
     """Whether texts can make an item; counts the reason if not."""
     if not all(responses):
         tally.drop("pairs with an empty response")
-    elif fold(responses[0]) == fold(responses[1]):
+    elif responses[0] == responses[1]:
         tally.drop("pairs of identical texts")
     elif max(map(len, responses)) > LIMITS["response"]:
         tally.drop("pairs with a response longer than 8,000 characters")

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import BadOption, StudyError, UnknownStudy
 from studies.importers.columns.mapping import BadMapping, ColumnMapping
-from studies.importers.files.faults import Refused
+from studies.importers.files.faults import Refused, place
 from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import format_names, read_paths
 from studies.importers.items.item_bundle import ReadItems
@@ -68,6 +68,9 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", help="check the files without importing them"
         )
         parser.add_argument(
+            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+        )
+        parser.add_argument(
             "--like",
             type=Path,
             metavar="ITEMS",
@@ -114,6 +117,7 @@ class Command(BaseCommand):
                     seed=options["seed"],
                     mapping=_mapping(options["mapping"]),
                     media=options["media"],
+                    skip_faulty=options["skip_faulty"],
                     watch=bar,
                 )
             if options["like"]:
@@ -141,7 +145,7 @@ class Command(BaseCommand):
         except StudyError as error:
             raise CommandError(str(error)) from error
         for warning in result.warnings[:_WARNINGS_SHOWN]:
-            self.stderr.write(f"Line {warning.line}: {warning.message}")
+            self.stderr.write(f"{place(warning.line)}: {warning.message}")
         if (left := len(result.warnings) - _WARNINGS_SHOWN) > 0:
             self.stderr.write(f"… and {left:,} more warnings.")
         self.stdout.write(str(report_on(files)))

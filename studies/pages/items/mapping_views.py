@@ -23,6 +23,7 @@ from studies.importers.columns.uploads import (
     read_kept,
 )
 from studies.importers.files.faults import Refused, group
+from studies.importers.items.import_report import LEFT_OUT
 from studies.importers.items.unknown_columns import further_responses
 from studies.importers.uploads import Reading, import_paths, keep_copy_for_import
 from studies.models import Membership, Study, Upload
@@ -58,9 +59,13 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return _import(request, study, kept)
 
 
+_ANNOUNCED = ("Columns not imported", "Left out", LEFT_OUT, "Changed")
+
+
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     upload = kept.upload
-    reading = Reading(task=upload.task, mapping=upload.mapping)
+    skips = "skip_faulty" in request.POST
+    reading = Reading(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
     if not uploads.are_quick(files_of(upload)):
@@ -85,7 +90,7 @@ def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     delete_files(upload)
     announce(request, result)
     for name, text in report.facts:
-        if name in ("Columns not imported", "Left out", "Changed") and text not in (
+        if name in _ANNOUNCED and text not in (
             "none",
             "nothing",
         ):

@@ -11,7 +11,7 @@ from studies.importers.columns.mapping import BadMapping, ColumnMapping
 from studies.importers.columns.own_answers import meaning_of
 from studies.importers.columns.table_file import HEAD_BYTES, read_head, table_of
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Refused
+from studies.importers.files.faults import Refused, place
 from studies.importers.files.readers import BadLine
 from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import read_paths
@@ -203,7 +203,7 @@ class TestFiles:
         found = list(table_of(File("a.json", data)))
 
         assert [row[1] for row in found] == rows
-        assert [row[0] for row in found] == ([1] * 5 if indent is None else [2, 6, 10, 14, 18])
+        assert [place(row[0]) for row in found] == [f"Entry {n}" for n in range(1, 6)]
 
     @pytest.mark.parametrize(
         "data", [b"[", b"[1,", b'[{"a": 1}', b'[{"a": 1} {"a": 2}]', b"[nonsense]"]

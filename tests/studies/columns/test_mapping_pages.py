@@ -1,9 +1,13 @@
 """The pages that map the columns of an uploaded file, and the command with a mapping."""
 
+import csv
+import io
 import json
+import re
 import shlex
 from datetime import timedelta
 
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -176,14 +180,14 @@ def test_checking_shows_the_report_and_stores_nothing(client, study):
 
 
 def test_faults_are_grouped_by_rule_with_their_lines(client, study):
-    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n6,20,Same?,No,no,A,\n")
+    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n6,20,Same?,No,No,A,\n")
 
     assert "Rows with errors among the first 6" in client.get(address).text
     response = client.post(address, sent(upload, **{"import": ""}))
 
     assert response.status_code == 422
     assert "The file has 2 errors. Nothing was imported" in " ".join(response.text.split())
-    assert "Line 6: response r1 is empty." in response.text
+    assert re.search(r"Line 6, item “item-\w+”: response r1 is empty\.", response.text)
     assert "Download all errors as CSV" in response.text
     assert path_of(folder_of(upload)).exists()
 
@@ -199,7 +203,7 @@ def test_a_workbook_is_refused_with_what_to_do(client, study, name):
     response = send(client, b"PK\x03\x04 something", name=name)
 
     assert response.status_code == 422
-    assert "is a workbook of a spreadsheet. Save the sheet as ‘CSV UTF-8’." in response.text
+    assert "or its sheet as ‘CSV UTF-8’." in response.text
 
 
 def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
@@ -423,3 +427,42 @@ class TestCommand:
             list(items.filter(study__slug=s).values_list("content_hash")) for s in ("one", "two")
         ]
         assert hashes[0] == hashes[1]
+
+
+def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
+    upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n")
+
+    client.post(address, sent(upload, **{"import": "", "skip_faulty": "on"}), follow=True)
+
+    assert Item.objects.count() == 4
+
+    data = jsonl(raw_item(1), raw_item(2, question=None))
+    page = send(client, data, "items.jsonl", skip_faulty="on", **{"import": ""})
+    text = client.get(page["Location"]).text
+    assert "Faulty rows left out: 1. Line 2, item “x2”: question is missing." in text
+    assert Item.objects.count() == 5
+
+
+def test_the_columns_of_a_large_table_of_pandas_are_mapped(client, study):
+    header, *rows = csv.reader(CSV.splitlines())
+    rows[0][2] = "Pool?" * 200_000
+    columns = {
+        name: {str(n): row[k] for n, row in enumerate(rows)} for k, name in enumerate(header)
+    }
+
+    upload, _ = upload_of(client, json.dumps(columns), name="people.json")
+
+    assert fields_of(upload)["Option A"] == "response_1"
+
+
+def test_the_columns_of_a_workbook_are_mapped(client, study):
+    book = openpyxl.Workbook()
+    for row in csv.reader(CSV.splitlines()):
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    upload, address = upload_of(client, out.getvalue(), name="people.xlsx")
+
+    client.post(address, sent(upload, **{"import": ""}))
+
+    assert Item.objects.count() == 4

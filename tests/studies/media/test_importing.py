@@ -182,7 +182,7 @@ def test_a_fault_is_named_with_its_line_and_file(name, tmp_path):
 
     message = refused(path)
 
-    assert "Line 1: media of r1" in message
+    assert "Line 1, item “x1”: media of r1" in message
     assert words in message
 
 

@@ -1,0 +1,281 @@
+"""Packed files as the one table in them: gzip, a zip of one file, the first sheet of a workbook.
+
+They are unpacked as they are read, within the limits of a file. Line ends of old Macintosh
+programs, which have no line feed, become line feeds.
+"""
+
+import datetime as dt
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from studies.exporters.csv_out import CsvWriter
+from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.limits import MAX_BYTES, MAX_COLUMNS, MAX_DIRECTORY, MAX_MEMBERS
+from studies.importers.files.parquet import Parts
+
+ZIPPED, GZIPPED = b"PK\x03\x04", b"\x1f\x8b"
+LOOKED_AT = 1 << 16
+# The exceptions of reading a damaged or encrypted zip.
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+_BUNDLED = {
+    *("items.jsonl", "items.csv", "dataset.json", "personas.jsonl", "persona_features.csv"),
+    *("header.json", "summaries.json", "reductions.json"),  # of a log of Inspect
+}
+_WORKBOOK = "[Content_Types].xml"
+_SHEETS = "xl/worksheets/"
+MAX_SHEETS = 100 * 1024 * 1024  # bytes of the XML of all sheets and of their texts
+MAX_PART = 4 * 1024 * 1024  # bytes of any other part of a workbook
+MAX_CELLS = 3_000_000  # of a sheet, empty ones included
+MAX_TEXTS = 1_000_000  # different texts of a workbook
+_LAST_COLUMN = 16_384
+_BLOCK = 1 << 20
+_AS_CSV = "Save only the table, as ‘CSV UTF-8’."
+_LONGEST_FORMULA = 1 << 14  # bytes
+_UNCOMPUTED = re.compile(
+    rb"<c\b[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v>\s*</v>|</c>)"
+)
+_TOO_WIDE = re.compile(rb'<c\b[^>]*\br="[A-Za-z]{4}')
+_REFERENCE = re.compile(rb'\br="([A-Z]{1,3}[0-9]{1,7})"')
+
+
+def unpacked(stream: IO[bytes], name: str, start: bytes) -> IO[bytes]:
+    """The table in a packed file, which begins with `start`; of any other file, its own bytes.
+
+    Raises `Refused` if it cannot be read, now or while it is read.
+    """
+    if start.startswith(GZIPPED):
+        return _without_packing(stream, _gunzipped(stream, name), name)
+    if start.startswith(ZIPPED) and (archive := _archive(stream, name)):
+        if _WORKBOOK in archive.namelist():
+            return io.BufferedReader(Parts(stream, _rows_as_csv(stream, archive, name)))
+        if (member := _only_table(archive)) is not None:
+            return _without_packing(stream, _member(archive, member, name), name)
+        stream.seek(0)
+    if _is_of_old_macintosh(start):
+        return io.BufferedReader(Parts(stream, _with_line_feeds(_blocks(stream))))
+    return stream
+
+
+def is_single(archive: zipfile.ZipFile) -> bool:
+    """Whether a zip is a workbook, or holds one table that is no part of a bundle."""
+    return _WORKBOOK in archive.namelist() or _only_table(archive) is not None
+
+
+def check_list(name: str, file: Path | IO[bytes]) -> None:
+    """Refuse a list of files that could be longer than memory, before it is read."""
+    if isinstance(file, Path):
+        with file.open("rb") as stream:
+            return check_list(name, stream)
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end is not None and end[zipfile._ECD_SIZE] > MAX_DIRECTORY:  # type: ignore[attr-defined]
+        raise too_many_files(name)
+
+
+def too_many_files(name: str) -> Refused:
+    message = f"the zip file holds more than {MAX_MEMBERS:,} files."
+    return refused(name, message, "Pack only the files that are needed.")
+
+
+def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
+    try:
+        check_list(name, stream)
+        return zipfile.ZipFile(stream)
+    except BROKEN_ZIP:
+        stream.seek(0)
+        return None
+
+
+def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
+    """The table in a zip, next to files that are none; None in a bundle and a log of Inspect."""
+    found = [
+        info
+        for info in archive.infolist()
+        if info.filename.lower().endswith(_TABLES) and not info.filename.startswith("__MACOSX")
+    ]
+    if len(found) != 1:
+        return None
+    folder, _, base = found[0].filename.rpartition("/")
+    return None if base in _BUNDLED or folder == "samples" else found[0]
+
+
+def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> IO[bytes]:
+    """The bytes of the one file that was packed, which is not packed itself."""
+    first = next(blocks, b"")
+    if first.startswith((ZIPPED, GZIPPED, b"PAR1")):
+        message = "the packed file holds another packed file."
+        raise refused(name, message, "Unpack it, and import the inner file.")
+
+    def all_blocks() -> Iterator[bytes]:
+        yield first
+        yield from blocks
+
+    is_old = _is_of_old_macintosh(first[:LOOKED_AT])
+    return io.BufferedReader(
+        Parts(stream, _with_line_feeds(all_blocks()) if is_old else all_blocks())
+    )
+
+
+def _gunzipped(stream: IO[bytes], name: str) -> Iterator[bytes]:
+    try:
+        with gzip.GzipFile(fileobj=stream) as file:
+            yield from _within_limit(_blocks(file), name)
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"the gzip file cannot be read: {error}."
+        raise refused(name, message, "Pack it again, or import it unpacked.") from error
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Iterator[bytes]:
+    try:
+        with archive.open(info) as file:
+            yield from _within_limit(_blocks(file), name)
+    except BROKEN_ZIP as error:
+        message = f"the zip file cannot be read: {error}."
+        raise refused(name, message, "Pack the file again, without a password.") from error
+
+
+def _blocks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    yield from iter(lambda: stream.read(_BLOCK), b"")
+
+
+def _within_limit(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    size = 0
+    for block in blocks:
+        size += len(block)
+        if size > MAX_BYTES:
+            message = f"the file unpacks to more than {MAX_BYTES >> 20} MB."
+            raise refused(name, message, "Split it and import the parts.")
+        yield block
+
+
+def _is_of_old_macintosh(start: bytes) -> bool:
+    return b"\r" in start and b"\n" not in start
+
+
+def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        yield block.replace(b"\r", b"\n")
+
+
+def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """The rows of the first sheet as CSV, each on the line of its number. Raises `Refused`."""
+    import openpyxl
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    broken = (*BROKEN_ZIP, InvalidFileException, OSError, SyntaxError, ArithmeticError)
+    try:
+        _check_sizes(archive, name)
+        stream.seek(0)
+        book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+        if not book.worksheets:
+            raise refused(name, "the workbook has no sheet of cells.", "Put the table on a sheet.")
+        sheet = book.worksheets[0]
+        with archive.open(sheet._worksheet_path) as xml:
+            _check_formulas(xml, name)
+        sheet.reset_dimensions()  # as other programs state them, they may leave cells out
+        yield from _within_limit(_csv_lines(sheet.iter_rows(values_only=True), name), name)
+    # A damaged workbook fails anywhere inside of the library.
+    except (*broken, LookupError, ValueError, TypeError, AttributeError) as error:
+        raise unreadable(name) from error
+
+
+def unreadable(name: str) -> Refused:
+    remedy = "Save it again as .xlsx, or its sheet as ‘CSV UTF-8’."
+    return refused(name, "the workbook cannot be read.", remedy)
+
+
+def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse a workbook whose parts take much memory or time, before they are read."""
+    large = 0
+    for part in archive.infolist():
+        is_sheet = part.filename.startswith(_SHEETS)
+        has_texts = part.filename.endswith("sharedStrings.xml")
+        if is_sheet or has_texts:
+            large += part.file_size
+        elif part.filename.endswith((".xml", ".rels")) and part.file_size > MAX_PART:
+            raise refused(name, f"{part.filename[:80]} in the workbook is too large.", _AS_CSV)
+        if large > MAX_SHEETS:
+            message = f"the sheets of the workbook unpack to more than {MAX_SHEETS >> 20} MB."
+            raise refused(name, message, _AS_CSV)
+        with archive.open(part) as xml:
+            if is_sheet:
+                _check_cells(xml, name)
+            elif has_texts and sum(b.count(b"<si") for b in _blocks(xml)) > MAX_TEXTS:
+                raise refused(name, f"there are more than {MAX_TEXTS:,} texts.", _AS_CSV)
+
+
+def _check_cells(xml: IO[bytes], name: str) -> None:
+    """Refuse a sheet with too many cells, in all or in one row."""
+    cells = in_row = 0
+    for block in _blocks(xml):
+        cells += block.count(b"<c")
+        for number, row in enumerate(block.split(b"<row")):
+            in_row = row.count(b"<c") + (0 if number else in_row)
+            if in_row > _LAST_COLUMN:
+                raise _too_many_cells(name)
+        if cells > MAX_CELLS or _TOO_WIDE.search(block):
+            raise _too_many_cells(name)
+
+
+def _check_formulas(xml: IO[bytes], name: str) -> None:
+    """Refuse formulas without a value, which would be read as empty cells."""
+    before = b""
+    for block in _blocks(xml):
+        text = before + block
+        for found in _UNCOMPUTED.finditer(text):
+            if b't="str"' not in found[0]:
+                cell = _REFERENCE.search(found[0])
+                where = f"cell {cell[1].decode()}" if cell else "a cell"
+                message = f"{where} of the first sheet has a formula without a value."
+                remedy = "Open the workbook in a spreadsheet program and save it there."
+                raise refused(name, message, remedy)
+        before = text[-_LONGEST_FORMULA:]
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]], name: str) -> Iterator[bytes]:
+    blank = width = seen = 0
+    for row in rows:
+        seen += len(row) + 1
+        cells = [_as_text(value) for value in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if seen > MAX_CELLS or len(cells) > MAX_COLUMNS:
+            raise _too_many_cells(name)
+        if not cells:
+            blank += 1
+            continue
+        width = width or len(cells)
+        out = io.StringIO()
+        CsvWriter(out).row(cells + [""] * (width - len(cells)))
+        yield b"\n" * blank + out.getvalue().encode()
+        blank = 0
+
+
+def _too_many_cells(name: str) -> Refused:
+    message = f"the sheet has more than {MAX_COLUMNS:,} columns or {MAX_CELLS:,} cells."
+    return refused(name, message, _AS_CSV)
+
+
+def _as_text(value: Any) -> str:
+    """A cell as text. Its line ends are no line feeds, so that each row is one line."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        value = value.date()
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    return str(value).replace("\r\n", "\r").replace("\n", "\r")
+
+
+def refused(name: str, message: str, remedy: str) -> Refused:
+    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])
