@@ -21,13 +21,15 @@ class Verdict:
     """The chosen side, as a letter of the prompt; None if the reply gives none.
 
     `details` is what else the reply says, such as scores, by the letters of the prompt.
-    `continues`: the reply is a step, after which the protocol asks on.
+    `continues`: the reply is a step, after which the protocol asks on. `position` is where in the
+    reply the letter or word that was read begins; None if it has none.
     """
 
     side: Side | None
     certainty: int | None
     details: Mapping[str, Any] = field(default_factory=dict)
     continues: bool = False
+    position: int | None = None
 
 
 class ReplyFormat(Protocol):
@@ -38,11 +40,6 @@ class ReplyFormat(Protocol):
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         """The options of the step that follows `earlier`; empty if it has no probabilities."""
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        """Where in a reply to that step the chosen option begins; None if it names none."""
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""
@@ -100,12 +97,6 @@ class JudgeQuestion:
     def options(self) -> Options:
         """The options of its present step."""
         return self.protocol.options(self.earlier)
-
-    def option_position(self, text: str, *, is_structured: bool = False) -> int | None:
-        """Where in a reply to its present step the chosen option begins."""
-        return self.protocol.option_position(
-            text, earlier=self.earlier, is_structured=is_structured
-        )
 
     def sides_in(self, reply: "Reply") -> Mapping[Side, float] | None:
         """The probabilities of the sides, from this step's reply or from an earlier one."""

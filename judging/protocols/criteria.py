@@ -42,18 +42,12 @@ class Criteria(JudgingProtocol):
         lines = self._lines(text)
         if lines is None:
             return Verdict(None, None)
-        *each, (whole, _) = lines
+        *each, (whole, position) = lines
         if whole == "C":
             return Verdict(None, None)
         keys = (key for key, _ in self.criteria)
         chosen = dict(zip(keys, (side for side, _ in each), strict=True))
-        return Verdict(whole, None, {"criteria": chosen})
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        lines = self._lines(text)
-        return lines[-1][1] if lines else None
+        return Verdict(whole, None, {"criteria": chosen}, position=position)
 
     def _lines(self, text: str) -> list[tuple[Side, int]] | None:
         """The side of every criterion and of the whole, with their places in the text.

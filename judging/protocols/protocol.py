@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from judging.engine.interface import SIDES, Options, Verdict
 from judging.engine.messages import Messages, with_replies
-from judging.protocols.parsing import parse_reply, read_form, verdict_position
+from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
 
 
@@ -88,12 +88,6 @@ class JudgingProtocol:
     def options(self, earlier: tuple[str, ...]) -> Options:
         """The options of a step whose probabilities can be read; those of the sides, by default."""
         return {side: (side,) for side in (SIDES if self.offers_tie else SIDES[:2])}
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        """Where in a reply to that step the chosen option begins; None if it names none."""
-        return verdict_position(text, is_structured=is_structured)
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Verdict
 from judging.engine.replies import without_thoughts
-from judging.protocols.parsing import read_form
 from judging.protocols.protocol import JudgingProtocol
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
@@ -35,19 +34,11 @@ class ReasonBefore(JudgingProtocol):
         if not (is_structured and self.keeps_form(text)):
             found = self.place.search(without_thoughts(text))
             if found:
-                return Verdict(next(side for side in SIDES if side == found[1]), None)
+                side = next(side for side in SIDES if side == found[1])
+                return Verdict(side, None, position=found.start(1))
             if not is_lenient:
                 return Verdict(None, None)
         return super().read(text, is_structured=is_structured, is_lenient=is_lenient)
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        if not (is_structured and read_form(text)):
-            found = self.place.search(without_thoughts(text))
-            if found:
-                return found.start(1)
-        return super().option_position(text, earlier=earlier, is_structured=is_structured)
 
     def form(self) -> dict[str, Mapping[str, Any]]:
         given: dict[str, Mapping[str, Any]] = {"reason": {"type": "string"}} | super().form()

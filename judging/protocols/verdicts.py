@@ -102,12 +102,12 @@ _TURNED = re.compile(
 )
 # The beginning of a next turn, or of a next task that the model makes up.
 _RUN_ON = re.compile(
-    r"^[ \t]*(?:\[(?:user profile|user question|question|context|response [ab]|article|profile)\]"
-    r"[ \t]*$"
-    r"|[#* \t]*(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
-    r"|[#* \t]*(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
+    r"^[#* \t]*+(?:"
+    r"\[(?:user profile|user question|question|context|response [ab]|article|profile)\][ \t]*$"
+    r"|(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
+    r"|(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
     r"|frage|aufgabe)\b"
-    r"|[#* \t]*(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
+    r"|(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
     r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -143,9 +143,10 @@ def decide(text: str) -> tuple[Found | None, int | None]:
     if cut := _RUN_ON.search(text, behind):
         text = text[: cut.start()]
         found = _found(text)
-    both = _side_by_side(text, found)
+    both = {each.start for each in _side_by_side(text, found)}
     denied = [each for each in found if _is_denied(text, each)]
-    meant = [each for each in found if each not in both and each not in denied]
+    unmeant = both | {each.start for each in denied}
+    meant = [each for each in found if each.start not in unmeant]
     chosen = _chosen(text, meant)
     if chosen is None or (
         chosen.number is None and any(each.number is not None for each in denied)

@@ -1,6 +1,7 @@
 """The protocol whose certainty is one of five named levels."""
 
 import re
+from dataclasses import replace
 
 from judging.engine.interface import Verdict
 from judging.engine.replies import without_thoughts
@@ -40,9 +41,9 @@ class Levels(JudgingProtocol):
         verdict = super().read(text, is_lenient=is_lenient)
         level = _level(text)
         if verdict.side is None or level is None:
-            return Verdict(verdict.side, None, verdict.details)
+            return replace(verdict, certainty=None)
         details = {**verdict.details, "level": LEVELS[level]}
-        return Verdict(verdict.side, level * _SPAN + _SPAN // 2, details)
+        return replace(verdict, certainty=level * _SPAN + _SPAN // 2, details=details)
 
 
 def _level(text: str) -> int | None:

@@ -30,12 +30,6 @@ class JudgeModel(JudgingProtocol):
         """The verdict in a reply without thoughts."""
         raise NotImplementedError
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        found = self.option(without_thoughts(text))
-        return found[1] if found else None
-
     def option(self, text: str) -> tuple[Side, int] | None:
         """The side that the format names in a reply, and where; None if it is not kept."""
         raise NotImplementedError

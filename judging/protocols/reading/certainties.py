@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from judging.protocols.reading.lazy import compiled_when_used
-from judging.protocols.reading.mentions import ANY
+from judging.protocols.reading.mentions import ANY, Placed
 
 _DIGITS = r"(?<![\d.,/–-])\d{1,3}(?:[.,]\d{1,4})?(?![\d])"
 _UNIT = (
@@ -90,15 +90,15 @@ _IN_CHINESE = compiled_when_used(
 )
 
 
-def with_digits(text: str) -> str:
+def with_digits(placed: Placed) -> Placed:
     """The text with its “eighty percent” and “百分之八十” written in digits."""
-    text = _IN_WORDS.sub(lambda found: str(_NUMBER_OF_WORD[found[1].lower()]), text)
-    return _IN_CHINESE.sub(
+    placed = placed.sub(_IN_WORDS, lambda found: str(_NUMBER_OF_WORD[found[1].lower()]))
+    return placed.sub(
+        _IN_CHINESE,
         lambda found: (
             f"{_CHINESE_DIGITS.index(found[1]) + 1}"
             f"{_CHINESE_DIGITS.index(found[2]) + 1 if found[2] else 0}%"
         ),
-        text,
     )
 
 

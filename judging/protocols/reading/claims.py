@@ -15,7 +15,14 @@ from judging.protocols.reading import words
 from judging.protocols.reading.certainties import NAME
 from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.leads import is_plain
-from judging.protocols.reading.mentions import ANY, BARE, MENTION, is_numbered, side_of
+from judging.protocols.reading.mentions import (
+    ANY,
+    BARE,
+    MENTION,
+    Placed,
+    is_numbered,
+    side_of,
+)
 from judging.protocols.reading.voices import is_own, is_own_label, is_serious
 
 Code = Literal[
@@ -73,13 +80,16 @@ _VALUE = compiled_when_used(
     r"|回答|选项|回复)[\s_]*)?\W*(a|b|c|tie|equal|draw)\W*",
     re.IGNORECASE,
 )
+_VALUE_IN_OBJECT = compiled_when_used(
+    r":\s*[\"']\W*(?:[a-z_]+[\s_]+)?\W*([abc])\W*[\"']", re.IGNORECASE
+)
 _TIES = {"tie", "equal", "draw", "c"}
 
 
 _PLACE_OF_OBJECT = "\uf000"
 
 
-def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
+def in_json(placed: Placed) -> tuple[Placed, Callable[[str], Iterator[Claim]]]:
     """The text without its JSON objects that answer, and their claims once it has mentions."""
     answers: list[tuple[Side | None, Any]] = []
 
@@ -89,7 +99,13 @@ def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
         answers.append(answer)
         return _PLACE_OF_OBJECT
 
-    text = _OBJECT.sub(take, text.replace(_PLACE_OF_OBJECT, " "))
+    def place(found: "re.Match[str]") -> int:
+        """Where the letter of its answer is, as far as the object has one value with a letter."""
+        letters = [each.start(1) for each in _VALUE_IN_OBJECT.finditer(found[0])]
+        return found.start() + (letters[0] if len(letters) == 1 else 0)
+
+    text = placed.text.replace(_PLACE_OF_OBJECT, " ")
+    placed = Placed(text, placed.places).sub(_OBJECT, take, place)
 
     def claims(text: str) -> Iterator[Claim]:
         places = re.finditer(_PLACE_OF_OBJECT, text)
@@ -97,7 +113,7 @@ def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
             start, end = place.span()
             yield Claim(side, start, end, "json", EXPLICIT, end, certainty=certainty)
 
-    return text, claims
+    return placed, claims
 
 
 def _answer(text: str) -> tuple[Side | None, Any] | None:
@@ -247,27 +263,27 @@ def _in_tables(text: str) -> Iterator[Claim]:
             if not all(re.fullmatch(r"[\s:-]*", cell) for cell in cells):
                 block.append((start, cells))
         elif block:
-            yield from _in_block(block)
+            yield from _in_block(text, block)
             block = []
         start += len(line) + 1
 
 
-def _in_block(block: list[tuple[int, list[str]]]) -> Iterator[Claim]:
+def _in_block(text: str, block: list[tuple[int, list[str]]]) -> Iterator[Claim]:
     for start, cells in block:
         values = [found for cell in cells[1:] if (found := _CELL.fullmatch(cell))]
         if _LABEL_CELL.fullmatch(cells[0]) and len(values) == 1:
-            yield _in_row(values[0][1], start, cells)
+            yield _in_row(values[0][1], start, cells, text.find(values[0][1], start) + 1)
     if len(block) == 2:
         (_, heading), (start, cells) = block
         for name, cell in zip(heading, cells, strict=False):
             if _LABEL_CELL.fullmatch(name) and (value := _CELL.fullmatch(cell)):
-                yield _in_row(value[1], start, cells)
+                yield _in_row(value[1], start, cells, text.find(value[1], start) + 1)
 
 
-def _in_row(character: str, start: int, cells: list[str]) -> Claim:
+def _in_row(character: str, start: int, cells: list[str], place: int) -> Claim:
     code: Code = "numbered" if is_numbered(character) else "table"
     end = start + len("|".join(cells))
-    return Claim(side_of(character), start, end, code, EXPLICIT, end)
+    return Claim(side_of(character), start, end, code, EXPLICIT, place)
 
 
 # ---- words ----
