@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.messages import Messages
+from judging.engine.replies import without_cut_end
 
 Side = Literal["A", "B", "C"]
 SIDES: tuple[Side, ...] = ("A", "B", "C")
@@ -84,10 +85,10 @@ class JudgeQuestion:
         """The messages of its present step."""
         return self.protocol.conversation(self.messages, self.earlier)
 
-    def read(self, text: str, *, is_structured: bool) -> Verdict:
-        """The verdict in a reply to its present step."""
+    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
+        """The verdict in a reply to its present step, up to the last word that is whole."""
         return self.protocol.read(
-            text,
+            without_cut_end(text) if is_cut else text,
             earlier=self.earlier,
             is_structured=is_structured,
             is_lenient=self.is_lenient,
@@ -108,7 +109,7 @@ class JudgeQuestion:
         """The question after `reply` has answered its present step."""
         return replace(
             self,
-            earlier=(*self.earlier, reply.text),
+            earlier=(*self.earlier, without_cut_end(reply.text) if reply.truncated else reply.text),
             replies=0,
             probabilities=self.sides_in(reply),
         )
@@ -151,8 +152,10 @@ class Usage:
 class Reply:
     """The answer of a model, with the facts that the server reports about it.
 
-    `probabilities` are those of the step's options where the reply names one, or at its beginning
-    if it names none; they add up to 1. None if they were not requested or did not arrive.
+    `probabilities` are those of the step's options where the letter or word is that was read; they
+    add up to 1. None if they were not requested, did not arrive or are of no use, and
+    `no_probabilities` then is the reason, as far as there is one. `thoughts` are what the server
+    reports apart from the text. `tool` names a tool that the model calls instead of answering.
     """
 
     text: str
@@ -164,7 +167,16 @@ class Reply:
     fingerprint: str = ""
     request_id: str = ""
     probabilities: Mapping[str, float] | None = None
+    no_probabilities: str = ""
+    thoughts: str = ""
+    tool: str = ""
     status: int = 200  # some servers report a refusal as an error
+
+    @property
+    def stored(self) -> str:
+        """The text to store: with the thoughts, which are not read, in front."""
+        thoughts = self.thoughts.replace("</think>", "")
+        return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
 
 class Fault(Exception):

@@ -42,7 +42,7 @@ def parse_reply(
     reply = readable(text)
     chosen, certainty = _decide(reply)
     place = reply.places[chosen.position] if chosen else None
-    strict = _counted(chosen and chosen.side, certainty, place, offers_tie, asks_certainty)
+    strict = _counted(chosen.side if chosen else None, certainty, place, offers_tie, asks_certainty)
     if not is_lenient:
         return strict
     if strict.side is None:

@@ -104,6 +104,7 @@ _TURNED = re.compile(
 _RUN_ON = re.compile(
     r"^[#* \t]*+(?:"
     r"\[(?:user profile|user question|question|context|response [ab]|article|profile)\][ \t]*$"
+    r"(?!\s*\Z)"
     r"|(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
     r"|(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
     r"|frage|aufgabe)\b"

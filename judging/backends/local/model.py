@@ -74,9 +74,9 @@ class LocalModel:
             else:
                 written = self._write(logits, cache, mask, seeds, moved)
         return [
-            self._reply(text, (len(row), count), probabilities, truncated=truncated)
-            for row, (text, count, truncated), probabilities in zip(
-                rows, written, scored, strict=True
+            self._reply(question, text, (len(row), count), probabilities, truncated=truncated)
+            for question, row, (text, count, truncated), probabilities in zip(
+                questions, rows, written, scored, strict=True
             )
         ]
 
@@ -158,13 +158,28 @@ class LocalModel:
                 continue
             text = self._tokenizer.decode(row.written, skip_special_tokens=True)
             counts = row.prompt, len(row.written)
-            done(row.place, self._reply(text, counts, row.scored, truncated=not ends))
+            reply = self._reply(row.question, text, counts, row.scored, truncated=not ends)
+            done(row.place, reply)
         return going
 
     def _reply(
-        self, text: str, counts: tuple[int, int], scored: dict[str, float], *, truncated: bool
+        self,
+        question: JudgeQuestion,
+        text: str,
+        counts: tuple[int, int],
+        scored: dict[str, float],
+        *,
+        truncated: bool,
     ) -> Reply:
-        """`counts` are the tokens of the prompt and of the reply."""
+        """`counts` are the tokens of the prompt and of the reply.
+
+        Options are scored at the beginning of a reply, so they count only if its verdict is there.
+        """
+        without = ""
+        if scored and not self._settings.only_scores:
+            place = question.read(text, is_structured=False, is_cut=truncated).position
+            if place is None or text[:place].strip(" \n[(*\"'"):
+                scored, without = {}, "The reply does not begin with its verdict."
         return Reply(
             text=storable(text),
             truncated=truncated,
@@ -172,6 +187,7 @@ class LocalModel:
             model=self._name,
             fingerprint=self._fingerprint,
             probabilities=scored or None,
+            no_probabilities=without,
         )
 
     def _begin(

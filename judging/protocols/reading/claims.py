@@ -160,10 +160,15 @@ _TAG = compiled_when_used(
     re.IGNORECASE,
 )
 _NUMBER = r"[\[(【]{0,2}\s*~?\d{1,3}(?:[.,]\d+)?\s*(?:%|/\s*100)?\s*[\])】]{0,2}"
+# “Response B, fairly sure.”
+_SURE = (
+    r"(?:(?:with|mit|con|avec)\s+)?(?:(?:fairly|quite|pretty|very|rather|reasonably|moderately|high"
+    r"|ziemlich|recht|sehr|bastante|muy|assez|très)\s+){1,2}" + NAME
+)
 _ALONE = compiled_when_used(
     rf"^[^\w\n|{ANY}]*([{ANY}])[^\w\n|{ANY}]*?"
     rf"(?:(?:{NAME}[^\w\n|]{{0,3}}"
-    rf"(?:(?:about|around|approx|of|etwa|ca|von|bei|de|约为?)\b[. ]*)?)?{_NUMBER})?"
+    rf"(?:(?:about|around|approx|of|etwa|ca|von|bei|de|约为?)\b[. ]*)?)?{_NUMBER}|{_SURE})?"
     rf"[^\w\n|{ANY}]*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -183,7 +188,7 @@ _LABELLED = compiled_when_used(
     re.IGNORECASE | re.MULTILINE,
 )
 _LABEL_ABOVE = compiled_when_used(
-    rf"^[^\w\n{ANY}]*{words.LABEL}\s*[:：]?\s*\n\s*{_VALUE_OF_LABEL}"
+    rf"(?:^[^\w\n{ANY}]*{words.LABEL}\s*[:：]?|{words.LABEL}\s*[:：])\s*\n\s*{_VALUE_OF_LABEL}"
     rf"(?=[^\w\n{ANY}]*(?:{_NUMBER})?[^\w\n{ANY}]*$)",
     re.IGNORECASE | re.MULTILINE,
 )

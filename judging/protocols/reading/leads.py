@@ -67,8 +67,8 @@ _SAFE = pattern(
     r"\b(?:choos(?:e|es|ing)|chose|picks?|picking|picked|selects?|selecting|selected|prefers?"
     r"|preferred|likes?|enjoys?|appreciates?|favou?rs?|go(?:es)?|going|with|opts?|opting|votes?|settles?|settled|on|sides?"
     r"|lean(?:s|ing)?|inclined|towards?|points?|winner|verdict|answer|choice|pick|decision"
-    r"|preference|selection|vote|conclusion|judge?ment|better|best|stronger|chosen|winning|fit|match"
-    r"|response|option|reply|goes)\b",
+    r"|preference|selection|vote|conclusion|judge?ment|better|best|correct|right|suitable|appropriate"
+    r"|stronger|chosen|selected|winning|fit|match|response|option|reply|goes|sure|question)\b",
     # German
     r"\b(?:ich|wir|sie|er|es|mich|sich|mir|ihr|ihm|diese[rsnm]?|die|der|das|den|dem|person|nutzer(?:in)?"
     r"|leser(?:in)?|für|zu|zur|auf|mit|würde|wird|werde|muss|müsste|ist|wäre|lautet|fällt|geht|an|bin"

@@ -109,6 +109,13 @@ def _explicit(text: str, explicit: Sequence[Claim], others: Sequence[Claim]) -> 
         return None
     if any(each.start > chosen.end and each.side != chosen.side for each in explicit):
         return None
+    before = [each for each in others if each.end <= chosen.start and each.side != chosen.side]
+    if (
+        before
+        and not words.FINAL.search(text, chosen.start, chosen.end)
+        and not words.CHANGED.search(text, before[-1].end, chosen.start)
+    ):
+        return None
     later = [each for each in others if each.start > chosen.end and each.side != chosen.side]
     if not later:
         return chosen
@@ -125,7 +132,8 @@ def _is_left_open(text: str, chosen: Claim) -> bool:
     """Whether the reply turns after the claim, and names another response or breaks off."""
     if chosen.weight == IN_WORDS and words.BROKEN_OFF.search(text, chosen.end):
         return True
-    if chosen.weight < EXPLICIT and _is_contradicted(text, chosen):
+    is_worded = chosen.weight < EXPLICIT or (chosen.code == "label" and not chosen.is_final)
+    if is_worded and _is_contradicted(text, chosen):
         return True
     if chosen.weight == EXPLICIT and _seems_other(text[chosen.end :], chosen.side):
         return True
@@ -152,8 +160,6 @@ def _last(text: str, claims: Sequence[Claim]) -> Claim | None:
         return last
     behind = differing[-1].end
     if words.CHANGED.search(text, behind, last.start):
-        return last
-    if last.weight == IN_WORDS and words.CONCLUDED.search(_lead(text, behind, last.start)):
         return last
     return None
 

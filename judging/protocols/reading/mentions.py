@@ -115,9 +115,7 @@ def readable(reply: str) -> Placed:
         return placed
     text, places = placed.text, placed.places
     gap = [places[FIRST]] * 2
-    return Placed(
-        f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]]
-    )
+    return Placed(f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]])
 
 
 def _few_blanks(run: re.Match[str]) -> str:
