@@ -88,7 +88,10 @@ def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any
     if system:
         arguments["system"] = system
     if "output_config" in values:
-        schema = schema_of(question)["json_schema"]["schema"]
+        from anthropic import transform_schema
+
+        # Their API refuses the smallest and largest number; this turns them into a description.
+        schema = transform_schema(schema_of(question)["json_schema"]["schema"])
         arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return arguments
 

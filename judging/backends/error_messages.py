@@ -82,9 +82,10 @@ _FILTERS = frozenset(
 _FILTERED = re.compile(
     r"\bcontent ?policy ?violation(?:error)?\b|\bcontent management policy\b"
     r"|\b(?:blocked|filtered|flagged|rejected|triggered|stopped|refused)\b.{0,60}"
-    r"\b(?:content[ _-]?filter\w*|safety (?:system|filter|settings|reasons?)|content policy|guardrails?"
-    r"|moderation|usage (?:policy|policies|guidelines)|considered high risk)\b"
-    r"|\b(?:violates?|violating)\b.{0,60}\b(?:content policy|usage (?:policy|policies|guidelines))\b"
+    r"\b(?:content[ _-]?filter\w*|safety (?:system|filter|settings|reasons?)|content policy"
+    r"|guardrails?|moderation|usage (?:policy|policies|guidelines)|considered high risk)\b"
+    r"|\b(?:violates?|violating)\b.{0,60}"
+    r"\b(?:content policy|usage (?:policy|policies|guidelines))\b"
     r"|\bdata_?inspection_?failed\b",
     re.IGNORECASE | re.DOTALL,
 )

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from judging.engine.interface import SIDES, Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 _LETTER = re.compile(r"\[\[\s*([ABC])\s*\]\]")
 
@@ -54,7 +54,8 @@ class Criteria(JudgingProtocol):
 
         None unless there is one letter for each, in order, in a line that names its criterion.
         """
-        text = without_thoughts(text)
+        reply = readable(text)
+        text = reply.text
         letters = list(_LETTER.finditer(text))
         if len(letters) != len(self.criteria) + 1:
             return None
@@ -63,4 +64,7 @@ class Criteria(JudgingProtocol):
             if name.casefold() not in text[end : letter.start()].casefold():
                 return None
             end = letter.end()
-        return [(next(s for s in SIDES if s == letter[1]), letter.start(1)) for letter in letters]
+        return [
+            (next(s for s in SIDES if s == letter[1]), reply.places[letter.start(1)])
+            for letter in letters
+        ]

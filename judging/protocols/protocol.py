@@ -115,7 +115,7 @@ class JudgingProtocol:
         letters = ["A", "B", "C"] if self.offers_tie else ["A", "B"]
         fields: dict[str, Mapping[str, Any]] = {"answer": {"type": "string", "enum": letters}}
         if self.asks_certainty:
-            fields["certainty"] = {"type": "integer"}
+            fields["certainty"] = {"type": "integer", "minimum": 1, "maximum": 100}
         return fields
 
     def keeps_form(self, text: str) -> bool:

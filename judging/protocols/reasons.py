@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from judging.engine.interface import SIDES, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
 _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z))")
@@ -32,10 +32,11 @@ class ReasonBefore(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         if not (is_structured and self.keeps_form(text)):
-            found = self.place.search(without_thoughts(text))
+            reply = readable(text)
+            found = self.place.search(reply.text)
             if found:
                 side = next(side for side in SIDES if side == found[1])
-                return Verdict(side, None, position=found.start(1))
+                return Verdict(side, None, position=reply.places[found.start(1)])
             if not is_lenient:
                 return Verdict(None, None)
         return super().read(text, is_structured=is_structured, is_lenient=is_lenient)

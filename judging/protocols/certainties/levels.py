@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from judging.engine.interface import Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 from judging.protocols.texts import languages, texts
 
 # The levels of studies/prompts/bands.txt, each of which spans twenty numbers.
@@ -48,7 +48,7 @@ class Levels(JudgingProtocol):
 
 def _level(text: str) -> int | None:
     """The level in double brackets, in any of the languages; None if there are several."""
-    inside = re.findall(r"\[\[([^\[\]]+)\]\]", without_thoughts(text))
+    inside = re.findall(r"\[\[([^\[\]]+)\]\]", readable(text).text)
     found = {
         place
         for language in languages()

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from judging.engine.interface import Options, Verdict
-from judging.engine.replies import is_empty, without_thoughts
+from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 # In every language of texts/.
 _WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
@@ -47,12 +48,13 @@ class PTrue(JudgingProtocol):
         if is_empty(text):
             return Verdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)
-        word = _REPLY.search(without_thoughts(text))
+        reply = readable(text)
+        word = _REPLY.search(reply.text)
         if word is None:
             return replace(chosen, certainty=None, position=None)
         says = next(name for name, words in _WORDS.items() if word[1].title() in words)
         details = {**chosen.details, "says": says}
-        return Verdict(chosen.side, None, details, position=word.start(1))
+        return Verdict(chosen.side, None, details, position=reply.places[word.start(1)])
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         if verdict.side is None or probabilities is None or "yes" not in probabilities:

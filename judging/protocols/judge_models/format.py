@@ -1,8 +1,10 @@
 """What the protocols of judge models have in common."""
 
+from dataclasses import replace
+
 from judging.engine.interface import Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 FAMILY = "Formats of models that were trained to judge"
 
@@ -24,7 +26,11 @@ class JudgeModel(JudgingProtocol):
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        return self.verdict(without_thoughts(text))
+        reply = readable(text)
+        found = self.verdict(reply.text)
+        if found.position is None:
+            return found
+        return replace(found, position=reply.places[found.position])
 
     def verdict(self, text: str) -> Verdict:
         """The verdict in a reply without thoughts."""

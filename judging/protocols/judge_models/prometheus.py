@@ -3,8 +3,8 @@
 import re
 
 from judging.engine.interface import Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.judge_models.format import FAMILY, JudgeModel
+from judging.protocols.reading.mentions import readable
 from judging.protocols.scores import Score
 
 _RESULT = re.compile(r"\[RESULT\]\s*(?:Response\s+)?([AB])(?![\w'’])[\s.*]*\Z")
@@ -38,7 +38,7 @@ class Prometheus2Score(Score):
     highest = 5
 
     def score(self, text: str) -> int | None:
-        text = without_thoughts(text)
+        text = readable(text).text
         found = _GRADE.search(text)
         if found is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None

@@ -145,10 +145,10 @@ def whole(number: str, unit: str = "") -> int | None:
     is_decimal = "." in number or "," in number
     if re.search(r"(?<!\d)10\Z", unit.strip()):
         value *= 10
-    elif not unit and is_decimal:
-        if not 0 < value < 1:
-            return None
+    elif not unit and is_decimal and 0 < value < 1:
         value *= 100
+    elif not unit and is_decimal and (value <= 1 or value % 1):
+        return None  # 1.0 may be all of a share, and 8.5 is of another scale
     rounded = int(value.quantize(Decimal(1), ROUND_HALF_UP))
     return rounded if 1 <= rounded <= 100 else None
 

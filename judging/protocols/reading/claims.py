@@ -14,7 +14,7 @@ from judging.engine.interface import Side
 from judging.protocols.reading import words
 from judging.protocols.reading.certainties import NAME
 from judging.protocols.reading.lazy import compiled_when_used
-from judging.protocols.reading.leads import is_plain
+from judging.protocols.reading.leads import is_plain, is_safe
 from judging.protocols.reading.mentions import (
     ANY,
     BARE,
@@ -221,6 +221,8 @@ def in_forms(text: str, original: str) -> Iterator[Claim]:
                 continue
             label = re.split(r"[:=：]", found[0])[0]
             if not is_own_label(line + label, text[found.end() :]):
+                continue
+            if words.STATED.search(label) and not is_safe(line):
                 continue
             is_final = words.FINAL.search(found[0]) is not None
             if found[1]:

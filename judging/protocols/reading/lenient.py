@@ -132,9 +132,12 @@ def _is_left_open(text: str, chosen: Claim) -> bool:
     """Whether the reply turns after the claim, and names another response or breaks off."""
     if chosen.weight == IN_WORDS and words.BROKEN_OFF.search(text, chosen.end):
         return True
-    is_worded = chosen.weight < EXPLICIT or (chosen.code == "label" and not chosen.is_final)
-    if is_worded and _is_contradicted(text, chosen):
+    if chosen.weight < EXPLICIT and _is_contradicted(text, chosen):
         return True
+    if chosen.code == "label" and not chosen.is_final:
+        before = text[: chosen.end]
+        if is_contradicted(before, chosen.start, chosen.end, chosen.side or ""):
+            return True
     if chosen.weight == EXPLICIT and _seems_other(text[chosen.end :], chosen.side):
         return True
     changed = words.RECONSIDERED.search(text, chosen.end)

@@ -72,7 +72,7 @@ _CHOSEN_NOUN = (
     r"|antwort|wahl|entscheidung|urteil|favorit(?:in)?|bessere|sieger(?:in)?|präferenz"
     r"|respuesta|elección|opción|decisión|veredicto|ganadora?|preferencia|voto|mejor"
     r"|réponse|choix|décision|préférence|gagnante?|meilleure|jugement)"
-    r"(?:\s+(?:here|overall|final|finale|definitiva|insgesamt"
+    r"(?:\s+(?:here|overall|final|finale|definitiva|correcta|correcte|insgesamt"
     r"|(?:for|to)\s+(?:this|the)\s+(?:person|user|question)"
     r"|für\s+diese\s+person|para\s+esta\s+persona|pour\s+cette\s+personne))?"
     r"\s+(?:is|would\s+be|will\s+be|must\s+be|goes\s+to|has\s+to\s+be|ist|wäre|lautet|geht\s+an"
@@ -80,7 +80,11 @@ _CHOSEN_NOUN = (
     r"(?:\s+(?:clearly|probably|definitely|likely|therefore|thus|still|simply|wohl|klar|eindeutig"
     r"|daher|also|also\s+klar|claramente|probablemente|por\s+tanto|clairement|sans\s+doute|donc))?"
 )
-_CHOSEN_NOUN_ZH = r"(?:答案|选择|结论|判断|偏好|结果|胜者|首选)(?:应该|应当|就|还)?(?:是|为)"
+_CHOSEN_NOUN_ZH = (
+    r"(?:答案|选择|结论|判断|偏好|结果|胜者|首选)(?:应该|应当|就|还)?(?:是|为)(?:\s*[:：])?"
+)
+# A label that ends as a statement: “The answer is: B”.
+STATED = pattern(r"\b(?:is|be|to|on|ist|wäre|lautet|an|auf|es|sería|est|serait|sur)\W*\Z")
 
 # A sentence of a guess and a response: “Probably A.”
 _GUESS = (
