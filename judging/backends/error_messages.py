@@ -84,9 +84,9 @@ _FILTERED = re.compile(
     r"|\b(?:blocked|filtered|flagged|rejected|triggered|stopped|refused)\b.{0,60}"
     r"\b(?:content[ _-]?filter\w*|safety (?:system|filter|settings|reasons?)|content policy"
     r"|guardrails?|moderation|usage (?:policy|policies|guidelines)|considered high risk)\b"
-    r"|\b(?:violates?|violating)\b.{0,60}"
-    r"\b(?:content policy|usage (?:policy|policies|guidelines))\b"
-    r"|\bdata_?inspection_?failed\b",
+    r"|\bviolat\w+\b.{0,60}"
+    r"\b(?:content policy|guardrails?|usage (?:policy|policies|guidelines))\b"
+    r"|\bdata_?inspection_?failed\b|\bmay contain inappropriate content\b|敏感内容",
     re.IGNORECASE | re.DOTALL,
 )
 _FATAL_CODES = frozenset(
