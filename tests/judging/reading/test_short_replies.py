@@ -180,24 +180,11 @@ def test_of_a_cut_reply_the_last_word_or_number_is_not_read(reply, side, certain
 
 # ---- replies that are slow to search ----
 
-UNITS = st.lists(
-    st.sampled_from(
-        [*" \t\n*#[]{}()|<>\"'`_~$\\.,;:!?-–—…0159ABabx§", "<think>", "</think>", "[[A]] ", "A or "]
-        + [
-            "answer is: ",
-            "I would choose ",
-            "<s>",
-            "user:",
-            "100 ",
-            "not ",
-            "80% ",
-            "because ",
-            "。",
-        ]
-    ),
-    min_size=1,
-    max_size=4,
-).map("".join)
+SIGNS = " \t\n*#[]{}()|<>\"'`_~$\\.,;:!?-–—…0159ABabx§"
+PIECES = (
+    """<think> </think> [[A]] answer is: I would choose <s> user: 100 not 80% because 。""".split()
+)
+UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
 
 
 @settings(max_examples=500)
