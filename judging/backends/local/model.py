@@ -177,8 +177,7 @@ class LocalModel:
         """
         without = ""
         if scored and not self._settings.only_scores:
-            place = question.read(text, is_structured=False, is_cut=truncated).position
-            if place is None or text[:place].strip(" \n[(*\"'"):
+            if not begins_with_verdict(question, text, is_cut=truncated):
                 scored, without = {}, "The reply does not begin with its verdict."
         return Reply(
             text=storable(text),
@@ -347,6 +346,12 @@ class LocalModel:
             [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
         )
         return (shares / noise).argmax(-1)
+
+
+def begins_with_verdict(question: JudgeQuestion, text: str, *, is_cut: bool) -> bool:
+    """Whether nothing but marks is in front of the letter or word that is read as the verdict."""
+    place = question.read(text, is_structured=False, is_cut=is_cut).position
+    return place is not None and not text[:place].strip(" \n[(*\"'")
 
 
 def _shares(options: Options, words: Sequence[str], sums: Any) -> dict[str, float]:

@@ -209,8 +209,8 @@ def is_contradicted(text: str, start: int, end: int, side: str) -> bool:
         named = {side_of(each) for each in MENTION.findall(sentence[0])}
         if sentence.end() <= start:
             # Also what is said to the person: “You should choose B.”
-            said = _TO_THE_PERSON.sub("", sentence[0])
-            if named - {side} and CHOOSES.search(said) and is_serious(said):
+            words_of_it = _TO_THE_PERSON.sub("", sentence[0])
+            if named - {side} and CHOOSES.search(words_of_it) and is_serious(words_of_it):
                 return _RESOLVED.search(text, sentence.end(), start) is None
         elif sentence.start() >= end:
             if _TAKEN_BACK.search(sentence[0]) and (not named or side in named):
