@@ -77,10 +77,11 @@ def _counted(
 
 
 def _decide(reply: Placed) -> tuple[Found | None, int | None]:
-    """The verdict that counts; not a letter without brackets whose reasons choose another one."""
+    """The verdict that counts; not a letter without a certainty whose reasons choose another."""
     chosen, certainty = decide(reply.text)
-    if chosen and not chosen.is_bracketed and chooses_otherwise(reply, chosen.end, chosen.side):
-        return None, None
+    if chosen and chosen.number is None:
+        if chooses_otherwise(reply, chosen.end, chosen.side, is_bracketed=chosen.is_bracketed):
+            return None, None
     return chosen, certainty
 
 

@@ -97,8 +97,11 @@ _CHANGED = re.compile(
 )
 _TURNED = re.compile(
     r"\b(?:but|yet|however|no|then|instead|so|therefore|thus|hence|it\s+is|sondern|aber|jedoch"
-    r"|also|daher|dann|answer|choice|verdict|antwort|entscheidung|urteil|fazit|conclusion)\b",
+    r"|also|daher|dann)\b",
     re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(
+    r"\b(?:answer|choice|verdict|antwort|entscheidung|urteil|fazit|conclusion)\b", re.IGNORECASE
 )
 # The beginning of a next turn, or of a next task that the model makes up.
 _RUN_ON = re.compile(
@@ -288,6 +291,7 @@ def _is_one_phrase(text: str, first: Found, second: Found) -> bool:
     return not (
         re.search(r"[.,;:!?\n()|=>→–—-]", between)
         or _TURNED.search(between)
+        or _ANNOUNCED.search(between)
         or _CHANGED.search(between)
     )
 
@@ -299,7 +303,9 @@ def _last_of_lone(text: str, meant: Sequence[Found]) -> Found | None:
     clause = _clause_before(text, last, before.end)
     if _CHANGED.search(text, before.end, last.start) or _TURNED.search(clause):
         return last
-    return None
+    start = last.start - len(clause)
+    around = text[max(0, before.start - 40) : max(before.end, min(before.end + 20, start))]
+    return last if _ANNOUNCED.search(clause) and not _ANNOUNCED.search(around) else None
 
 
 def _clause_before(text: str, found: Found, start: int) -> str:

@@ -192,6 +192,10 @@ _LABEL_ABOVE = compiled_when_used(
     rf"(?=[^\w\n{ANY}]*(?:{_NUMBER})?[^\w\n{ANY}]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+_LETTER_FIRST = compiled_when_used(
+    r"[^\w\n]{0,4}(?:(?:option|response|answer)\s+)?[^\w\n]?[AB](?:[.,)\]]|\s[–—-])\s+[^\W\d]",
+    re.IGNORECASE,
+)
 _LABEL_CELL = compiled_when_used(
     rf"[^\w{ANY}]*(?:{words.LABEL}|overall(?:\s+winner)?|gesamt(?:urteil)?|total|总体|综合)[^\w{ANY}]*",
     re.IGNORECASE,
@@ -233,6 +237,7 @@ def in_forms(text: str, original: str) -> Iterator[Claim]:
                 yield Claim(side, start, end, "label", EXPLICIT, end, is_final)
     yield from _in_tables(text)
     yield from _in_lines(text, original)
+    yield from _at_beginning(text, original)
 
 
 def _explicit(found: "re.Match[str]", group: int, code: Code, is_final: bool = False) -> Claim:
@@ -258,6 +263,15 @@ def _in_lines(text: str, original: str) -> Iterator[Claim]:
         code: Code = "brackets" if bracketed else "final_line" if is_last else "first_line"
         yield _explicit(each, 1, code)
         return
+
+
+def _at_beginning(text: str, original: str) -> Iterator[Claim]:
+    """“B) Take the bus.” or “B, because …”, if nothing else names a response or denies."""
+    found = MENTION.search(text)
+    if found and _LETTER_FIRST.match(original) and len(MENTION.findall(text)) == 1:
+        if not words.DENIED.search(text, found.end()) and not words.CONDITIONAL.search(text):
+            side = side_of(found[0])
+            yield Claim(side, found.start(), found.end(), "first_line", EXPLICIT, found.end())
 
 
 def _in_tables(text: str) -> Iterator[Claim]:

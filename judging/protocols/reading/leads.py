@@ -67,7 +67,7 @@ _SAFE = pattern(
     r"\b(?:choos(?:e|es|ing)|chose|picks?|picking|picked|selects?|selecting|selected|prefers?"
     r"|preferred|likes?|enjoys?|appreciates?|favou?rs?|go(?:es)?|going|with|opts?|opting|votes?|settles?|settled|on|sides?"
     r"|lean(?:s|ing)?|inclined|towards?|points?|winner|verdict|answer|choice|pick|decision"
-    r"|preference|selection|vote|conclusion|judge?ment|better|best|correct|right|suitable|appropriate"
+    r"|recommend(?:s|ed)?|preference|selection|vote|conclusion|judge?ment|better|best|correct|right|suitable|appropriate"
     r"|stronger|chosen|selected|winning|fit|match|response|option|reply|goes|sure|question)\b",
     # German
     r"\b(?:ich|wir|sie|er|es|mich|sich|mir|ihr|ihm|diese[rsnm]?|die|der|das|den|dem|person|nutzer(?:in)?"
@@ -139,7 +139,7 @@ _BEHIND = pattern(
 # “B is better aligned with her values”, “B is the better choice”
 _FITTING = pattern(
     r"\A\s*(?:most|more|much|this|she|he|they|her|his|their|its|the"
-    r"|what|how|of|by\s+(?:far|a)|wins|besser|passt|lui|le\s+plus)\b",
+    r"|what|how|of|by\s+(?:far|a|this|the\s+(?:person|user))|wins|besser|passt|lui|le\s+plus)\b",
     r"\A\s*(?:with|to|mit|zu|con|a|à|avec)\s+(?:what|the|this|her|his|their|seine\w*|ihre\w*|de[nmr]"
     r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette|esta|este|cet|ella|él|elle|lui)\b",
 )

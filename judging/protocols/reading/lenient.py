@@ -69,13 +69,23 @@ def added_certainty(reply: Placed, position: int | None = None) -> int | None:
     return certainty_in(placed.text, behind)
 
 
-def chooses_otherwise(reply: Placed, end: int, side: Side | None) -> bool:
-    """Whether what follows a letter that ends at `end` seems to choose another response."""
+def chooses_otherwise(
+    reply: Placed, end: int, side: Side | None, *, is_bracketed: bool = False
+) -> bool:
+    """Whether what follows a letter that ends at `end` chooses another response, or both.
+
+    Behind a letter without brackets it is enough that it seems so.
+    """
     behind = Placed(reply.text[end:], reply.places[end:])
+    if not behind.text.strip():
+        return False
     text = with_mentions(without_quotations(_own_text(behind))).text
-    return _seems_other(text, side) or any(
-        claim.side != side for claim in in_forms(text, text) if claim.code == "label"
-    )
+    claims = [claim for claim in in_forms(text, text) if claim.code == "label"]
+    if is_bracketed:
+        claims += [claim for claim in in_words(text) if claim.weight == IN_WORDS]
+    elif _seems_other(text, side):
+        return True
+    return any(claim.side != side for claim in claims)
 
 
 def _seems_other(text: str, side: Side | None) -> bool:

@@ -35,7 +35,7 @@ _CHOOSING_EN = (
     r"|preferred|favou?rs?|go(?:es)?\s+(?:with|for)|going\s+(?:with|for)|opts?\s+for|opting\s+for"
     r"|votes?\s+for|settle[sd]?\s+(?:on|for)|sides?\s+with"
     r"|lean(?:s|ing)?(?:\s+(?:slightly|more|somewhat|strongly))?(?:\s+towards?|\s+to)?"
-    r"|inclined\s+(?:to|towards?)|points?\s+to)"
+    r"|inclined\s+(?:to|towards?)|points?\s+to|recommend(?:s|ed)?)"
 )
 # Somebody else may choose as well, so the subject of an English verb is the judge or the person.
 _CHOICE_EN = (
@@ -152,6 +152,7 @@ _BETTER_EN = (
     r"|winner|my\s+(?:choice|answer|pick|preference|verdict)|clear\s+winner"
     r"|(?:(?:right|correct|winning|obvious|final)\s+)?(?:choice|answer)(?!\s+(?:of|that)\b)"
     r"|(?:right|correct)(?:\s+(?:one|option|response))?(?=\s*[.,;!]|\s*\Z)"
+    r"|most\s+(?:suitable|fitting|appropriate|likely)"
     r"|more\s+(?:suitable|fitting|appropriate|convincing|aligned|in\s+line|appealing|attractive"
     r"|likely\s+to\s+(?:be\s+(?:chosen|preferred|picked)|appeal|please)))\b" + _NOT_AN_ASPECT
 )
@@ -245,7 +246,7 @@ OTHER_BETTER = pattern(
 _LABELS = (
     r"(?:final|overall|my|preferred|best|better|chosen|selected|predicted|winning)?\s*"
     r"(?:answer|verdict|choice|option|decision|preference|winner|selection|conclusion|judge?ment|result"
-    r"|pick|leaning|(?:response|result)\s+is|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)"
+    r"|pick|leaning|(?:response|result)\s+is|prediction|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)"
     r"(?:\s+for\s+(?:this|the)\s+(?:person|user))?",
     r"(?:meine|endgültige|finale|bessere|gewählte)?\s*"
     r"(?:antwort|urteil|wahl|entscheidung|fazit|ergebnis|präferenz|tendenz)",

@@ -1,5 +1,6 @@
 """Short statements, as small models write them, replies that name both sides, and cut replies."""
 
+import re
 import time
 
 import pytest
@@ -90,6 +91,16 @@ The answer is: A||The person likes dogs.
 The answer is: A||Explanation: Response B is too long.
 The answer is: A||Response B is good, but response A is better.
 A)||The answer is: A
+A) Take the bus.
+A. The person likes dogs.
+A – The person likes dogs.
+Option A, because the person likes dogs.
+I would recommend response A.
+Response A is the most suitable.
+Response A would be preferred by this person.
+Prediction: A
+[[A]]||The person would choose A.
+Response A: Take the bus.|Response B: Take the train.||The correct answer is: Response A
 """.strip().splitlines()
 
 
@@ -98,8 +109,9 @@ def test_a_short_statement_is_read_with_the_place_of_its_letter(reply):
     reply = reply.replace("|", "\n")
 
     for side, other in (("A", "B"), ("B", "A")):
-        text = reply.translate(str.maketrans("AB", side + other)).replace(f"{side}ns", "Ans")
-        text = text.replace(f"{side}nt", "Ant").replace(f"{other}ased", "Based")
+        # Letters that begin a word stay.
+        letters = {"A": side, "B": other}
+        text = re.sub(r"[AB](?![a-z])", lambda found, to=letters: to[found[0]], reply)
         verdict = read(text)
         assert verdict.side == side, text
         assert text[verdict.position] == side
@@ -132,6 +144,13 @@ It is unclear whether the correct answer is: A
 The answer is: A person who likes dogs would like both.
 A is correct about the price.
 A is the answer of an expert.
+A. This is not for her.
+A) Take the bus.|B) Take the train.
+The answer is: [[A]]||The answer is: [[B]]
+[[A]] is my choice. My choice is [[B]].
+Answer: [[A]]|Answer: [[B]]
+[[A]]||The answer is: B
+[[A]]||I would choose response B.
 """.strip().splitlines()
 
 
