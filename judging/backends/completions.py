@@ -152,7 +152,10 @@ def _tool_call(message: Mapping[str, Any]) -> tuple[str, str]:
     calls = message.get("tool_calls")
     call = calls[0] if isinstance(calls, list) and calls else message
     called = call.get("function") or message.get("function_call") or {}
-    return str(called.get("name") or ""), str(called.get("arguments") or "")
+    arguments = called.get("arguments") or ""
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return str(called.get("name") or ""), arguments
 
 
 def read_probabilities(
