@@ -88,7 +88,10 @@ def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any
     if system:
         arguments["system"] = system
     if "output_config" in values:
-        schema = schema_of(question)["json_schema"]["schema"]
+        from anthropic import transform_schema
+
+        # Their API refuses the smallest and largest number; this turns them into a description.
+        schema = transform_schema(schema_of(question)["json_schema"]["schema"])
         arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
     return arguments
 
@@ -109,6 +112,7 @@ def _read(message: Any, *, is_structured: bool) -> Reply:
     """The reply in an answer of the library. Raises `Garbage`."""
     try:
         text = "".join(block.text for block in message.content if block.type == "text")
+        thoughts = "".join(b.thinking for b in message.content if b.type == "thinking")
         stop, usage = message.stop_reason, message.usage
         fresh, written = usage.input_tokens, usage.output_tokens
     except (AttributeError, TypeError) as error:
@@ -123,6 +127,7 @@ def _read(message: Any, *, is_structured: bool) -> Reply:
         text=storable(text),
         refused=stop == "refusal",
         truncated=stop in ("max_tokens", "model_context_window_exceeded"),
+        thoughts=storable(thoughts),
         is_structured=is_structured,
         usage=known,
         model=storable(str(message.model or ""))[:200],

@@ -2,7 +2,9 @@
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from judging.backends.error_messages import (
     ErrorBody,
@@ -23,10 +25,18 @@ from judging.engine.interface import (
     ServerError,
     Usage,
 )
-from judging.engine.replies import without_thoughts
 
+LEAST_MASS = 0.5  # of the options together, at the token of the verdict
+_LONGEST_END = 32  # characters of tokens that end a reply without being text
+_MARKS = re.compile(r"[\W_]+")
 _CERTAIN = 1e-3  # the logarithm of a probability is at most 0, apart from rounding
 _MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table can hold it
+_FILTERED = re.compile(
+    r"content.?filter|safety|prohibited|blocklist|blocked|guardrail|refus|recitation|spii|sensitive"
+    r"|moderation|policy|harm",
+    re.IGNORECASE,
+)
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
 
@@ -74,28 +84,44 @@ def read_completion(
         message = choice["message"]
         text = _words(message.get("content"))
         refusal = message.get("refusal")
-        finish = choice.get("finish_reason")
+        finish = str(choice.get("finish_reason") or "")
+        thoughts = _thoughts(message)
+        name, arguments = _tool_call(message)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        reason = _message(error_body(content), content)
+        told = error_body(content)
+        reason = _message(told, content)
+        if declines_content(told):  # a gateway reports the error of its provider as a success
+            return Reply(reason, refused=True, request_id=storable(request_id)[:200], status=status)
         raise Garbage(f"the answer is no chat completion ({reason})", status=status) from error
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=status)
+    is_cut = finish.lower() in _CUT
+    probabilities, without = read_probabilities(
+        question,
+        text or "",
+        choice.get("logprobs"),
+        is_structured=is_structured,
+        is_cut=is_cut,
+    )
     return Reply(
-        text=storable(text or str(refusal or "")),
-        refused=bool(refusal) or finish == "content_filter",
-        truncated=finish == "length",
+        text=storable(text or str(refusal or "") or arguments),
+        refused=bool(refusal) or is_filtered(finish),
+        truncated=is_cut,
+        thoughts=storable(thoughts),
+        tool="" if text else storable(name)[:100],
         is_structured=is_structured,
         usage=_usage(body.get("usage")),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
-        probabilities=option_probabilities(
-            text or "",
-            choice.get("logprobs"),
-            options=question.options,
-            position=question.option_position(text or "", is_structured=is_structured),
-        ),
+        probabilities=probabilities,
+        no_probabilities=without,
     )
+
+
+def is_filtered(finish: str) -> bool:
+    """Whether a reason for the end of a reply names a filter, in the words of some provider."""
+    return _FILTERED.search(finish) is not None
 
 
 def _words(content: object) -> object:
@@ -105,44 +131,103 @@ def _words(content: object) -> object:
     return "".join(part["text"] for part in content if part["type"] == "text")
 
 
-def option_probabilities(
-    text: str, logprobs: object, *, options: Options, position: int | None
-) -> dict[str, float] | None:
-    """Probabilities of the options at the token where one is named, over the options.
+def _thoughts(message: Mapping[str, Any]) -> str:
+    """What a server reports as thinking apart from the text of a message."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(thoughts := message.get(name), str) and thoughts.strip():
+            return thoughts
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return "".join(
+        piece["text"]
+        for part in parts
+        if part["type"] == "thinking" and isinstance(part.get("thinking"), list)
+        for piece in part["thinking"]
+        if isinstance(piece, dict) and isinstance(piece.get("text"), str)
+    )
 
-    Where a reply names none, for example because it refuses, its first token is read: a prompt ends
-    where the option is expected. An option that is missing among the reported alternatives gets 0.
-    None if the server reports none, reports them for another text, or the reply begins with a
-    thought.
+
+def _tool_call(message: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the arguments of the first tool that a message calls; empty if it calls none."""
+    calls = message.get("tool_calls")
+    call = calls[0] if isinstance(calls, list) and calls else message
+    called = call.get("function") or message.get("function_call") or {}
+    arguments = called.get("arguments") or ""
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return str(called.get("name") or ""), arguments
+
+
+def read_probabilities(
+    question: JudgeQuestion, text: str, logprobs: object, *, is_structured: bool, is_cut: bool
+) -> tuple[dict[str, float] | None, str]:
+    """The probabilities of a question's options in a reply, or why there are none.
+
+    Both are empty if the server reports no log-probabilities, or the step has no options.
     """
+    if not logprobs or not question.options:
+        return None, ""
+    position = question.read(text, is_structured=is_structured, is_cut=is_cut).position
     if position is None:
-        position = 0 if without_thoughts(text) == text else None
+        return None, "The reply has no letter or word of a verdict at which they could be read."
+    return option_probabilities(text, logprobs, options=question.options, position=position)
+
+
+def option_probabilities(
+    text: str, logprobs: object, *, options: Options, position: int
+) -> tuple[dict[str, float] | None, str]:
+    """Probabilities of the options at the token of `position`, over the options; or why not.
+
+    An option that is missing among the reported alternatives gets 0. Together they need
+    `LEAST_MASS`: otherwise something else was expected there, and the rest says little.
+    """
     try:
         tokens = logprobs["content"]  # type: ignore[index]
-        if position is None or "".join(token["token"] for token in tokens) != text:
-            return None
-        end = 0
+        start = _beginning(text, "".join(token["token"] for token in tokens), position)
+        if start is None:
+            return None, "The reported tokens are not those of the reply."
+        end = -start
         for token in tokens:
             end += len(token["token"])
             if end > position:
                 break
         reported = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
     except (TypeError, KeyError, ValueError, UnboundLocalError):
-        return None
+        return None, "The server reports log-probabilities in an unknown form."
     if not all(p <= _CERTAIN for _, p in reported):  # also true for values that are not numbers
-        return None
+        return None, "The server reports values that are no log-probabilities."
+    is_small = text[position].islower()
     shares = {
-        name: sum(math.exp(p) for token, p in reported if _begins(token, words))
+        name: sum(math.exp(p) for token, p in reported if _begins(token, words, is_small))
         for name, words in options.items()
     }
     total = sum(shares.values())
-    return {name: share / total for name, share in shares.items()} if total > 0 else None
+    if total < LEAST_MASS:
+        return None, f"The options have only {total:.1g} of the probability at the verdict."
+    return {name: share / total for name, share in shares.items()}, ""
 
 
-def _begins(token: str, words: Sequence[str]) -> bool:
-    """Whether a token is an option, or the beginning of one that takes several tokens."""
-    bare = token.strip(" []*\"'\n").upper()
-    return bool(bare) and any(word.upper().startswith(bare) for word in words)
+def _beginning(text: str, told: str, position: int) -> int | None:
+    """Where a reply begins in the text of all tokens; None if that is not known.
+
+    Some servers report the tokens of thoughts that they leave out of the reply, and some end with
+    tokens that are no text, or report halves of a character.
+    """
+    if told.endswith(text):
+        return len(told) - len(text)
+    is_as_long = abs(len(told) - len(text)) <= _LONGEST_END
+    return 0 if is_as_long and told.startswith(text[: position + 1]) else None
+
+
+def _begins(token: str, words: Sequence[str], is_small: bool) -> bool:
+    """Whether a token is an option, or the beginning of one that takes several tokens.
+
+    Letters count as the reply writes them, because “a” is also a word.
+    """
+    bare = _MARKS.sub("", token)
+    if all(len(word) == 1 for word in words):
+        return bare in [word.lower() if is_small else word for word in words]
+    return bool(bare) and any(word.upper().startswith(bare.upper()) for word in words)
 
 
 def _usage(usage: object) -> Usage | None:

@@ -78,6 +78,17 @@ _FILTERS = frozenset(
         "invalid_prompt",
     }
 )
+# What gateways that report no code of their own repeat of a provider's error.
+_FILTERED = re.compile(
+    r"\bcontent ?policy ?violation(?:error)?\b|\bcontent management policy\b"
+    r"|\b(?:blocked|filtered|flagged|rejected|triggered|stopped|refused)\b.{0,60}"
+    r"\b(?:content[ _-]?filter\w*|safety (?:system|filter|settings|reasons?)|content policy"
+    r"|guardrails?|moderation|usage (?:policy|policies|guidelines)|considered high risk)\b"
+    r"|\bviolat\w+\b.{0,60}"
+    r"\b(?:content policy|guardrails?|usage (?:policy|policies|guidelines))\b"
+    r"|\bdata_?inspection_?failed\b|\bmay contain inappropriate content\b|敏感内容",
+    re.IGNORECASE | re.DOTALL,
+)
 _FATAL_CODES = frozenset(
     {
         "model_not_found",
@@ -133,7 +144,9 @@ def declines_content(body: ErrorBody) -> bool:
     metadata = body.get("metadata")
     if isinstance(metadata, Mapping) and "flagged_input" in metadata:
         return True
-    return any(code in _FILTERS for code in _codes(body))
+    if any(code in _FILTERS for code in _codes(body)):
+        return True
+    return _FILTERED.search(_message(body)[:300]) is not None
 
 
 def refuses_model(body: ErrorBody) -> bool:

@@ -12,7 +12,7 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
-from judging.backends.completions import option_probabilities, storable
+from judging.backends.completions import read_probabilities, storable
 from judging.backends.endpoints import GEMINI_URL, api_key
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, prepared, schema_of
@@ -113,21 +113,27 @@ def _read(
         raise Garbage("the answer holds no candidate", status=200)
     parts = (candidate.content.parts or []) if candidate and candidate.content else []
     text = "".join(part.text for part in parts if part.text and not part.thought)
+    thoughts = "".join(part.text for part in parts if part.text and part.thought)
     finish = candidate.finish_reason.value if candidate and candidate.finish_reason else ""
+    is_cut = finish == "MAX_TOKENS"
+    probabilities, without = read_probabilities(
+        question,
+        text,
+        _as_of_completions(candidate),
+        is_structured=is_structured,
+        is_cut=is_cut,
+    )
     return Reply(
         text=storable(text or (f"Blocked by the provider: {blocked.value}." if blocked else "")),
         refused=bool(blocked) or finish in _BLOCKED,
-        truncated=finish == "MAX_TOKENS",
+        truncated=is_cut,
+        thoughts=storable(thoughts),
         is_structured=is_structured,
         usage=_usage(response),
         model=storable(response.model_version or "")[:200],
         request_id=storable(response.response_id or "")[:200],
-        probabilities=option_probabilities(
-            text,
-            _as_of_completions(candidate),
-            options=question.options,
-            position=question.option_position(text, is_structured=is_structured),
-        ),
+        probabilities=probabilities,
+        no_probabilities=without,
     )
 
 

@@ -54,13 +54,6 @@ class Reflecting:
     def options(self, earlier: tuple[str, ...]) -> Options:
         return self.protocol.options(self._own(earlier))
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        return self.protocol.option_position(
-            text, earlier=self._own(earlier), is_structured=is_structured
-        )
-
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         return self.protocol.weigh(verdict, probabilities)
 

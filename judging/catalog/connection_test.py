@@ -94,7 +94,9 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     key = item.key if item else ""
     known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))
     seed = secrets.randbelow(2**31)
-    question = JudgeQuestion(id=0, messages=messages, protocol=protocol(setting), seed=seed)
+    question = JudgeQuestion(
+        id=0, messages=messages, protocol=protocol(setting), seed=seed, is_lenient=True
+    )
     with ThreadPoolExecutor(len(judge.base_urls), thread_name_prefix="testing") as pool:
         tests = pool.map(
             lambda address: _test_at(address, judge, replace(known, address=address), question),
@@ -192,7 +194,7 @@ async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Re
 def _read(
     known: ConnectionTest, question: JudgeQuestion, reply: Reply, judge: Judge
 ) -> ConnectionTest:
-    verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
+    verdict = question.read(reply.text, is_structured=reply.is_structured, is_cut=reply.truncated)
     if reply.refused or (verdict.side is None and looks_like_refusal(reply.text)):
         return replace(
             known,
@@ -232,6 +234,11 @@ def _no_verdict(reply: Reply, judge: Judge) -> tuple[str, str]:
         return (
             "The reply was cut off before it named a response.",
             f"Raise the reply tokens of the judge (now {judge.max_tokens}).",
+        )
+    if reply.tool:
+        return (
+            f"The reply calls the tool “{reply.tool}” and says nothing.",
+            "Use a model or a server without tools, or switch on structured output.",
         )
     return (
         "The reply names no response.",

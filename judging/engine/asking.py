@@ -51,14 +51,19 @@ def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
 
 def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outcome:
     """The final answer in `reply`, or the question at its next step; None if it is asked again."""
-    verdict = question.read(reply.text, is_structured=reply.is_structured)
+    verdict = question.read(reply.text, is_structured=reply.is_structured, is_cut=reply.truncated)
     verdict = question.protocol.weigh(verdict, reply.probabilities)
+    details = dict(verdict.details)
+    if "read" in details and question.sides_in(reply) is not None:
+        details["probabilities_at"] = "letter"  # not at the beginning, as in the past
+    if reply.no_probabilities:
+        details["no_probabilities"] = reply.no_probabilities
     answer = partial(
         Answer,
-        text=reply.text,
+        text=reply.stored,
         model=reply.model,
         fingerprint=reply.fingerprint,
-        details=verdict.details,
+        details=details,
         probabilities=question.sides_in(reply),
     )
     if verdict.continues and not reply.refused:
@@ -77,11 +82,14 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
             error="The model used all its tokens for thinking and gave no answer. Add a judge with "
             "more thinking tokens.",
         )
-    cut = " The last one was cut off at the token limit." if reply.truncated else ""
+    last = " The last one was cut off at the token limit." if reply.truncated else ""
+    if reply.tool:
+        last = f" The last one calls the tool “{reply.tool}” and says nothing. Use a model or a "
+        last += "server without tools."
     which = (
         f"to step {len(question.earlier) + 1} can be read" if question.earlier else "names a side"
     )
-    return answer("unparseable", error=f"No reply of {MAX_REPLIES} {which}.{cut}")
+    return answer("unparseable", error=f"No reply of {MAX_REPLIES} {which}.{last}")
 
 
 def ran_out_of_room(reply: Reply) -> bool:
@@ -216,7 +224,7 @@ async def _send(
         status=reply.status,
         usage=reply.usage,
         maybe_billed=reply.usage is None,
-        text=reply.text,
+        text=reply.stored,
         request_id=reply.request_id,
     )
     return end, reply, None
@@ -249,7 +257,7 @@ def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
     except Exception as error:
         logger.exception("A reply could not be read.")
         sentence = f"The reply could not be read: {type(error).__name__}."
-        return Answer("error", text=reply.text, error=sentence)
+        return Answer("error", text=reply.stored, error=sentence)
 
 
 def _milliseconds(started: float) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.messages import Messages
+from judging.engine.replies import without_cut_end
 
 Side = Literal["A", "B", "C"]
 SIDES: tuple[Side, ...] = ("A", "B", "C")
@@ -21,13 +22,15 @@ class Verdict:
     """The chosen side, as a letter of the prompt; None if the reply gives none.
 
     `details` is what else the reply says, such as scores, by the letters of the prompt.
-    `continues`: the reply is a step, after which the protocol asks on.
+    `continues`: the reply is a step, after which the protocol asks on. `position` is where in the
+    reply the letter or word that was read begins; None if it has none.
     """
 
     side: Side | None
     certainty: int | None
     details: Mapping[str, Any] = field(default_factory=dict)
     continues: bool = False
+    position: int | None = None
 
 
 class ReplyFormat(Protocol):
@@ -38,11 +41,6 @@ class ReplyFormat(Protocol):
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         """The options of the step that follows `earlier`; empty if it has no probabilities."""
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        """Where in a reply to that step the chosen option begins; None if it names none."""
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""
@@ -87,10 +85,10 @@ class JudgeQuestion:
         """The messages of its present step."""
         return self.protocol.conversation(self.messages, self.earlier)
 
-    def read(self, text: str, *, is_structured: bool) -> Verdict:
-        """The verdict in a reply to its present step."""
+    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
+        """The verdict in a reply to its present step, up to the last word that is whole."""
         return self.protocol.read(
-            text,
+            without_cut_end(text) if is_cut else text,
             earlier=self.earlier,
             is_structured=is_structured,
             is_lenient=self.is_lenient,
@@ -100,12 +98,6 @@ class JudgeQuestion:
     def options(self) -> Options:
         """The options of its present step."""
         return self.protocol.options(self.earlier)
-
-    def option_position(self, text: str, *, is_structured: bool = False) -> int | None:
-        """Where in a reply to its present step the chosen option begins."""
-        return self.protocol.option_position(
-            text, earlier=self.earlier, is_structured=is_structured
-        )
 
     def sides_in(self, reply: "Reply") -> Mapping[Side, float] | None:
         """The probabilities of the sides, from this step's reply or from an earlier one."""
@@ -117,7 +109,7 @@ class JudgeQuestion:
         """The question after `reply` has answered its present step."""
         return replace(
             self,
-            earlier=(*self.earlier, reply.text),
+            earlier=(*self.earlier, without_cut_end(reply.text) if reply.truncated else reply.text),
             replies=0,
             probabilities=self.sides_in(reply),
         )
@@ -160,8 +152,10 @@ class Usage:
 class Reply:
     """The answer of a model, with the facts that the server reports about it.
 
-    `probabilities` are those of the step's options where the reply names one, or at its beginning
-    if it names none; they add up to 1. None if they were not requested or did not arrive.
+    `probabilities` are those of the step's options where the letter or word is that was read; they
+    add up to 1. None if they were not requested, did not arrive or are of no use, and
+    `no_probabilities` then is the reason, as far as there is one. `thoughts` are what the server
+    reports apart from the text. `tool` names a tool that the model calls instead of answering.
     """
 
     text: str
@@ -173,7 +167,16 @@ class Reply:
     fingerprint: str = ""
     request_id: str = ""
     probabilities: Mapping[str, float] | None = None
+    no_probabilities: str = ""
+    thoughts: str = ""
+    tool: str = ""
     status: int = 200  # some servers report a refusal as an error
+
+    @property
+    def stored(self) -> str:
+        """The text to store: with the thoughts, which are not read, in front."""
+        thoughts = self.thoughts.replace("</think>", "")
+        return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
 
 class Fault(Exception):

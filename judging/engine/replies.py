@@ -25,6 +25,16 @@ def without_thoughts(text: str) -> str:
     return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
 
 
+def without_cut_end(text: str) -> str:
+    """A reply that was cut off, without the word or number at its end: its rest may be missing."""
+    end = len(text)
+    if text[-1:] in (".", ",") and text[-2:-1].isdigit():
+        end -= 1  # the decimals may be missing
+    while end and text[end - 1].isalnum():
+        end -= 1
+    return text[:end]
+
+
 def looks_like_refusal(text: str) -> bool:
     """Whether a reply without a verdict declines to judge."""
     return _REFUSAL.search(without_thoughts(text).replace("’", "'")) is not None

@@ -1,6 +1,6 @@
 """Judges, their runs, their judgments, and every request that was paid for."""
 
-from judging.models.answers import Attempt, Batch, Judgment, SentParameters
+from judging.models.answers import Attempt, Batch, Judgment, SentParameters, usable_probabilities
 from judging.models.judges import Judge, SharedLimit, StudyJudge
 from judging.models.packs import PackJob
 from judging.models.profile_drafts import DraftingJob, ProfileDraft
@@ -23,4 +23,5 @@ __all__ = [
     "SentParameters",
     "SharedLimit",
     "StudyJudge",
+    "usable_probabilities",
 ]

@@ -52,11 +52,6 @@ class Description:
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        return None
-
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         return verdict
 

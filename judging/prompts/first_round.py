@@ -6,6 +6,7 @@ from typing import Self
 
 from django.db.models import Count, QuerySet
 
+from judging.engine.replies import without_thoughts
 from judging.models import JudgeRun, Judgment
 from studies.models import Item
 
@@ -27,11 +28,12 @@ class FirstRound:
         return cls(judges[run.judge_id], tuple(run.discusses))
 
     def replies(self, item: Item, shown_first: str) -> Mapping[int, str]:
-        """The reply of each run to the same prompt, by the run's id."""
+        """The reply of each run to the same prompt, without thoughts, by the run's id."""
         found = Judgment.objects.filter(
             run__in=self.runs, item=item, shown_first=shown_first, state=Judgment.State.DONE
         )
-        return dict(found.values_list("run", "raw_text"))
+        replies = found.values_list("run", "raw_text")
+        return {run: without_thoughts(text).strip() for run, text in replies}
 
     def own_reply(self, item: Item, shown_first: str) -> str:
         return self.replies(item, shown_first)[self.own]
@@ -40,7 +42,7 @@ class FirstRound:
         """What the others wrote, in the order of the runs and without their names."""
         replies = self.replies(item, shown_first)
         others = [replies[run] for run in self.runs if run != self.own]
-        return "\n\n".join(f"[{n}]\n{text.strip()}" for n, text in enumerate(others, start=1))
+        return "\n\n".join(f"[{n}]\n{text}" for n, text in enumerate(others, start=1))
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The items that some judge did not answer in every order that was asked."""

@@ -1,5 +1,7 @@
 """The protocol that asks before and after an advice is shown."""
 
+from dataclasses import replace
+
 from judging.engine.interface import Verdict
 from judging.protocols.protocol import JudgingProtocol
 
@@ -36,7 +38,7 @@ class Advice(JudgingProtocol):
         if verdict.side is None or verdict.certainty is None:
             return Verdict(None, None)
         if not earlier:
-            return Verdict(None, None, continues=True)
+            return Verdict(None, None, continues=True, position=verdict.position)
         before = answer_in(earlier[0])
         first = {"choice": before.side, "certainty": before.certainty}
-        return Verdict(verdict.side, verdict.certainty, {**verdict.details, "before_advice": first})
+        return replace(verdict, details={**verdict.details, "before_advice": first})

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from judging.engine.interface import SIDES, Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 _LETTER = re.compile(r"\[\[\s*([ABC])\s*\]\]")
 
@@ -42,25 +42,20 @@ class Criteria(JudgingProtocol):
         lines = self._lines(text)
         if lines is None:
             return Verdict(None, None)
-        *each, (whole, _) = lines
+        *each, (whole, position) = lines
         if whole == "C":
             return Verdict(None, None)
         keys = (key for key, _ in self.criteria)
         chosen = dict(zip(keys, (side for side, _ in each), strict=True))
-        return Verdict(whole, None, {"criteria": chosen})
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        lines = self._lines(text)
-        return lines[-1][1] if lines else None
+        return Verdict(whole, None, {"criteria": chosen}, position=position)
 
     def _lines(self, text: str) -> list[tuple[Side, int]] | None:
         """The side of every criterion and of the whole, with their places in the text.
 
         None unless there is one letter for each, in order, in a line that names its criterion.
         """
-        text = without_thoughts(text)
+        reply = readable(text)
+        text = reply.text
         letters = list(_LETTER.finditer(text))
         if len(letters) != len(self.criteria) + 1:
             return None
@@ -69,4 +64,7 @@ class Criteria(JudgingProtocol):
             if name.casefold() not in text[end : letter.start()].casefold():
                 return None
             end = letter.end()
-        return [(next(s for s in SIDES if s == letter[1]), letter.start(1)) for letter in letters]
+        return [
+            (next(s for s in SIDES if s == letter[1]), reply.places[letter.start(1)])
+            for letter in letters
+        ]

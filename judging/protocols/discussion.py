@@ -39,4 +39,4 @@ class Discussion(ReasonBefore):
             return verdict
         before = super().read(earlier[0], is_lenient=True)
         details = {**verdict.details, "before_discussion": {"choice": before.side}}
-        return Verdict(verdict.side, None, details)
+        return replace(verdict, certainty=None, details=details)

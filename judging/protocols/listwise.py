@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judging.engine.interface import Options, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.rankings import read_ranking
 
@@ -38,11 +37,6 @@ class Listwise(JudgingProtocol):
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        return None
-
     def read(
         self,
         text: str,
@@ -52,7 +46,7 @@ class Listwise(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         letters = LETTERS[: len(self.shown)]
-        found = read_ranking(without_thoughts(text), letters, is_lenient=is_lenient)
+        found = read_ranking(text, letters, is_lenient=is_lenient)
         if found is None:
             return Verdict(None, None)
         ranking = [self.shown[letters.index(letter)] for letter in found.letters]

@@ -8,10 +8,13 @@ given the `[[A]]` it wrote before.
 
 import json
 import re
+from dataclasses import replace
 
 from judging.engine.interface import Side, Verdict
 from judging.engine.replies import without_thoughts
+from judging.protocols.reading.certainties import of_json
 from judging.protocols.reading.lenient import added_certainty, chooses_otherwise, read_leniently
+from judging.protocols.reading.mentions import Placed, readable
 from judging.protocols.verdicts import Found, decide, names_one_option
 
 CERTAINTY = "certainty"  # only the certainty was read leniently
@@ -32,40 +35,53 @@ def parse_reply(
     If a structured reply was requested and has the right form, the form is read; else the text.
     Lenient reading adds what strict reading leaves out, and says in `details` how it was read.
     """
-    strict = _strictly(text, offers_tie, asks_certainty, is_structured)
+    form = read_form(text) if is_structured else None
+    if form is not None:
+        letter = _STRUCTURED.search(without_thoughts(text))
+        return _counted(*form, letter.start(1) if letter else None, offers_tie, asks_certainty)
+    reply = readable(text)
+    chosen, certainty = _decide(reply)
+    place = reply.places[chosen.position] if chosen else None
+    strict = _counted(chosen.side if chosen else None, certainty, place, offers_tie, asks_certainty)
     if not is_lenient:
         return strict
-    text = without_thoughts(text)
     if strict.side is None:
-        read = read_leniently(text)
+        read = read_leniently(reply)
         if read is None or (read.side == "C" and not offers_tie):
             return strict
-        certainty = read.certainty if asks_certainty and read.side != "C" else None
-        return Verdict(read.side, certainty, {"read": read.code})
+        found = _counted(read.side, read.certainty, read.position, offers_tie, asks_certainty)
+        is_letter = text[read.position : read.position + 1].upper() == read.side
+        return replace(
+            found, details={"read": read.code}, position=read.position if is_letter else None
+        )
     if asks_certainty and strict.side != "C" and strict.certainty is None:
-        certainty = added_certainty(text) if names_one_option(text) else None
-        if certainty is not None:
-            return Verdict(strict.side, certainty, {"read": CERTAINTY})
+        behind = strict.position if chosen and chosen.is_bracketed else None
+        added = added_certainty(reply, behind) if names_one_option(reply.text) else None
+        if added is not None:
+            return replace(strict, certainty=added, details={"read": CERTAINTY})
     return strict
 
 
-def _strictly(text: str, offers_tie: bool, asks_certainty: bool, is_structured: bool) -> Verdict:
-    text = without_thoughts(text)
-    if is_structured and (form := read_form(text)) is not None:
-        side, certainty = form
-    else:
-        chosen, certainty = _decide(text)
-        side = chosen.side if chosen else None
-    if side == "C":
-        return Verdict(side if offers_tie else None, None)
-    return Verdict(side, certainty if side is not None and asks_certainty else None)
+def _counted(
+    side: Side | None,
+    certainty: int | None,
+    position: int | None,
+    offers_tie: bool,
+    asks_certainty: bool,
+) -> Verdict:
+    """A verdict with what the protocol asked for."""
+    if side is None or (side == "C" and not offers_tie):
+        return Verdict(None, None)
+    has_certainty = asks_certainty and side != "C"
+    return Verdict(side, certainty if has_certainty else None, position=position)
 
 
-def _decide(text: str) -> tuple[Found | None, int | None]:
-    """The verdict that counts; not a letter without brackets whose reasons choose another one."""
-    chosen, certainty = decide(text)
-    if chosen and not chosen.is_bracketed and chooses_otherwise(text[chosen.end :], chosen.side):
-        return None, None
+def _decide(reply: Placed) -> tuple[Found | None, int | None]:
+    """The verdict that counts; not a letter without a certainty whose reasons choose another."""
+    chosen, certainty = decide(reply.text)
+    if chosen and chosen.number is None:
+        if chooses_otherwise(reply, chosen.end, chosen.side, is_bracketed=chosen.is_bracketed):
+            return None, None
     return chosen, certainty
 
 
@@ -77,14 +93,4 @@ def read_form(text: str) -> tuple[Side | None, int | None] | None:
         return None
     if not isinstance(form, dict) or form.get("answer") not in ("A", "B", "C"):
         return None
-    certainty = form.get("certainty")
-    usable = type(certainty) is int and 1 <= certainty <= 100
-    return form["answer"], certainty if usable else None
-
-
-def verdict_position(text: str, *, is_structured: bool = False) -> int | None:
-    """Where in `text` the verdict begins; None if there is no verdict."""
-    if is_structured and read_form(text) and (letter := _STRUCTURED.search(text)):
-        return letter.start(1)
-    chosen, _ = _decide(without_thoughts(text))
-    return chosen.position if chosen else None
+    return form["answer"], of_json(form.get("certainty"))

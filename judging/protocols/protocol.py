@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from judging.engine.interface import SIDES, Options, Verdict
 from judging.engine.messages import Messages, with_replies
-from judging.protocols.parsing import parse_reply, read_form, verdict_position
+from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
 
 
@@ -89,12 +89,6 @@ class JudgingProtocol:
         """The options of a step whose probabilities can be read; those of the sides, by default."""
         return {side: (side,) for side in (SIDES if self.offers_tie else SIDES[:2])}
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        """Where in a reply to that step the chosen option begins; None if it names none."""
-        return verdict_position(text, is_structured=is_structured)
-
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""
         return verdict
@@ -121,7 +115,7 @@ class JudgingProtocol:
         letters = ["A", "B", "C"] if self.offers_tie else ["A", "B"]
         fields: dict[str, Mapping[str, Any]] = {"answer": {"type": "string", "enum": letters}}
         if self.asks_certainty:
-            fields["certainty"] = {"type": "integer"}
+            fields["certainty"] = {"type": "integer", "minimum": 1, "maximum": 100}
         return fields
 
     def keeps_form(self, text: str) -> bool:

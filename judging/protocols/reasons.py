@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from judging.engine.interface import SIDES, Verdict
-from judging.engine.replies import without_thoughts
-from judging.protocols.parsing import read_form
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
 _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z))")
@@ -33,21 +32,14 @@ class ReasonBefore(JudgingProtocol):
         is_lenient: bool = False,
     ) -> Verdict:
         if not (is_structured and self.keeps_form(text)):
-            found = self.place.search(without_thoughts(text))
+            reply = readable(text)
+            found = self.place.search(reply.text)
             if found:
-                return Verdict(next(side for side in SIDES if side == found[1]), None)
+                side = next(side for side in SIDES if side == found[1])
+                return Verdict(side, None, position=reply.places[found.start(1)])
             if not is_lenient:
                 return Verdict(None, None)
         return super().read(text, is_structured=is_structured, is_lenient=is_lenient)
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        if not (is_structured and read_form(text)):
-            found = self.place.search(without_thoughts(text))
-            if found:
-                return found.start(1)
-        return super().option_position(text, earlier=earlier, is_structured=is_structured)
 
     def form(self) -> dict[str, Mapping[str, Any]]:
         given: dict[str, Mapping[str, Any]] = {"reason": {"type": "string"}} | super().form()

@@ -6,8 +6,8 @@ from typing import Any
 
 from judging.engine.interface import Options, Side, Verdict
 from judging.engine.messages import Messages, only_step
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 # In double brackets, as the continuation of the prompt's open ones, or alone.
 _BRACKETS = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")
@@ -51,7 +51,7 @@ class Score(JudgingProtocol):
 
     def score(self, text: str) -> int | None:
         """The score in a reply; None if there is none, or several that differ."""
-        text = without_thoughts(text)
+        text = readable(text).text
         found = set(_BRACKETS.findall(text))
         if alone := _CONTINUED.match(text):
             found.add(alone[1])

@@ -97,17 +97,21 @@ _CHANGED = re.compile(
 )
 _TURNED = re.compile(
     r"\b(?:but|yet|however|no|then|instead|so|therefore|thus|hence|it\s+is|sondern|aber|jedoch"
-    r"|also|daher|dann|answer|choice|verdict|antwort|entscheidung|urteil|fazit|conclusion)\b",
+    r"|also|daher|dann)\b",
     re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(
+    r"\b(?:answer|choice|verdict|antwort|entscheidung|urteil|fazit|conclusion)\b", re.IGNORECASE
 )
 # The beginning of a next turn, or of a next task that the model makes up.
 _RUN_ON = re.compile(
-    r"^[ \t]*(?:\[(?:user profile|user question|question|context|response [ab]|article|profile)\]"
-    r"[ \t]*$"
-    r"|[#* \t]*(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
-    r"|[#* \t]*(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
+    r"^[#* \t]*+(?:"
+    r"\[(?:user profile|user question|question|context|response [ab]|article|profile)\][ \t]*$"
+    r"(?!\s*\Z)"
+    r"|(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
+    r"|(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
     r"|frage|aufgabe)\b"
-    r"|[#* \t]*(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
+    r"|(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
     r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -143,9 +147,10 @@ def decide(text: str) -> tuple[Found | None, int | None]:
     if cut := _RUN_ON.search(text, behind):
         text = text[: cut.start()]
         found = _found(text)
-    both = _side_by_side(text, found)
+    both = {each.start for each in _side_by_side(text, found)}
     denied = [each for each in found if _is_denied(text, each)]
-    meant = [each for each in found if each not in both and each not in denied]
+    unmeant = both | {each.start for each in denied}
+    meant = [each for each in found if each.start not in unmeant]
     chosen = _chosen(text, meant)
     if chosen is None or (
         chosen.number is None and any(each.number is not None for each in denied)
@@ -286,6 +291,7 @@ def _is_one_phrase(text: str, first: Found, second: Found) -> bool:
     return not (
         re.search(r"[.,;:!?\n()|=>→–—-]", between)
         or _TURNED.search(between)
+        or _ANNOUNCED.search(between)
         or _CHANGED.search(between)
     )
 
@@ -297,7 +303,9 @@ def _last_of_lone(text: str, meant: Sequence[Found]) -> Found | None:
     clause = _clause_before(text, last, before.end)
     if _CHANGED.search(text, before.end, last.start) or _TURNED.search(clause):
         return last
-    return None
+    start = last.start - len(clause)
+    around = text[max(0, before.start - 40) : max(before.end, min(before.end + 20, start))]
+    return last if _ANNOUNCED.search(clause) and not _ANNOUNCED.search(around) else None
 
 
 def _clause_before(text: str, found: Found, start: int) -> str:

@@ -226,6 +226,17 @@ def test_the_other_name_of_the_limit_is_refused_only_where_it_was_sent():
             "message": "Your chosen model requires moderation and your input was flagged",
             "metadata": {"reasons": ["violence"], "flagged_input": "…"},
         },
+        {
+            "code": "400",
+            "type": "None",
+            "message": "litellm.BadRequestError: litellm.ContentPolicyViolationError: The response "
+            "was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        },
+        {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"},
+        {"code": 400, "message": "Your request was rejected as a result of our safety system."},
+        {"code": 403, "message": "Content violates usage guidelines. Failed check: SAFETY_CHECK"},
+        {"code": "500", "message": "Violated guardrail policy"},
+        {"code": 1301, "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"},
     ],
 )
 def test_a_content_filter_declines(error):
@@ -234,7 +245,15 @@ def test_a_content_filter_declines(error):
 
 
 @pytest.mark.parametrize(
-    "error", [{}, {"code": None}, {"message": "content_filter"}, {"code": 400, "innererror": "x"}]
+    "error",
+    [
+        {},
+        {"code": None},
+        {"message": "content_filter"},
+        {"code": 400, "innererror": "x"},
+        {"message": "Invalid value in: “How does a content filter for a pool work?”"},
+        {"message": "blocked: too many requests"},
+    ],
 )
 def test_other_errors_decline_nothing(error):
     assert not declines_content(error)

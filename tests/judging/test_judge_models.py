@@ -86,19 +86,19 @@ def test_another_format_is_no_judgment(name, reply, is_lenient):
 )
 def test_probabilities_are_those_of_the_word_that_decides(name, reply, option):
     asked = protocol(name)
-    place = asked.option_position(reply, earlier=(), is_structured=False)
 
-    assert reply[place:].startswith(option)
-    side = asked.read(reply).side
-    assert side is not None
-    assert asked.options(())[side] == (option,)
+    verdict = asked.read(reply)
+
+    assert verdict.side is not None
+    assert reply[verdict.position :].startswith(option)
+    assert asked.options(())[verdict.side] == (option,)
 
 
 def test_scores_have_no_option_probabilities():
     asked = protocol("judgelm")
 
     assert asked.options(()) == {}
-    assert asked.option_position("8 6", earlier=(), is_structured=False) is None
+    assert asked.read("8 6").position is None
 
 
 @pytest.mark.parametrize(

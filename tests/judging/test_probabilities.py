@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from judging.backends.completions import option_probabilities
+from judging.backends.completions import LEAST_MASS, read_probabilities
+from judging.backends.local.model import begins_with_verdict
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
@@ -32,11 +33,10 @@ def told(*tokens):
     }
 
 
-def read(text, logprobs, *, offers_tie=False):
-    question = JudgeQuestion(1, from_user("?"), Tie() if offers_tie else Standard(), seed=0)
-    return option_probabilities(
-        text, logprobs, options=question.options, position=question.option_position(text)
-    )
+def read(text, logprobs, *, offers_tie=False, is_lenient=False, is_cut=False):
+    protocol = Tie() if offers_tie else Standard()
+    question = JudgeQuestion(1, from_user("?"), protocol, seed=0, is_lenient=is_lenient)
+    return read_probabilities(question, text, logprobs, is_structured=False, is_cut=is_cut)
 
 
 VERDICT = ("A", {"A": 0.6, "B": 0.2, "C": 0.1, " A": 0.1})
@@ -67,9 +67,79 @@ VERDICT = ("A", {"A": 0.6, "B": 0.2, "C": 0.1, " A": 0.1})
 def test_the_token_of_the_verdict_tells_the_probabilities(tokens, offers_tie, expected):
     text = "".join(token for token, _ in tokens)
 
-    found = read(text, told(*tokens), offers_tie=offers_tie)
+    found, _ = read(text, told(*tokens), offers_tie=offers_tie)
 
     assert found == pytest.approx(expected)
+
+
+# What a model writes before its verdict; a first token that names the wrong letter.
+FIRST = {"The": 0.97, "A": 0.02, "B": 0.01}
+CERTAIN_B = {" B": 0.9, " A": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("words", "behind"),
+    [
+        (("The", " person", " prefers", " response"), "."),
+        (("The", " answer", " is", ":"), ""),
+        (("**Answer", ":**"), "\n\nIt is short."),
+        (("{", '"choice":', ' "'), '"}'),
+        (("Option",), ""),
+        (("I", " would", " choose"), " because A is long…"),
+        (("“Quoted” … ", "the answer is"), ", ½ sure."),
+        (("| Tone | A |\n| Answer |",), " |"),
+    ],
+)
+def test_a_verdict_that_is_read_leniently_has_the_probabilities_of_its_letter(words, behind):
+    letter = "B" if words[-1].endswith('"') else " B"
+    shares = CERTAIN_B if letter == " B" else {"B": 0.9, "A": 0.1}
+    tokens = [*((word, FIRST) for word in words), (letter, shares), (behind, FIRST)]
+
+    found, reason = read("".join(token for token, _ in tokens), told(*tokens), is_lenient=True)
+
+    assert (found, reason) == (pytest.approx({"A": 0.1, "B": 0.9}), "")
+
+
+def test_an_article_is_not_the_letter():
+    tokens = [("The answer is", {}), (" A", {" A": 0.6, " a": 0.3, " B": 0.1})]
+
+    found, _ = read("The answer is A", told(*tokens), is_lenient=True)
+
+    assert found == pytest.approx({"A": 6 / 7, "B": 1 / 7})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reason"),
+    [
+        ([("Hello", {"Hello": 0.99, "A": 8e-7}), (" there", {})], "no letter"),
+        ([("[[", {}), ("A", {"[": 0.6, "A": 0.4}), ("]]", {})], "only 0.4"),
+        ([("The first one is better.", FIRST)], "no letter"),
+        ([("It is a tie.", FIRST)], "no letter"),
+    ],
+)
+def test_without_a_letter_or_enough_probability_there_are_none_and_a_reason(tokens, reason):
+    text = "".join(token for token, _ in tokens)
+
+    found, why = read(text, told(*tokens), is_lenient=True)
+
+    assert found is None
+    assert reason in why
+    assert LEAST_MASS == 0.5
+
+
+def test_tokens_of_thoughts_and_halves_of_a_character_do_not_move_the_letter():
+    reply = [("[[", {}), ("B", {"B": 0.8, "A": 0.2}), ("]]", {})]
+    thinking = [("<think>", {}), ("A", {"A": 1.0}), ("</think>\n", {})]
+
+    assert read("[[B]]", told(*thinking, *reply))[0] == pytest.approx({"A": 0.2, "B": 0.8})
+    halves = [*reply, (" \ufffd", {}), ("\ufffd", {})]
+    assert read("[[B]] 🌱", told(*halves))[0] == pytest.approx({"A": 0.2, "B": 0.8})
+
+
+def test_a_letter_that_may_be_cut_off_has_no_probabilities():
+    tokens = [("The answer is", {}), (" A", {" A": 1.0})]
+
+    assert read("The answer is A", told(*tokens), is_lenient=True, is_cut=True)[0] is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +157,7 @@ def test_the_token_of_the_verdict_tells_the_probabilities(tokens, offers_tie, ex
     ],
 )
 def test_what_was_not_told_is_missing(text, logprobs):
-    assert read(text, logprobs) is None
+    assert read(text, logprobs)[0] is None
 
 
 def with_logprobs(text, logprobs):
@@ -143,3 +213,36 @@ def test_a_judge_that_is_not_asked_for_them_does_not_send_for_them(judge, llm):
     judge_all(study, judge)
 
     assert "logprobs" not in llm.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "counts"),
+    [
+        ("[[A]]", True),
+        ("A]] It is short.", True),
+        ("**B**", True),
+        ("The answer is: B", False),
+        ("Hm.", False),
+    ],
+)
+def test_a_model_in_the_worker_has_scored_the_beginning_of_its_reply(reply, counts):
+    question = JudgeQuestion(1, from_user("?"), Standard(), seed=0, is_lenient=True)
+
+    assert begins_with_verdict(question, reply, is_cut=False) == counts
+
+
+def test_a_run_says_where_its_probabilities_are_from_or_why_there_are_none(llm, engine):
+    judge = make_judge(base_url=llm.url, probabilities="beside")
+    study = make_study()
+    make_item(study=study)
+    tokens = [("The answer is", FIRST), (" B", CERTAIN_B)]
+    llm.answer = lambda body, n: with_logprobs("The answer is B", told(*tokens))
+
+    right = judge_all(study, judge, orders="r1_first").judgments.get()
+    llm.answer = lambda body, n: with_logprobs("[[B]]", told(("Hm", {"Hm": 1.0})))
+    wrong = judge_all(study, judge, orders="r1_first", seed=2).judgments.get()
+
+    assert right.probabilities == pytest.approx({"r1": 0.1, "r2": 0.9})
+    assert right.details == {"read": "words", "probabilities_at": "letter"}
+    assert wrong.probabilities is None
+    assert "not those of the reply" in wrong.details["no_probabilities"]

@@ -330,7 +330,7 @@ def test_probabilities_of_the_choice_stay_when_a_later_step_has_none(study, llm,
         assert shares == pytest.approx({"r1": 0.8, "r2": 0.2})
 
 
-def test_a_refusal_still_has_the_probabilities_of_its_first_token(study, llm, engine):
+def test_a_refusal_has_no_probabilities_and_says_why(study, llm, engine):
     text = "I cannot judge this person."
     llm.answer = lambda body, n: told(text, {"I": 0.9, "A": 0.06, "B": 0.03, "The": 0.01})
     judge = make_judge(base_url=llm.url, probabilities="beside")
@@ -339,7 +339,8 @@ def test_a_refusal_still_has_the_probabilities_of_its_first_token(study, llm, en
 
     judgment = run.judgments.get()
     assert (judgment.state, judgment.choice) == ("refused", "")
-    assert judgment.probabilities == pytest.approx({"r1": 2 / 3, "r2": 1 / 3})
+    assert judgment.probabilities is None
+    assert "no letter" in judgment.details["no_probabilities"]
 
 
 def test_what_does_not_go_together_is_refused(study, engine):

@@ -1,9 +1,12 @@
 """Replies that are no answer: asked again, and kept as what they are."""
 
+import json
+
 import pytest
 
 from tests.factories import make_item, make_study
-from tests.judging.llm_server import completion
+from tests.judging.conftest import make_judge
+from tests.judging.llm_server import Answer, completion
 from tests.judging.run_helpers import judge_all
 
 
@@ -35,11 +38,19 @@ def test_after_five_replies_a_judgment_is_unparseable_and_stays_so(judge, llm):
     assert run.sentence == "0 of 1 answered, 1 unparseable."
 
 
+def error_as_success(message):
+    return Answer(body=json.dumps({"error": {"message": message, "code": 403}}).encode())
+
+
 @pytest.mark.parametrize(
     ("reply", "requests"),
     [
         (completion(None, refusal="I will not judge."), 1),
         (completion("", finish_reason="content_filter"), 1),
+        (completion(None, finish_reason="content_filter: PROHIBITED_CONTENT"), 1),
+        (completion(None, finish_reason="SAFETY"), 1),
+        (completion(None, finish_reason="guardrail_intervened"), 1),
+        (error_as_success("Your input was flagged by the safety system"), 1),
         (completion("I'm sorry, but I can't help with that."), 5),
     ],
 )
@@ -53,3 +64,102 @@ def test_a_refusal_is_stored_as_one(judge, llm, reply, requests):
     judgment = run.judgments.get()
     assert (run.state, judgment.state, judgment.choice) == ("done", "refused", "")
     assert len(llm.requests) == requests
+
+
+def calls(name, **arguments):
+    """A completion that calls a tool instead of answering."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {"id": "t", "type": "function", "function": function}
+    return completion(None, finish_reason="tool_calls", tool_calls=[call])
+
+
+def test_a_tool_call_that_holds_a_choice_is_read(judge, llm):
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: calls("answer", answer="A", certainty=70)
+
+    judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
+
+    assert (judgment.choice, judgment.certainty, judgment.details) == ("r1", 70, {"read": "json"})
+
+
+def test_any_other_tool_call_is_named(judge, llm):
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: calls("web_search", query="dogs")
+
+    judgment = judge_all(study, judge).judgments.get()
+
+    assert judgment.state == "unparseable"
+    assert "calls the tool “web_search”" in judgment.error
+    assert "dogs" in judgment.raw_text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"reasoning_content": "Perhaps [[B]]. </think> [[B]]"},
+        {"reasoning": "Perhaps [[B]]. [[B]]"},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Perhaps [[B]]."}]},
+                {"type": "text", "text": "[[A]]"},
+            ]
+        },
+    ],
+)
+def test_separate_thoughts_are_stored_in_front_of_the_reply_and_never_read_or_sent(
+    judge, llm, message
+):
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: completion(message.get("content", "[[A]]"), **without(message))
+
+    run = judge_all(study, judge, setting="second-turn", orders="r1_first")
+
+    judgment = run.judgments.get()
+    assert judgment.choice == "r1"
+    assert judgment.raw_text.startswith("<think>Perhaps [[B]].")
+    assert judgment.raw_text.endswith("</think>\n[[A]]")
+    assert judgment.attempts.first().text == judgment.raw_text
+    assert "Perhaps" not in json.dumps([body["messages"] for body in llm.requests])
+
+
+def without(message):
+    return {name: value for name, value in message.items() if name != "content"}
+
+
+def test_the_last_number_of_a_cut_reply_is_no_certainty(judge, llm):
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: completion(
+        "Final answer: A. Confidence: 8", finish_reason="length"
+    )
+
+    judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
+
+    assert (judgment.choice, judgment.certainty) == ("r1", None)
+
+
+@pytest.mark.parametrize(
+    ("certainty", "expected"),
+    [("77", 77), (0.77, 77), ("0.77", 77), (77.0, 77), ("77%", 77), (-1230, None), (1.0, None)],
+)
+@pytest.mark.parametrize("structured", [True, False])
+def test_a_certainty_as_text_or_share_is_read_equally_in_both_kinds_of_reply(
+    llm, engine, structured, certainty, expected
+):
+    judge = make_judge(base_url=llm.url, structured=structured)
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: completion(json.dumps({"answer": "A", "certainty": certainty}))
+
+    judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
+
+    assert (judgment.choice, judgment.certainty) == ("r1", expected)
+    if structured:
+        schema = llm.requests[0]["response_format"]["json_schema"]["schema"]
+        assert schema["properties"] == {
+            "answer": {"type": "string", "enum": ["A", "B"]},
+            "certainty": {"type": "integer", "minimum": 1, "maximum": 100},
+        }

@@ -7,7 +7,7 @@ from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Cost, Dataset, Judgments, Prompt, Run
 from analysis.data.judges.juries import jury_run
-from judging.models import JudgeRun, Judgment
+from judging.models import JudgeRun, Judgment, usable_probabilities
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study
 
@@ -111,7 +111,9 @@ def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
         "state": judgment.state,
         "choice": judgment.choice,
         "certainty": judgment.certainty,
-        "probabilities": judgment.probabilities,
+        "probabilities": usable_probabilities(
+            judgment.state, judgment.probabilities, judgment.details
+        ),
     }
 
 

@@ -26,7 +26,7 @@ from analysis.data.judges.probes import Makers, ProbedRun, probed
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
-from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury, usable_probabilities
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
@@ -181,10 +181,12 @@ def _judgments(
     # Few runs have probabilities, and Django reads each JSON value by itself.
     more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
     probabilities, codes = {}, {}
-    for pk, given, code in more.order_by().values_list("pk", "probabilities", "details__read"):
-        if given:
+    for pk, state, stored, details in more.order_by().values_list(
+        "pk", "state", "probabilities", "details"
+    ):
+        if given := usable_probabilities(state, stored, details):
             probabilities[pk] = [float(given.get(option, 0)) for option in CHOICES]
-        if code is not None:
+        if (code := (details or {}).get("read")) is not None:
             codes[pk] = code
     snapshots = _snapshots(judgments)
     return {

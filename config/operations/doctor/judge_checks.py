@@ -12,13 +12,23 @@ from django.utils import timezone
 from api.models import Webhook
 from api.webhooks.signing import has_readable_secret
 from config.operations.doctor.faults import Fault, InvariantCheck, portions
-from judging.models import NANO, Attempt, Batch, Campaign, Judge, JudgeRun, Judgment
+from judging.models import (
+    NANO,
+    Attempt,
+    Batch,
+    Campaign,
+    Judge,
+    JudgeRun,
+    Judgment,
+    usable_probabilities,
+)
 from judging.prompts.asking import protocol_sha256
 from judging.runs.removed_items import ledger_use
 from judging.worker.shared_replies import SHARING
 from judging.worker.stored_keys import is_readable
 
 _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute
+_MISPLACED = "Those stored are of the first token of the reply, not of its verdict."
 _ENDED = (Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED)
 
 
@@ -176,6 +186,45 @@ def mixed_runs() -> Iterator[Fault]:
             )
 
 
+def misplaced_probabilities() -> Iterator[Fault]:
+    """Option probabilities of a reply's first token, where another token names the response."""
+    rows = Judgment.everything.filter(
+        state=Judgment.State.DONE,
+        probabilities__isnull=False,
+        details__read__isnull=False,
+        details__no_probabilities__isnull=True,
+    )
+    counts: dict[tuple[int, str, str], list[int]] = {}
+    names = ("run", "run__public_id", "run__study__slug", "choice", "probabilities", "details")
+    for run, name, study, choice, given, details in rows.order_by("run").values_list(*names):
+        if usable_probabilities(Judgment.State.DONE, given, details) is None:
+            count = counts.setdefault((run, name, study), [0, 0])
+            count[0] += 1
+            count[1] += max(given, key=given.get) != choice
+    for (run, name, study), (n, against) in counts.items():
+        yield Fault(
+            f"Run {name}: {n:,} judgments have option probabilities of the first token of the "
+            f"reply, not of its verdict; {against:,} contradict their own choice.",
+            study,
+            run,
+        )
+
+
+@transaction.atomic
+def mark_probabilities(fault: Fault) -> str:
+    rows = Judgment.everything.select_for_update(no_key=True).filter(
+        run=fault.key, state=Judgment.State.DONE, probabilities__isnull=False
+    )
+    marked = []
+    for judgment in rows.filter(details__read__isnull=False).order_by("pk"):
+        state, details = judgment.state, judgment.details
+        if usable_probabilities(state, judgment.probabilities, details) is None:
+            judgment.details = {**(details or {}), "no_probabilities": _MISPLACED}
+            marked.append(judgment)
+    Judgment.everything.bulk_update(marked, ["details"], batch_size=500)
+    return f"{len(marked):,} option probabilities are marked as misplaced." if marked else ""
+
+
 def unreadable_keys() -> Iterator[Fault]:
     """Encrypted keys and secrets that cannot be decrypted with this SECRET_KEY."""
     for name, sealed in Judge.objects.exclude(sealed_key="").values_list("name", "sealed_key"):
@@ -230,6 +279,14 @@ CHECKS = [
         mixed_runs,
         "Start the run again as one of its own, with judge --fresh and another --seed, and do not "
         "use this one.",
+    ),
+    InvariantCheck(
+        "probabilities",
+        "Option probabilities are those at the verdict of a reply",
+        misplaced_probabilities,
+        "doctor --repair marks them in the details of the judgments. Reports and exports leave "
+        "them out in any case. To have probabilities, ask these items again in a new run.",
+        mark_probabilities,
     ),
     InvariantCheck(
         "keys",

@@ -74,9 +74,9 @@ class LocalModel:
             else:
                 written = self._write(logits, cache, mask, seeds, moved)
         return [
-            self._reply(text, (len(row), count), probabilities, truncated=truncated)
-            for row, (text, count, truncated), probabilities in zip(
-                rows, written, scored, strict=True
+            self._reply(question, text, (len(row), count), probabilities, truncated=truncated)
+            for question, row, (text, count, truncated), probabilities in zip(
+                questions, rows, written, scored, strict=True
             )
         ]
 
@@ -158,13 +158,27 @@ class LocalModel:
                 continue
             text = self._tokenizer.decode(row.written, skip_special_tokens=True)
             counts = row.prompt, len(row.written)
-            done(row.place, self._reply(text, counts, row.scored, truncated=not ends))
+            reply = self._reply(row.question, text, counts, row.scored, truncated=not ends)
+            done(row.place, reply)
         return going
 
     def _reply(
-        self, text: str, counts: tuple[int, int], scored: dict[str, float], *, truncated: bool
+        self,
+        question: JudgeQuestion,
+        text: str,
+        counts: tuple[int, int],
+        scored: dict[str, float],
+        *,
+        truncated: bool,
     ) -> Reply:
-        """`counts` are the tokens of the prompt and of the reply."""
+        """`counts` are the tokens of the prompt and of the reply.
+
+        Options are scored at the beginning of a reply, so they count only if its verdict is there.
+        """
+        without = ""
+        if scored and not self._settings.only_scores:
+            if not begins_with_verdict(question, text, is_cut=truncated):
+                scored, without = {}, "The reply does not begin with its verdict."
         return Reply(
             text=storable(text),
             truncated=truncated,
@@ -172,6 +186,7 @@ class LocalModel:
             model=self._name,
             fingerprint=self._fingerprint,
             probabilities=scored or None,
+            no_probabilities=without,
         )
 
     def _begin(
@@ -331,6 +346,12 @@ class LocalModel:
             [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
         )
         return (shares / noise).argmax(-1)
+
+
+def begins_with_verdict(question: JudgeQuestion, text: str, *, is_cut: bool) -> bool:
+    """Whether nothing but marks is in front of the letter or word that is read as the verdict."""
+    place = question.read(text, is_structured=False, is_cut=is_cut).position
+    return place is not None and not text[:place].strip(" \n[(*\"'")
 
 
 def _shares(options: Options, words: Sequence[str], sums: Any) -> dict[str, float]:

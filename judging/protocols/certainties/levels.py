@@ -1,10 +1,11 @@
 """The protocol whose certainty is one of five named levels."""
 
 import re
+from dataclasses import replace
 
 from judging.engine.interface import Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 from judging.protocols.texts import languages, texts
 
 # The levels of studies/prompts/bands.txt, each of which spans twenty numbers.
@@ -40,14 +41,14 @@ class Levels(JudgingProtocol):
         verdict = super().read(text, is_lenient=is_lenient)
         level = _level(text)
         if verdict.side is None or level is None:
-            return Verdict(verdict.side, None, verdict.details)
+            return replace(verdict, certainty=None)
         details = {**verdict.details, "level": LEVELS[level]}
-        return Verdict(verdict.side, level * _SPAN + _SPAN // 2, details)
+        return replace(verdict, certainty=level * _SPAN + _SPAN // 2, details=details)
 
 
 def _level(text: str) -> int | None:
     """The level in double brackets, in any of the languages; None if there are several."""
-    inside = re.findall(r"\[\[([^\[\]]+)\]\]", without_thoughts(text))
+    inside = re.findall(r"\[\[([^\[\]]+)\]\]", readable(text).text)
     found = {
         place
         for language in languages()

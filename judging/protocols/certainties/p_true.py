@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from judging.engine.interface import Options, Verdict
-from judging.engine.replies import is_empty, without_thoughts
-from judging.protocols.parsing import verdict_position
+from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 # In every language of texts/.
 _WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
@@ -17,9 +17,9 @@ _REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
 class PTrue(JudgingProtocol):
     """The certainty is the probability that the model gives yes, over yes and no.
 
-    It is read from log-probabilities at the word, or at the first token of a reply without one: a
-    model that writes no, or declines, still gives yes a probability. Without log-probabilities
-    the certainty is missing, and the choice counts.
+    It is read from log-probabilities at the word: a model that writes no still gives yes a
+    probability. Without a word or without log-probabilities the certainty is missing, and the
+    choice counts.
     """
 
     name = "p-true"
@@ -34,14 +34,6 @@ class PTrue(JudgingProtocol):
     def options(self, earlier: tuple[str, ...]) -> Options:
         return _WORDS if earlier else super().options(earlier)
 
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        if not earlier:
-            return verdict_position(text)
-        word = _REPLY.search(without_thoughts(text))
-        return word.start(1) if word else None
-
     def read(
         self,
         text: str,
@@ -52,15 +44,17 @@ class PTrue(JudgingProtocol):
     ) -> Verdict:
         if not earlier:
             chosen = super().read(text, is_lenient=is_lenient)
-            return Verdict(None, None, continues=chosen.side is not None)
+            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
         if is_empty(text):
             return Verdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)
-        word = _REPLY.search(without_thoughts(text))
+        reply = readable(text)
+        word = _REPLY.search(reply.text)
         if word is None:
-            return Verdict(chosen.side, None, chosen.details)
+            return replace(chosen, certainty=None, position=None)
         says = next(name for name, words in _WORDS.items() if word[1].title() in words)
-        return Verdict(chosen.side, None, {**chosen.details, "says": says})
+        details = {**chosen.details, "says": says}
+        return Verdict(chosen.side, None, details, position=reply.places[word.start(1)])
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         if verdict.side is None or probabilities is None or "yes" not in probabilities:

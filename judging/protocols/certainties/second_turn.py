@@ -34,7 +34,7 @@ class SecondTurn(JudgingProtocol):
     ) -> Verdict:
         if not earlier:
             chosen = super().read(text, is_lenient=is_lenient)
-            return Verdict(None, None, continues=chosen.side is not None)
+            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
         if is_empty(text):
             return Verdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)

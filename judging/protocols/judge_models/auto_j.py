@@ -19,7 +19,7 @@ class AutoJ(JudgeModel):
 
     def verdict(self, text: str) -> Verdict:
         found = self.option(text)
-        return Verdict(found[0] if found else None, None)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = list(_DECISION.finditer(text))

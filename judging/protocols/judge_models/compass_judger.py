@@ -25,7 +25,8 @@ class CompassJudger(JudgeModel):
         if found is None:
             return Verdict(None, None)
         criteria = dict(_CRITERION.findall(text[: found[1]]))
-        return Verdict(found[0], None, {"criteria": criteria} if criteria else {})
+        details = {"criteria": criteria} if criteria else {}
+        return Verdict(found[0], None, details, position=found[1])
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = list(_VERDICT.finditer(text))

@@ -1,8 +1,10 @@
 """What the protocols of judge models have in common."""
 
+from dataclasses import replace
+
 from judging.engine.interface import Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
 
 FAMILY = "Formats of models that were trained to judge"
 
@@ -24,17 +26,15 @@ class JudgeModel(JudgingProtocol):
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        return self.verdict(without_thoughts(text))
+        reply = readable(text)
+        found = self.verdict(reply.text)
+        if found.position is None:
+            return found
+        return replace(found, position=reply.places[found.position])
 
     def verdict(self, text: str) -> Verdict:
         """The verdict in a reply without thoughts."""
         raise NotImplementedError
-
-    def option_position(
-        self, text: str, *, earlier: tuple[str, ...], is_structured: bool
-    ) -> int | None:
-        found = self.option(without_thoughts(text))
-        return found[1] if found else None
 
     def option(self, text: str) -> tuple[Side, int] | None:
         """The side that the format names in a reply, and where; None if it is not kept."""

@@ -31,6 +31,3 @@ class JudgeLM(JudgeModel):
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
-
-    def option(self, text: str) -> None:
-        return None

@@ -3,8 +3,8 @@
 import re
 
 from judging.engine.interface import Side, Verdict
-from judging.engine.replies import without_thoughts
 from judging.protocols.judge_models.format import FAMILY, JudgeModel
+from judging.protocols.reading.mentions import readable
 from judging.protocols.scores import Score
 
 _RESULT = re.compile(r"\[RESULT\]\s*(?:Response\s+)?([AB])(?![\w'’])[\s.*]*\Z")
@@ -18,7 +18,7 @@ class Prometheus2(JudgeModel):
 
     def verdict(self, text: str) -> Verdict:
         found = self.option(text)
-        return Verdict(found[0] if found else None, None)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = _RESULT.search(text)
@@ -38,7 +38,7 @@ class Prometheus2Score(Score):
     highest = 5
 
     def score(self, text: str) -> int | None:
-        text = without_thoughts(text)
+        text = readable(text).text
         found = _GRADE.search(text)
         if found is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None

@@ -2,4 +2,4 @@
 
 # Raised by one whenever a reply can be read otherwise than before: answers that were read by
 # another version are not mixed with new ones.
-READING_VERSION = 1
+READING_VERSION = 2

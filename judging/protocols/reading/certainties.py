@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 from judging.protocols.reading.lazy import compiled_when_used
-from judging.protocols.reading.mentions import ANY
+from judging.protocols.reading.mentions import ANY, Placed
 
 _DIGITS = r"(?<![\d.,/–-])\d{1,3}(?:[.,]\d{1,4})?(?![\d])"
 _UNIT = (
@@ -90,15 +90,15 @@ _IN_CHINESE = compiled_when_used(
 )
 
 
-def with_digits(text: str) -> str:
+def with_digits(placed: Placed) -> Placed:
     """The text with its “eighty percent” and “百分之八十” written in digits."""
-    text = _IN_WORDS.sub(lambda found: str(_NUMBER_OF_WORD[found[1].lower()]), text)
-    return _IN_CHINESE.sub(
+    placed = placed.sub(_IN_WORDS, lambda found: str(_NUMBER_OF_WORD[found[1].lower()]))
+    return placed.sub(
+        _IN_CHINESE,
         lambda found: (
             f"{_CHINESE_DIGITS.index(found[1]) + 1}"
             f"{_CHINESE_DIGITS.index(found[2]) + 1 if found[2] else 0}%"
         ),
-        text,
     )
 
 
@@ -145,10 +145,10 @@ def whole(number: str, unit: str = "") -> int | None:
     is_decimal = "." in number or "," in number
     if re.search(r"(?<!\d)10\Z", unit.strip()):
         value *= 10
-    elif not unit and is_decimal:
-        if not 0 < value < 1:
-            return None
+    elif not unit and is_decimal and 0 < value < 1:
         value *= 100
+    elif not unit and is_decimal and (value <= 1 or value % 1):
+        return None  # 1.0 may be all of a share, and 8.5 is of another scale
     rounded = int(value.quantize(Decimal(1), ROUND_HALF_UP))
     return rounded if 1 <= rounded <= 100 else None
 

@@ -14,8 +14,15 @@ from judging.engine.interface import Side
 from judging.protocols.reading import words
 from judging.protocols.reading.certainties import NAME
 from judging.protocols.reading.lazy import compiled_when_used
-from judging.protocols.reading.leads import is_plain
-from judging.protocols.reading.mentions import ANY, BARE, MENTION, is_numbered, side_of
+from judging.protocols.reading.leads import is_plain, is_safe
+from judging.protocols.reading.mentions import (
+    ANY,
+    BARE,
+    MENTION,
+    Placed,
+    is_numbered,
+    side_of,
+)
 from judging.protocols.reading.voices import is_own, is_own_label, is_serious
 
 Code = Literal[
@@ -73,13 +80,16 @@ _VALUE = compiled_when_used(
     r"|回答|选项|回复)[\s_]*)?\W*(a|b|c|tie|equal|draw)\W*",
     re.IGNORECASE,
 )
+_VALUE_IN_OBJECT = compiled_when_used(
+    r":\s*[\"']\W*(?:[a-z_]+[\s_]+)?\W*([abc])\W*[\"']", re.IGNORECASE
+)
 _TIES = {"tie", "equal", "draw", "c"}
 
 
 _PLACE_OF_OBJECT = "\uf000"
 
 
-def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
+def in_json(placed: Placed) -> tuple[Placed, Callable[[str], Iterator[Claim]]]:
     """The text without its JSON objects that answer, and their claims once it has mentions."""
     answers: list[tuple[Side | None, Any]] = []
 
@@ -89,7 +99,13 @@ def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
         answers.append(answer)
         return _PLACE_OF_OBJECT
 
-    text = _OBJECT.sub(take, text.replace(_PLACE_OF_OBJECT, " "))
+    def place(found: "re.Match[str]") -> int:
+        """Where the letter of its answer is, as far as the object has one value with a letter."""
+        letters = [each.start(1) for each in _VALUE_IN_OBJECT.finditer(found[0])]
+        return found.start() + (letters[0] if len(letters) == 1 else 0)
+
+    text = placed.text.replace(_PLACE_OF_OBJECT, " ")
+    placed = Placed(text, placed.places).sub(_OBJECT, take, place)
 
     def claims(text: str) -> Iterator[Claim]:
         places = re.finditer(_PLACE_OF_OBJECT, text)
@@ -97,7 +113,7 @@ def in_json(text: str) -> tuple[str, Callable[[str], Iterator[Claim]]]:
             start, end = place.span()
             yield Claim(side, start, end, "json", EXPLICIT, end, certainty=certainty)
 
-    return text, claims
+    return placed, claims
 
 
 def _answer(text: str) -> tuple[Side | None, Any] | None:
@@ -144,10 +160,15 @@ _TAG = compiled_when_used(
     re.IGNORECASE,
 )
 _NUMBER = r"[\[(【]{0,2}\s*~?\d{1,3}(?:[.,]\d+)?\s*(?:%|/\s*100)?\s*[\])】]{0,2}"
+# “Response B, fairly sure.”
+_SURE = (
+    r"(?:(?:with|mit|con|avec)\s+)?(?:(?:fairly|quite|pretty|very|rather|reasonably|moderately|high"
+    r"|ziemlich|recht|sehr|bastante|muy|assez|très)\s+){1,2}" + NAME
+)
 _ALONE = compiled_when_used(
     rf"^[^\w\n|{ANY}]*([{ANY}])[^\w\n|{ANY}]*?"
     rf"(?:(?:{NAME}[^\w\n|]{{0,3}}"
-    rf"(?:(?:about|around|approx|of|etwa|ca|von|bei|de|约为?)\b[. ]*)?)?{_NUMBER})?"
+    rf"(?:(?:about|around|approx|of|etwa|ca|von|bei|de|约为?)\b[. ]*)?)?{_NUMBER}|{_SURE})?"
     rf"[^\w\n|{ANY}]*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -167,9 +188,13 @@ _LABELLED = compiled_when_used(
     re.IGNORECASE | re.MULTILINE,
 )
 _LABEL_ABOVE = compiled_when_used(
-    rf"^[^\w\n{ANY}]*{words.LABEL}\s*[:：]?\s*\n\s*{_VALUE_OF_LABEL}"
+    rf"(?:^[^\w\n{ANY}]*{words.LABEL}\s*[:：]?|{words.LABEL}\s*[:：])\s*\n\s*{_VALUE_OF_LABEL}"
     rf"(?=[^\w\n{ANY}]*(?:{_NUMBER})?[^\w\n{ANY}]*$)",
     re.IGNORECASE | re.MULTILINE,
+)
+_LETTER_FIRST = compiled_when_used(
+    r"[^\w\n]{0,4}(?:(?:option|response|answer)\s+)?[^\w\n]?[AB](?:[.,)\]]|\s[–—-])\s+[^\W\d]",
+    re.IGNORECASE,
 )
 _LABEL_CELL = compiled_when_used(
     rf"[^\w{ANY}]*(?:{words.LABEL}|overall(?:\s+winner)?|gesamt(?:urteil)?|total|总体|综合)[^\w{ANY}]*",
@@ -201,6 +226,8 @@ def in_forms(text: str, original: str) -> Iterator[Claim]:
             label = re.split(r"[:=：]", found[0])[0]
             if not is_own_label(line + label, text[found.end() :]):
                 continue
+            if words.STATED.search(label) and not is_safe(line):
+                continue
             is_final = words.FINAL.search(found[0]) is not None
             if found[1]:
                 yield _explicit(found, 1, "label", is_final)
@@ -210,6 +237,7 @@ def in_forms(text: str, original: str) -> Iterator[Claim]:
                 yield Claim(side, start, end, "label", EXPLICIT, end, is_final)
     yield from _in_tables(text)
     yield from _in_lines(text, original)
+    yield from _at_beginning(text, original)
 
 
 def _explicit(found: "re.Match[str]", group: int, code: Code, is_final: bool = False) -> Claim:
@@ -237,6 +265,15 @@ def _in_lines(text: str, original: str) -> Iterator[Claim]:
         return
 
 
+def _at_beginning(text: str, original: str) -> Iterator[Claim]:
+    """“B) Take the bus.” or “B, because …”, if nothing else names a response or denies."""
+    found = MENTION.search(text)
+    if found and _LETTER_FIRST.match(original) and len(MENTION.findall(text)) == 1:
+        if not words.DENIED.search(text, found.end()) and not words.CONDITIONAL.search(text):
+            side = side_of(found[0])
+            yield Claim(side, found.start(), found.end(), "first_line", EXPLICIT, found.end())
+
+
 def _in_tables(text: str) -> Iterator[Claim]:
     """A row with a label and a letter, or one row below a heading such as “Answer”."""
     block: list[tuple[int, list[str]]] = []
@@ -247,27 +284,27 @@ def _in_tables(text: str) -> Iterator[Claim]:
             if not all(re.fullmatch(r"[\s:-]*", cell) for cell in cells):
                 block.append((start, cells))
         elif block:
-            yield from _in_block(block)
+            yield from _in_block(text, block)
             block = []
         start += len(line) + 1
 
 
-def _in_block(block: list[tuple[int, list[str]]]) -> Iterator[Claim]:
+def _in_block(text: str, block: list[tuple[int, list[str]]]) -> Iterator[Claim]:
     for start, cells in block:
         values = [found for cell in cells[1:] if (found := _CELL.fullmatch(cell))]
         if _LABEL_CELL.fullmatch(cells[0]) and len(values) == 1:
-            yield _in_row(values[0][1], start, cells)
+            yield _in_row(values[0][1], start, cells, text.find(values[0][1], start) + 1)
     if len(block) == 2:
         (_, heading), (start, cells) = block
         for name, cell in zip(heading, cells, strict=False):
             if _LABEL_CELL.fullmatch(name) and (value := _CELL.fullmatch(cell)):
-                yield _in_row(value[1], start, cells)
+                yield _in_row(value[1], start, cells, text.find(value[1], start) + 1)
 
 
-def _in_row(character: str, start: int, cells: list[str]) -> Claim:
+def _in_row(character: str, start: int, cells: list[str], place: int) -> Claim:
     code: Code = "numbered" if is_numbered(character) else "table"
     end = start + len("|".join(cells))
-    return Claim(side_of(character), start, end, code, EXPLICIT, end)
+    return Claim(side_of(character), start, end, code, EXPLICIT, place)
 
 
 # ---- words ----

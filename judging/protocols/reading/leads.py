@@ -67,8 +67,8 @@ _SAFE = pattern(
     r"\b(?:choos(?:e|es|ing)|chose|picks?|picking|picked|selects?|selecting|selected|prefers?"
     r"|preferred|likes?|enjoys?|appreciates?|favou?rs?|go(?:es)?|going|with|opts?|opting|votes?|settles?|settled|on|sides?"
     r"|lean(?:s|ing)?|inclined|towards?|points?|winner|verdict|answer|choice|pick|decision"
-    r"|preference|selection|vote|conclusion|judge?ment|better|best|stronger|chosen|winning|fit|match"
-    r"|response|option|reply|goes)\b",
+    r"|recommend(?:s|ed)?|preference|selection|vote|conclusion|judge?ment|better|best|correct|right|suitable|appropriate"
+    r"|stronger|chosen|selected|winning|fit|match|response|option|reply|goes|sure|question)\b",
     # German
     r"\b(?:ich|wir|sie|er|es|mich|sich|mir|ihr|ihm|diese[rsnm]?|die|der|das|den|dem|person|nutzer(?:in)?"
     r"|leser(?:in)?|für|zu|zur|auf|mit|würde|wird|werde|muss|müsste|ist|wäre|lautet|fällt|geht|an|bin"
@@ -77,12 +77,12 @@ _SAFE = pattern(
     r"|meiner|meinung|nach|eine?|antwort|wahl|entscheidung|urteil|favorit|bessere|sieger|präferenz"
     r"|wähl(?:e|t|en|te)|nehme|nimmt|nähme|bevorzug(?:e|t|en)|favorisier(?:e|t)|ziehe|zieht"
     r"|tendier(?:e|t)|tipp(?:e|t)|neig(?:e|t)|entscheid(?:e|et|en)|votier(?:e|t)|stimme|passt|gefällt"
-    r"|überzeugt|entspricht|alles\s+in\s+allem|unterm\s+strich|aber|nein|moment|doch|besser"
+    r"|richtige|überzeugt|entspricht|alles\s+in\s+allem|unterm\s+strich|aber|nein|moment|doch|besser"
     r"|insgesamt|bei\s+näherer\s+(?:überlegung|betrachtung)|wenn\s+ich\s+(?:mich\s+)?(?:\w+\s+)?(?:müsste|muss))\b",
     # Spanish
     r"\b(?:yo|ell?a|él|usted|esta|este|persona|usuari[oa]|lector[a]?|la|el|le|se|me|mi|por|para|con|a"
     r"|que|creo|diría|pienso|considero|probablemente|seguramente|claramente|muy|más|sin\s+duda|en"
-    r"|conjunto|conclusión|resumen|definitiva|finalmente|entonces|es|sería|será|respuesta|elección"
+    r"|correcta|conjunto|conclusión|resumen|definitiva|finalmente|entonces|es|sería|será|respuesta|elección"
     r"|opción|decisión|veredicto|ganadora?|preferencia|voto|mejor|elijo|elige|eleg[íi]r[íi]?a?|elegirá"
     r"|escojo|escoger?[íi]?a?|prefier[eo]|preferir[íi]a|opto|optar[íi]a|opta|qued\w+|decant\w+"
     r"|inclin\w+|gana(?:r[íi]a)?|selecciono|voto|hacia|de|su|opinión|claro|obviamente|tal\s+vez\s+no"
@@ -90,7 +90,7 @@ _SAFE = pattern(
     # French
     r"\b(?:je|elle|il|on|cette|cet|personne|utilisateur|utilisatrice|la|le|lui|mon|ma|pour|vers|que"
     r"|qui|crois|pense|dirais|estime|trouve|plutôt|probablement|sans\s+(?:aucun\s+)?doute|clairement"
-    r"|donc|très|finalement|en|somme|conclusion|résumé|définitive|dans\s+l['’]ensemble|globalement"
+    r"|bonne|correcte|donc|très|finalement|en|somme|conclusion|résumé|définitive|dans\s+l['’]ensemble|globalement"
     r"|au\s+final|à|avis|est|serait|sera|réponse|choix|décision|préférence|gagnante?|meilleure"
     r"|jugement|choisi[stre]*|choisirai[st]?|préfèr\w+|préférerai[st]?|opte\w*|penche\w*|retien\w+"
     r"|retiendrai[st]?|sélectionn\w+|vote\w*|se|porte|porterait|sur|la|de|ce|si\s+je\s+(?:devais|dois)"
@@ -99,8 +99,9 @@ _SAFE = pattern(
     r"我|他|她|TA|这个人|这位(?:用户|读者|女士|先生)?|该用户|用户|此人|本人|的|会|应该?|应当|可能性?|更|很"
     r"|最终|最后|综上(?:所述)?|总的来说|总体(?:来看|而言)?|总之|综合来看|相比之下|因此|所以|认为|觉得|猜|想"
     r"|选择?|了|答案|结论|判断|偏好|结果|胜者|首选|是|为|就|还是?|倾向于?|喜欢|偏向于?|投给|支持|青睐"
-    r"|如果(?:一定|必须|非)要?选?|如果要我选?|大概|很|肯定|显然|毫无疑问|对|来说|而言|不如|比较|于|等等|不对",
+    r"|正确|如果(?:一定|必须|非)要?选?|如果要我选?|大概|很|肯定|显然|毫无疑问|对|来说|而言|不如|比较|于|等等|不对",
 )
+_SENTENCES = compiled_when_used(r"[.!?;。！？；](?=\s|\Z)")
 _COMMA_AT_END = compiled_when_used(r"[,，]\s*\Z")
 _LETTER = compiled_when_used(r"[^\W\d_]")
 _REASON_BEHIND = (
@@ -138,7 +139,7 @@ _BEHIND = pattern(
 # “B is better aligned with her values”, “B is the better choice”
 _FITTING = pattern(
     r"\A\s*(?:most|more|much|this|she|he|they|her|his|their|its|the"
-    r"|what|how|of|by\s+(?:far|a)|wins|besser|passt|lui|le\s+plus)\b",
+    r"|what|how|of|by\s+(?:far|a|this|the\s+(?:person|user))|wins|besser|passt|lui|le\s+plus)\b",
     r"\A\s*(?:with|to|mit|zu|con|a|à|avec)\s+(?:what|the|this|her|his|their|seine\w*|ihre\w*|de[nmr]"
     r"|diese\w*|sus?|los?|las?|les?|sa|son|ses|cette|esta|este|cet|ella|él|elle|lui)\b",
 )
@@ -166,10 +167,7 @@ def is_plain(sentence: str, behind: int, end: int) -> bool:
     cut = max((found.end() for found in _CONNECTIVE.finditer(before)), default=0)
     if _COMMA_AT_END.search(before, 0, cut) and _chooses_otherwise(before[:cut]):
         return False
-    before = before[cut:]
-    if reason := _REASON.match(before):
-        before = before[reason.end() :]
-    if _LETTER.search(_SAFE.sub(" ", before)):
+    if not is_safe(before[cut:]):
         return False
     rest = sentence[end:]
     if _UNCERTAIN_BEHIND.search(rest):
@@ -178,6 +176,14 @@ def is_plain(sentence: str, behind: int, end: int) -> bool:
     if is_called_better:
         rest = _CALLED.sub("", rest, count=1)
     return bool(_BEHIND.search(rest) or (is_called_better and _FITTING.search(rest)))
+
+
+def is_safe(before: str) -> bool:
+    """Whether only a reason and known words lead to a choice, in its last sentence."""
+    before = _SENTENCES.split(before)[-1]
+    if reason := _REASON.match(before):
+        before = before[reason.end() :]
+    return _LETTER.search(_SAFE.sub(" ", before)) is None
 
 
 def _chooses_otherwise(clause: str) -> bool:

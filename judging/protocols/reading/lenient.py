@@ -19,6 +19,7 @@ from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.leads import is_compared
 from judging.protocols.reading.mentions import (
     MENTION,
+    Placed,
     plain,
     side_of,
     with_mentions,
@@ -28,53 +29,72 @@ from judging.protocols.reading.voices import is_contradicted
 from judging.protocols.verdicts import without_next_turn
 
 _END_OF_SENTENCE = compiled_when_used(r"[.!?;\n。！？；]")
-LONGEST = 20_000  # characters that are read; a verdict comes at the end
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A verdict and how it was read."""
+    """A verdict, how it was read, and where in the reply its letter is."""
 
     side: Side
     certainty: int | None
     code: str
+    position: int
 
 
-def read_leniently(text: str) -> Reading | None:
-    """The verdict of a reply without thoughts; None if it states none or contradicts itself."""
-    letters, objects = in_json(_own_text(text))
+def read_leniently(reply: Placed) -> Reading | None:
+    """The verdict of a readable reply; None if it states none or contradicts itself."""
+    letters, objects = in_json(_own_text(reply))
     letters = with_digits(without_quotations(letters))
-    text = with_mentions(letters)
+    mentions = with_mentions(letters)
+    text = mentions.text
     claims = [
         *objects(text),
-        *in_forms(text, letters),
+        *in_forms(text, letters.text),
         *in_words(text),
     ]
     chosen = _chosen(text, sorted(claims, key=lambda claim: claim.start))
     if chosen is None or chosen.side is None or _is_left_open(text, chosen):
         return None
-    return Reading(chosen.side, _certainty(text, chosen, claims), chosen.code)
+    certainty = _certainty(text, chosen, claims)
+    return Reading(chosen.side, certainty, chosen.code, mentions.places[chosen.place - 1])
 
 
-def added_certainty(text: str) -> int | None:
-    """The certainty of a reply whose side is read strictly, in a form that only this reads."""
-    text = with_mentions(with_digits(without_quotations(_own_text(text))))
-    return certainty_in(text, None)
+def added_certainty(reply: Placed, position: int | None = None) -> int | None:
+    """The certainty of a reply whose side is read strictly, in a form that only this reads.
+
+    `position` is where the letter of a verdict in brackets is: a number may follow it.
+    """
+    placed = with_mentions(with_digits(without_quotations(_own_text(reply))))
+    behind = placed.places.index(position) + 1 if position in placed.places else None
+    return certainty_in(placed.text, behind)
 
 
-def chooses_otherwise(text: str, side: Side | None) -> bool:
-    """Whether the sentences behind a letter seem to choose another response, and none the same."""
-    return _seems_other(with_mentions(without_quotations(_own_text(text))), side)
+def chooses_otherwise(
+    reply: Placed, end: int, side: Side | None, *, is_bracketed: bool = False
+) -> bool:
+    """Whether what follows a letter that ends at `end` chooses another response, or both.
+
+    Behind a letter without brackets it is enough that it seems so.
+    """
+    behind = Placed(reply.text[end:], reply.places[end:])
+    if not behind.text.strip():
+        return False
+    text = with_mentions(without_quotations(_own_text(behind))).text
+    claims = [claim for claim in in_forms(text, text) if claim.code == "label"]
+    if is_bracketed:
+        claims += [claim for claim in in_words(text) if claim.weight == IN_WORDS]
+    elif _seems_other(text, side):
+        return True
+    return any(claim.side != side for claim in claims)
 
 
 def _seems_other(text: str, side: Side | None) -> bool:
-    seeming = seeming_choices(text)
-    return bool(seeming) and side not in seeming
+    return bool(seeming_choices(text) - {side})
 
 
-def _own_text(text: str) -> str:
-    """What the reply says itself, without markup; the end of a very long one."""
-    return plain(without_next_turn(text)[-LONGEST:])
+def _own_text(reply: Placed) -> Placed:
+    """What the reply says itself, without markup."""
+    return plain(reply.until(len(without_next_turn(reply.text))))
 
 
 def _chosen(text: str, claims: Sequence[Claim]) -> Claim | None:
@@ -99,6 +119,13 @@ def _explicit(text: str, explicit: Sequence[Claim], others: Sequence[Claim]) -> 
         return None
     if any(each.start > chosen.end and each.side != chosen.side for each in explicit):
         return None
+    before = [each for each in others if each.end <= chosen.start and each.side != chosen.side]
+    if (
+        before
+        and not words.FINAL.search(text, chosen.start, chosen.end)
+        and not words.CHANGED.search(text, before[-1].end, chosen.start)
+    ):
+        return None
     later = [each for each in others if each.start > chosen.end and each.side != chosen.side]
     if not later:
         return chosen
@@ -117,6 +144,10 @@ def _is_left_open(text: str, chosen: Claim) -> bool:
         return True
     if chosen.weight < EXPLICIT and _is_contradicted(text, chosen):
         return True
+    if chosen.code == "label" and not chosen.is_final:
+        before = text[: chosen.end]
+        if is_contradicted(before, chosen.start, chosen.end, chosen.side or ""):
+            return True
     if chosen.weight == EXPLICIT and _seems_other(text[chosen.end :], chosen.side):
         return True
     changed = words.RECONSIDERED.search(text, chosen.end)
@@ -142,8 +173,6 @@ def _last(text: str, claims: Sequence[Claim]) -> Claim | None:
         return last
     behind = differing[-1].end
     if words.CHANGED.search(text, behind, last.start):
-        return last
-    if last.weight == IN_WORDS and words.CONCLUDED.search(_lead(text, behind, last.start)):
         return last
     return None
 

@@ -6,8 +6,11 @@ every way to name a response.
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from judging.engine.interface import Side
+from judging.engine.replies import without_thoughts
 from judging.protocols.reading.lazy import compiled_when_used
 
 _SIDES: tuple[Side, ...] = ("A", "B", "C")
@@ -42,7 +45,9 @@ _FIRST = {"1", "一", "甲", "first", "1st", "erste", "première", "primera"}
 _QUOTED = compiled_when_used(
     r"[\"“„«「『](?=[^\"”“»」』\n]{25,})[^\"”“»」』\n]*(?:[\"”“»」』]|$)", re.MULTILINE
 )
-_STRUCK = compiled_when_used(r"~~[^~\n]+~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>", re.IGNORECASE)
+_STRUCK = compiled_when_used(
+    r"~~[^~\n]+~~|<(?:s|del|strike)>[^<\n]*</(?:s|del|strike)>", re.IGNORECASE
+)
 _MARKS = compiled_when_used(
     r"[*`$]|(?<!\w)_+|_+(?!\w)|^[ \t]*(?:#{1,6}|>|[-•–+](?=\s))[ \t]*", re.MULTILINE
 )
@@ -55,24 +60,103 @@ _GAP = compiled_when_used(r"\n\s*\n")
 _REPEATED = compiled_when_used(r"([^\w\n])\1{3,}")
 
 
-def plain(text: str) -> str:
-    """The text without markup, struck words and long quotations, with its full-width signs."""
-    text = unicodedata.normalize("NFKC", text)
-    text = _STRUCK.sub(" ", text)
-    text = _LATEX.sub(lambda found: found[1] or "", text)
-    text = _ANGLES.sub(r"[\1]", text)
-    text = _MARKS.sub("", text)
-    return _REPEATED.sub(r"\1\1\1", _GAP.sub("\n\n", text))
+# What is read of a reply: no pattern sees more, so the time that reading takes has a limit.
+FIRST, LAST = 2_000, 6_000
+_BLANKS = compiled_when_used(r"\s{17,}")
+_LONG_RUN = compiled_when_used(r"([^\w\s])\1{32,}")
 
 
-def without_quotations(text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text that was made of a reply, and where in the reply each of its characters stands."""
+
+    text: str
+    places: Sequence[int]
+
+    def sub(
+        self,
+        pattern: re.Pattern[str],
+        new: Callable[[re.Match[str]], str],
+        at: Callable[[re.Match[str]], int] = re.Match.start,
+    ) -> "Placed":
+        """The text with what `pattern` finds replaced, as `re.sub` does it.
+
+        A new text stands where the match has it, otherwise at the place that `at` tells.
+        """
+        pieces: list[str] = []
+        places: list[int] = []
+        end = 0
+        for found in pattern.finditer(self.text):
+            piece = new(found)
+            pieces += self.text[end : found.start()], piece
+            places += self.places[end : found.start()]
+            if (offset := found[0].find(piece)) >= 0:
+                start = found.start() + offset
+                places += self.places[start : start + len(piece)]
+            elif len(piece) == len(found[0]):
+                places += self.places[found.start() : found.end()]
+            else:
+                places += [self.places[at(found)]] * len(piece)
+            end = found.end()
+        if not end:
+            return self
+        return Placed("".join((*pieces, self.text[end:])), [*places, *self.places[end:]])
+
+    def until(self, end: int) -> "Placed":
+        return Placed(self.text[:end], self.places[:end])
+
+
+def readable(reply: str) -> Placed:
+    """What is read of a reply: no thoughts, no long runs of one sign, no middle of a long one."""
+    text = without_thoughts(reply)
+    placed = Placed(text, range(len(text)))
+    placed = placed.sub(_BLANKS, _few_blanks).sub(_LONG_RUN, lambda run: run[1] * 32)
+    if len(placed.text) <= FIRST + LAST:
+        return placed
+    text, places = placed.text, placed.places
+    gap = [places[FIRST]] * 2
+    return Placed(f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]])
+
+
+def _few_blanks(run: re.Match[str]) -> str:
+    lines = run[0].count("\n")
+    return "\n" * min(lines, 3) if lines else " " * 16
+
+
+def plain(placed: Placed) -> Placed:
+    """The text without markup and struck words, with its full-width signs."""
+    placed = _normalised(placed)
+    placed = placed.sub(_STRUCK, lambda found: " ")
+    placed = placed.sub(_LATEX, lambda found: found[1] or "")
+    placed = placed.sub(_ANGLES, lambda found: f"[{found[1]}]", _letter)
+    placed = placed.sub(_MARKS, lambda found: "")
+    placed = placed.sub(_GAP, lambda found: "\n\n")
+    return placed.sub(_REPEATED, lambda found: found[1] * 3)
+
+
+def _normalised(placed: Placed) -> Placed:
+    text = unicodedata.normalize("NFKC", placed.text)
+    if text == placed.text:
+        return placed
+    each = [unicodedata.normalize("NFKC", character) for character in placed.text]
+    places = [place for new, place in zip(each, placed.places, strict=True) for _ in new]
+    # Letters and accents that were joined make the text shorter: then no place is known.
+    return Placed(text, places if "".join(each) == text else [-1] * len(text))
+
+
+def without_quotations(placed: Placed) -> Placed:
     """The text with its quoted sentences blanked: they are the words of somebody else."""
-    return _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
+    return placed.sub(_QUOTED, lambda quoted: " " * len(quoted[0]))
 
 
-def with_mentions(text: str) -> str:
+def with_mentions(placed: Placed) -> Placed:
     """The text with every mention of a response replaced by its character."""
-    return _NAMES.sub(_character, text)
+    return placed.sub(_NAMES, _character, _letter)
+
+
+def _letter(found: "re.Match[str]") -> int:
+    """Where the group that names the response begins."""
+    return found.start(found.lastindex or 0)
 
 
 def _character(found: "re.Match[str]") -> str:

@@ -16,7 +16,8 @@ from typing import Any
 from judging.protocols.reading import ranking_words as words
 from judging.protocols.reading.claims import CERTAINTY_KEY
 from judging.protocols.reading.lazy import compiled_when_used
-from judging.protocols.reading.lenient import LONGEST, added_certainty
+from judging.protocols.reading.lenient import added_certainty
+from judging.protocols.reading.mentions import readable
 from judging.protocols.verdicts import without_next_turn
 
 _BETTER = r"\s*(?:>+|≻|›|&gt;)\s*"
@@ -87,8 +88,8 @@ class _Found:
 
 
 def read_ranking(text: str, letters: Sequence[str], *, is_lenient: bool = False) -> Ranking | None:
-    """The ranking of `letters` in a reply without thoughts; None if it states none, or several."""
-    text = _RUN.sub(_shortened, without_next_turn(text)[-LONGEST:])
+    """The ranking of `letters` in a reply; None if it states none, or several."""
+    text = _RUN.sub(_shortened, without_next_turn(readable(text).text))
     if text.count(">") > _MOST_SIGNS:
         return None  # such a text would be slow to search, and states no ranking
     if words.TURNED.search(text.replace("_", " ")):
@@ -308,4 +309,4 @@ def _certainty(text: str, found: _Found, is_lenient: bool) -> int | None:
         return None
     here = words.CERTAIN_HERE.match(text, found.end)
     stated = re.findall(r"\d+", here[0]) if here else []
-    return added_certainty(f"({stated[0]}%)" if len(stated) == 1 else text)
+    return added_certainty(readable(f"({stated[0]}%)" if len(stated) == 1 else text))

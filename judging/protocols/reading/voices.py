@@ -45,7 +45,7 @@ OTHERS = pattern(
     r"\b(?:most|many|few|several|all\s+(?:of\s+)?(?:the\s+)?(?:other|readers?|users?|people)|other|typical|average|ordinary|normal|general|younger|older"
     r"|everyone|everybody|anyone|anybody|nobody|people|readers|users|voters|humans|majority"
     r"|minority|public|else|elsewhere|others?|critics?|experts?|reviewers?|judges?)\b"
-    r"(?!\s+(?:of\s+(?:all|the\s+above)|likely|probabl[ey]|certainly|definitely|things|in\s+all"
+    r"(?!\s+(?:of\s+(?:all|the\s+above)|likely|suitable|appropriate|probabl[ey]|certainly|definitely|things|in\s+all"
     r"|(?:response|answer|option|information|evidence|points?|aspects|criteria|factors)\b))",
     rf"\b(?:an?|any|every|each)\s+(?:{_NOT_THIS_EN}[\w-]+\s+){{1,3}}?{_VERB_EN}\b",
     rf"\b(?:an?|any|every|each|the)\s+(?:{_NOT_THIS_EN}[\w-]+\s+){{1,2}}{_PERSON_EN}\b",
@@ -170,6 +170,7 @@ _VERDICT = pattern(
     r"\b(?:better|best|wins|besser|beste|gewinnt|mejor|gana|meilleure?|mieux|gagne)\b|更好|更适合",
 )
 _RESOLVED = pattern(words.CHANGED.pattern, words.CONCLUDED.pattern, _TURN)
+_TO_THE_PERSON = pattern(r"^\W*you\b|,?\s*\bwhich\b")
 _SENTENCE = compiled_when_used(r"[^.!?;\n。！？；]+[.!?;\n。！？；]?")
 _TURNED = pattern(
     rf"^\W*(?:{_TURN})",
@@ -207,7 +208,9 @@ def is_contradicted(text: str, start: int, end: int, side: str) -> bool:
     for sentence in _SENTENCE.finditer(text):
         named = {side_of(each) for each in MENTION.findall(sentence[0])}
         if sentence.end() <= start:
-            if named - {side} and CHOOSES.search(sentence[0]) and is_serious(sentence[0]):
+            # Also what is said to the person: “You should choose B.”
+            words_of_it = _TO_THE_PERSON.sub("", sentence[0])
+            if named - {side} and CHOOSES.search(words_of_it) and is_serious(words_of_it):
                 return _RESOLVED.search(text, sentence.end(), start) is None
         elif sentence.start() >= end:
             if _TAKEN_BACK.search(sentence[0]) and (not named or side in named):

@@ -25,7 +25,7 @@ _ARTICLE = (
     r"(?:\s+(?:ich|sie|er|mich|sich|aber|eher|daher|deshalb|doch|also|donc|plutôt|alors|entonces"
     r"|therefore|then|instead|still|ultimately|rather|probably|wahrscheinlich|vermutlich"
     r"|probablemente|probablement|sans\s+doute|clearly)){0,2}"
-    r"(?:\s+(?:the|die|den|der|la|el|le|l['’]|our|my|pour|für|auf|to|zu|por))?\s*"
+    r"(?:\s+(?:the|die|den|der|la|el|le|l['’]|our|my|pour|für|auf|to|zu|por))?\s*(?::\s*)?"
 )
 
 # ---- somebody chooses a response ----
@@ -35,7 +35,7 @@ _CHOOSING_EN = (
     r"|preferred|favou?rs?|go(?:es)?\s+(?:with|for)|going\s+(?:with|for)|opts?\s+for|opting\s+for"
     r"|votes?\s+for|settle[sd]?\s+(?:on|for)|sides?\s+with"
     r"|lean(?:s|ing)?(?:\s+(?:slightly|more|somewhat|strongly))?(?:\s+towards?|\s+to)?"
-    r"|inclined\s+(?:to|towards?)|points?\s+to)"
+    r"|inclined\s+(?:to|towards?)|points?\s+to|recommend(?:s|ed)?)"
 )
 # Somebody else may choose as well, so the subject of an English verb is the judge or the person.
 _CHOICE_EN = (
@@ -67,18 +67,24 @@ _CHOSEN_NOUN = (
     r"\b(?:it(?=\s+(?:would|must|has))|answers?|choice|pick|verdict|decision|preference|selection"
     r"|vote|winner|conclusion"
     r"|judge?ment|better\s+(?:one|fit|match)|best\s+(?:one|fit|match)"
-    r"|(?:better|best|preferred|stronger|chosen|winning)\s+(?:response|answer|option|choice|reply)"
+    r"|(?:better|best|correct|right|preferred|stronger|chosen|selected|winning|most\s+\w+)\s+"
+    r"(?:response|answer|option|choice|reply)"
     r"|antwort|wahl|entscheidung|urteil|favorit(?:in)?|bessere|sieger(?:in)?|präferenz"
     r"|respuesta|elección|opción|decisión|veredicto|ganadora?|preferencia|voto|mejor"
     r"|réponse|choix|décision|préférence|gagnante?|meilleure|jugement)"
-    r"(?:\s+(?:here|overall|final|finale|definitiva|insgesamt|for\s+this\s+(?:person|user)"
+    r"(?:\s+(?:here|overall|final|finale|definitiva|correcta|correcte|insgesamt"
+    r"|(?:for|to)\s+(?:this|the)\s+(?:person|user|question)"
     r"|für\s+diese\s+person|para\s+esta\s+persona|pour\s+cette\s+personne))?"
     r"\s+(?:is|would\s+be|will\s+be|must\s+be|goes\s+to|has\s+to\s+be|ist|wäre|lautet|geht\s+an"
     r"|fällt\s+auf|es|sería|est|serait|se\s+porte(?:rait)?\s+sur)"
     r"(?:\s+(?:clearly|probably|definitely|likely|therefore|thus|still|simply|wohl|klar|eindeutig"
     r"|daher|also|also\s+klar|claramente|probablemente|por\s+tanto|clairement|sans\s+doute|donc))?"
 )
-_CHOSEN_NOUN_ZH = r"(?:答案|选择|结论|判断|偏好|结果|胜者|首选)(?:应该|应当|就|还)?(?:是|为)"
+_CHOSEN_NOUN_ZH = (
+    r"(?:答案|选择|结论|判断|偏好|结果|胜者|首选)(?:应该|应当|就|还)?(?:是|为)(?:\s*[:：])?"
+)
+# A label that ends as a statement: “The answer is: B”.
+STATED = pattern(r"\b(?:is|be|to|on|ist|wäre|lautet|an|auf|es|sería|est|serait|sur)\W*\Z")
 
 # A sentence of a guess and a response: “Probably A.”
 _GUESS = (
@@ -98,7 +104,8 @@ CHOOSING = pattern(
     r"|clearly)){0,3}\s+(?:likes?|enjoys?|appreciates?)\s+§\s+(?:more|better|best)"
     r"(?=\s*(?:[.,;!]|\Z|than\b|because\b))",
     r"\b(?:profile|evidence|everything|all\s+this)\s+(?:clearly\s+)?points?\s+to" + _ARTICLE + "§",
-    # “Leaning B.” is a whole sentence.
+    # “It is B.” and “Leaning B.” are whole sentences.
+    r"^\W*it(?:\s+is|['’]s)\s+§(?=[^§\w]*\Z)",
     rf"(?:^\W*{_CHOOSING_EN}){_ARTICLE}§(?=[^§\w]*\Z)",
     *(
         words + _ARTICLE + "§"
@@ -118,7 +125,7 @@ CHOOSING = pattern(
     # German ends a sentence with its verb.
     r"§(?:\s+(?:wohl|eher|klar|eindeutig|deutlich|vermutlich|wahrscheinlich))?\s+"
     r"(?:wählen|gewählt|bevorzugen|bevorzugt|nehmen|vorziehen|vorzieht|entscheiden|favorisieren"
-    r"|favorisiert|tendieren)\b",
+    r"|favorisiert|tendieren|tippen|setzen)\b",
 )
 
 # ---- a response is called the better one ----
@@ -143,13 +150,16 @@ _BETTER_EN = (
     + r"\s+(?:the\s+|a\s+)?(?:one\b(?=\s+(?:that\s+)?(?:this|the|they|he|she|i)\b)"
     r"|better|best|preferable|preferred|superior|stronger"
     r"|winner|my\s+(?:choice|answer|pick|preference|verdict)|clear\s+winner"
-    r"|(?:right|correct|winning|obvious)\s+(?:choice|answer|one|option)"
+    r"|(?:(?:right|correct|winning|obvious|final)\s+)?(?:choice|answer)(?!\s+(?:of|that)\b)"
+    r"|(?:right|correct)(?:\s+(?:one|option|response))?(?=\s*[.,;!]|\s*\Z)"
+    r"|most\s+(?:suitable|fitting|appropriate|likely)"
     r"|more\s+(?:suitable|fitting|appropriate|convincing|aligned|in\s+line|appealing|attractive"
     r"|likely\s+to\s+(?:be\s+(?:chosen|preferred|picked)|appeal|please)))\b" + _NOT_AN_ASPECT
 )
 _FITS_EN = (
     r"§\s+(?:(?:would|will|should|clearly|probably|simply|just)\s+){0,2}"
-    r"(?:wins?\b(?!\s+(?:on|in|at)\b)"
+    r"(?:(?:wins?|edges\s+(?:it|out|ahead)|comes\s+out\s+(?:ahead|on\s+top)"
+    r"|has\s+(?:the|an?(?:\s+\w+)?)\s+edge)\b(?!\s+(?:on|in|at)\b)"
     r"|(?:better|best|more\s+closely)\s+(?:fits|suits|match(?:es)?|aligns|reflects|serves|respects)\b"
     r"|(?:fits?|suits?|match(?:es)?|aligns?|resonates?|works?|serves?|appeals?|speaks?)\b"
     r"[^§.;\n,]{0,50}?\b(?:better|best|more\s+closely|more)\b" + _NOT_AN_ASPECT + ")"
@@ -235,8 +245,8 @@ OTHER_BETTER = pattern(
 
 _LABELS = (
     r"(?:final|overall|my|preferred|best|better|chosen|selected|predicted|winning)?\s*"
-    r"(?:answer|verdict|choice|decision|preference|winner|selection|conclusion|judge?ment|result"
-    r"|pick|leaning|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)"
+    r"(?:answer|verdict|choice|option|decision|preference|winner|selection|conclusion|judge?ment|result"
+    r"|pick|leaning|(?:response|result)\s+is|prediction|first\s+choice|in\s+(?:short|summary)|(?:preferred|better|chosen|selected|best|winning)(?:\s+(?:response|option|answer))?)"
     r"(?:\s+for\s+(?:this|the)\s+(?:person|user))?",
     r"(?:meine|endgültige|finale|bessere|gewählte)?\s*"
     r"(?:antwort|urteil|wahl|entscheidung|fazit|ergebnis|präferenz|tendenz)",
@@ -246,7 +256,7 @@ _LABELS = (
     r"(?:\s+(?:finale?|définitive|définitif|retenue|choisie|préférée))?",
     r"(?:最终|最后|我的|更好的)?(?:答案|选择|结论|判断|裁决|判定|结果|偏好|回答|选项|胜者)",
 )
-LABEL = "(?:" + "|".join(_LABELS) + ")"
+LABEL = "(?:" + "|".join((*_LABELS, _CHOSEN_NOUN)) + ")"
 FINAL = pattern(
     r"\b(?:final(?:ly)?|ultimately|endgültig\w*|abschließend\w*|letztlich|definitiv[aeo]?\w*"
     r"|finale?|finalement|en\s+définitive|définiti\w+)\b",
@@ -323,7 +333,7 @@ CONDITIONAL = pattern(
 )
 NOT_CONDITIONAL = pattern(
     r"\b(?:even\s+if|if\s+(?:i|we)\s+(?:had|have|must|were\s+forced|am\s+forced)\b"
-    r"|if\s+(?:forced|pressed|pushed|anything)\b|,\s*which\b|were\s+both\b|both\s+were\b)",
+    r"|if\s+(?:forced|pressed|pushed|anything)\b|were\s+both\b|both\s+were\b)|,\s*which\b",
     r"\b(?:auch\s+wenn|wenn\s+auch|wenn\s+ich\s+(?:\w+\s+){0,3}(?:müsste|muss))\b|\bselbst\s+wenn\b",
     r"\b(?:si\s+bien|si\s+tuviera\s+que|si\s+tengo\s+que|aunque\s+si|même\s+si"
     r"|si\s+je\s+(?:devais|dois)|s['’]il\s+faut)\b",

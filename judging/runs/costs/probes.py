@@ -48,6 +48,8 @@ class Probe:
         """Whether option probabilities arrived, in words."""
         if reported := self.judgment.probabilities:
             return ", ".join(f"{option} {share:.3f}" for option, share in reported.items())
+        if reason := (self.judgment.details or {}).get("no_probabilities"):
+            return f"requested, none stored: {reason}"
         return "requested, none received" if self.asked_for_probabilities else "not requested"
 
     @property

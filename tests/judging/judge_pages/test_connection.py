@@ -57,6 +57,18 @@ def test_the_test_asks_an_item_of_the_study_in_the_studys_setting(served, llm):
     assert "how certain" not in prompt
 
 
+def test_the_test_reads_a_reply_as_runs_read_it(served, llm):
+    editor, judge = served
+
+    llm.answer = lambda body, n: completion("The answer is: B\n\nI am 80 % sure.")
+    assert "We read its reply as: B (response 2), certainty 80." in words(
+        editor.post(page_of(judge, "test-judge"))
+    )
+
+    llm.answer = lambda body, n: completion("[[B]] and I am sure to 8", finish_reason="length")
+    assert "The reply states no certainty." in words(editor.post(page_of(judge, "test-judge")))
+
+
 @pytest.mark.parametrize(
     ("answer", "problem", "advice"),
     [

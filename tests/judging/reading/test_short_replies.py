@@ -1,0 +1,250 @@
+"""Short statements, as small models write them, replies that name both sides, and cut replies."""
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import from_user
+from judging.engine.replies import without_cut_end, without_thoughts
+from judging.protocols.certainty import Certainty
+from judging.protocols.parsing import parse_reply
+from judging.protocols.reading.mentions import FIRST, LAST, readable
+from judging.protocols.reading.rankings import read_ranking
+from judging.protocols.registry import protocol
+
+
+def read(reply):
+    return parse_reply(reply, offers_tie=False, asks_certainty=True, is_lenient=True)
+
+
+STATEMENTS = """
+The answer is: A
+The answer is A
+The answer is (A).
+The answer is **A**.
+The answer: A
+The correct answer is A.
+The correct answer is: (A)
+The right choice is: A
+The correct choice would be A.
+The correct response is: A
+The best response is: A
+The preferred response is: Response A
+The selected response is: A
+The most likely answer is: A
+The most suitable response is A.
+The answer to this question is: [A]
+The answer for this person is: A
+Therefore, the answer is: A
+Thus, the correct answer is A.
+Sure! The answer is: A
+My answer is: A
+My final answer is: A
+The choice is: A
+The person's choice is: A
+Their choice is: A
+The result is: A
+The response is: A
+Based on the profile, the answer is: A
+A)
+A).
+(A)
+A:
+"A"
+Option A
+Option A.
+Option: A
+Choice: A
+Answer: A)
+Response A
+I would choose A.
+I would choose: A
+I choose: A
+I would choose option A.
+I'd go with response A.
+I believe the answer is: A
+Sure, I would choose A.
+The person would choose: A
+The person would prefer: Response A
+The user prefers: A
+They should choose response A.
+Based on the profile, the person would choose: A
+A is correct.
+A is the answer.
+Response A is the correct answer.
+A edges it because it names a price.
+It is A.
+It's A.
+Response A, fairly sure.
+Ich würde auf Antwort A tippen.
+Die richtige Antwort ist: A
+La respuesta correcta es A.
+La bonne réponse est A.
+答案是：A
+The answer is:|A
+The answer is:|[Response A]
+The answer is: A||The person likes dogs.
+The answer is: A||Explanation: Response B is too long.
+The answer is: A||Response B is good, but response A is better.
+A)||The answer is: A
+A) Take the bus.
+A. The person likes dogs.
+A – The person likes dogs.
+Option A, because the person likes dogs.
+I would recommend response A.
+Response A is the most suitable.
+Response A would be preferred by this person.
+Prediction: A
+[[A]]||The person would choose A.
+Response A: Take the bus.|Response B: Take the train.||The correct answer is: Response A
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("reply", STATEMENTS)
+def test_a_short_statement_is_read_with_the_place_of_its_letter(reply):
+    reply = reply.replace("|", "\n")
+
+    for side, other in (("A", "B"), ("B", "A")):
+        # Letters that begin a word stay.
+        letters = {"A": side, "B": other}
+        text = re.sub(r"[AB](?![a-z])", lambda found, to=letters: to[found[0]], reply)
+        verdict = read(text)
+        assert verdict.side == side, text
+        assert text[verdict.position] == side
+
+
+NONE = """
+A)|The answer is: B
+A||The answer is B.
+A.|I would choose B.
+Option A.||The correct answer is: B
+[A]||I would choose response A, as it is short. I would choose response B, as it is long.
+They should choose response B.||They like dogs, so they should choose response A.
+You should choose response B, which has a band.||The person is busy. They should choose response A.
+You should choose response A.||The answer is: B
+The person prefers response B. The correct response would be response A, which is longer.
+The answer is: A||The person prefers response B.
+The best answer is A. The correct answer is: B
+The answer is: A|The answer is: B
+I would choose A. I would choose B.
+The answer is: A or B
+The answer is: A and B
+Option A|Option B
+Final answer: A|Final answer: B
+The answer is not A.
+The incorrect answer is: A
+The less suitable response is: A
+The typical answer is: A
+If the person is old, the answer is: A
+It is unclear whether the correct answer is: A
+The answer is: A person who likes dogs would like both.
+A is correct about the price.
+A is the answer of an expert.
+A. This is not for her.
+A) Take the bus.|B) Take the train.
+The answer is: [[A]]||The answer is: [[B]]
+[[A]] is my choice. My choice is [[B]].
+Answer: [[A]]|Answer: [[B]]
+[[A]]||The answer is: B
+[[A]]||I would choose response B.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("reply", NONE)
+def test_a_reply_that_names_both_sides_or_none_as_its_answer_has_none(reply):
+    assert read(reply.replace("|", "\n")).side is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "certainty"),
+    [
+        ("Response B edges it. I'd put my certainty at 58 out of 100.", 58),
+        ("[[B]] (≈70)", 70),
+        ("Ich würde auf Antwort B tippen, zu 60 Prozent sicher.", 60),
+        ("[[B]] because 70 people said so", None),
+    ],
+)
+def test_a_certainty_is_read_next_to_the_verdict(reply, certainty):
+    assert (read(reply).side, read(reply).certainty) == ("B", certainty)
+
+
+@pytest.mark.parametrize(
+    ("reply", "side", "certainty"),
+    [
+        ("Final answer: B. Confidence: 8", "B", None),
+        ("Final answer: B. Confidence: 80.", "B", None),
+        ("Final answer: B. Confidence: 80%", "B", 80),
+        ("[[B]] [[80]]", "B", 80),
+        ("[[B]] [[8", "B", None),
+        ("[[B]] 80", "B", None),
+        ("B", None, None),
+        ("The answer is B", None, None),
+        ("I would choose Response B", None, None),
+        ("The answer is B.", "B", None),
+        ('{"answer": "B", "certainty": 8', "B", None),
+    ],
+)
+def test_of_a_cut_reply_the_last_word_or_number_is_not_read(reply, side, certainty):
+    question = JudgeQuestion(1, from_user("?"), Certainty(), seed=0, is_lenient=True)
+
+    verdict = question.read(reply, is_structured=False, is_cut=True)
+
+    assert (verdict.side, verdict.certainty) == (side, certainty)
+    assert reply.startswith(without_cut_end(reply))
+
+
+# ---- replies that are slow to search ----
+
+SIGNS = " \t\n*#[]{}()|<>\"'`_~$\\.,;:!?-–—…0159ABabx§"
+PIECES = (
+    """<think> </think> [[A]] answer is: I would choose <s> user: 100 not 80% because 。""".split()
+)
+UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
+
+
+@settings(max_examples=500)
+@given(UNITS, st.sampled_from(["", "A ", "The answer is "]))
+def test_no_pattern_sees_more_than_the_ends_of_a_reply_and_short_runs(unit, start):
+    reply = readable(start + unit * (20_000 // len(unit)))
+
+    assert len(reply.text) == len(reply.places) <= FIRST + LAST + 2
+    assert " " * 17 not in reply.text
+    assert "\t" * 17 not in reply.text
+    assert list(reply.places) == sorted(reply.places)
+
+
+def cpu(call):
+    """The lesser of two times, in seconds of this process."""
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+HOSTILE = [" ", "\t", "\n", " \n", " * ", "# ", "<think>", "</think>", "<think></think>", "<s>"]
+HOSTILE += ["[[A]] or [[B]] ", "{", "x; ", "A\n", "1. ", "- ", "|", "[[", "final decision is "]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
+    def read_all(size):
+        reply = unit * (size // len(unit))
+        read(reply)
+        read_ranking(reply, "ABC", is_lenient=True)
+        for name in ("levels", "reason-before", "score-10", "auto-j", "compass-judger"):
+            protocol(name).read(reply)
+
+    assert cpu(lambda: read_all(16_000)) < 8 * max(cpu(lambda: read_all(4_000)), 0.02)
+
+
+@pytest.mark.parametrize("unit", ["<think>", "</think>", "<", "[THINK]", "◁think▷", "<think"])
+def test_thoughts_are_found_in_linear_time(unit):
+    short, long = unit * 10_000, unit * 40_000
+
+    assert cpu(lambda: without_thoughts(long)) < 8 * max(cpu(lambda: without_thoughts(short)), 0.02)
