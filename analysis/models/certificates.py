@@ -6,7 +6,6 @@ from studies.jobs.models import Job
 from studies.models.keys import public_id
 from studies.models.studies import Study
 
-
 BY = [("item", "Each item counts alike"), ("persona", "Each persona counts alike")]
 
 
