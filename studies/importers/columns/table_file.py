@@ -11,7 +11,7 @@ from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
 from studies.importers.files.limits import MAX_COLUMNS, MAX_ROW
-from studies.importers.files.lines import is_too_deep
+from studies.importers.files.lines import MAX_LISTS, has_too_many_values, is_too_deep
 from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
 
@@ -102,6 +102,7 @@ def json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
 
 def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
     text, line, is_first, at_end = "", 1, True, False
+    lists = 0
     while True:
         separators = "[" if is_first else ","
         start = len(text) - len(text.lstrip())
@@ -121,7 +122,7 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             if end == len(body) and not at_end:
                 raise ValueError
         except (ValueError, RecursionError):
-            if at_end or len(text) > MAX_ROW:
+            if at_end or len(text) > MAX_ROW or has_too_many_values(text):
                 skipped = body[: len(body) - len(body.lstrip())].count("\n")
                 message = "this is not the list of objects that the file begins."
                 yield _bad(line + skipped, message, name)
@@ -134,6 +135,10 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             text += block.decode("utf-8-sig" if is_first else "utf-8")
             continue
         start_line = line + body.count("\n", 0, space)
+        lists += body.count("[", space, end) + body.count("{", space, end)
+        if lists > MAX_LISTS:
+            yield _bad(start_line, "up to here are more lists and objects than are read.", name)
+            return
         if is_too_deep([value]):
             yield _bad(start_line, "objects and lists lie too deep inside each other.", name)
         else:
