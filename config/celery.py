@@ -1,5 +1,6 @@
 """The Celery app, and the heartbeat that /healthz reads when the broker is a folder."""
 
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from celery.contrib.django.task import DjangoTask
 from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import transaction
+from django.db import connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
 from studies.jobs.queueing import queue
@@ -49,8 +50,32 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
 
+logger = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 5.0
+RESTART_SECONDS = 15.0
 _stop = threading.Event()
+
+
+def restart_jobs() -> None:
+    """Queue the jobs again whose worker was killed; the schedule may have died with it."""
+    from analysis.tasks import tidy_report_jobs
+    from judging.packs.tasks import tidy_packs
+    from judging.profile_drafts.tasks import tidy_profile_drafts
+    from studies.tasks import tidy_imports
+
+    for tidy in (tidy_imports, tidy_packs, tidy_profile_drafts, tidy_report_jobs):
+        tidy()
+
+
+def _look_after_jobs() -> None:
+    while not _stop.wait(RESTART_SECONDS):
+        try:
+            restart_jobs()
+        except Exception:
+            # The database may be away, or another worker may have deleted the same files.
+            logger.warning("Jobs could not be looked after, trying again.", exc_info=True)
+        finally:
+            connection.close()
 
 
 def _beat(path: Path) -> None:
@@ -64,6 +89,7 @@ def _beat(path: Path) -> None:
 def start_heartbeat(**_: Any) -> None:
     _stop.clear()
     threading.Thread(target=_beat, args=(settings.WORKER_HEARTBEAT,), daemon=True).start()
+    threading.Thread(target=_look_after_jobs, daemon=True).start()
 
 
 @worker_shutdown.connect

@@ -180,7 +180,7 @@ def _plain(value: Any) -> Any:
 
 
 def _broken(name: str, error: Exception) -> Refused:
-    reason = str(error).split("\n")[0][:200].rstrip(".") or type(error).__name__
+    reason = str(error).split("\n")[0][:200].rstrip(".") or "it is damaged"
     message = f"the Parquet file cannot be read: {reason}."
     return _refused(name, message, "Write it again, or save it as JSON Lines or CSV.")
 
