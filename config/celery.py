@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.beat import Scheduler, SchedulingError
 from celery.contrib.django.task import DjangoTask
 from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
@@ -19,6 +20,8 @@ from django.db import connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
 from studies.jobs.queueing import queue
+
+logger = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 # A worker would import every page for Django's checks, and ignore what they find.
@@ -32,6 +35,22 @@ class Task(DjangoTask):
     def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
         """Queue the task once the data it needs is stored."""
         transaction.on_commit(partial(queue, self, *arguments, **options))
+
+
+class Schedule(Scheduler):
+    """The schedule in memory, where all of it is repeated within the hour.
+
+    A full disk, a folder that cannot be written, or a clock that was ahead for a moment would stop
+    one that is kept in a file.
+    """
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Queue a task; what fails is said in one sentence, and tried again when it is next due."""
+        logger.info("Sending due task %s", entry.task)
+        try:
+            self.apply_async(entry, producer=producer, advance=False)
+        except SchedulingError as error:
+            logger.warning("%s waits until it is due again. %s", entry.task, error)
 
 
 def _need_settings() -> None:
@@ -50,7 +69,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
 
-logger = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 5.0
 RESTART_SECONDS = 15.0
 _stop = threading.Event()

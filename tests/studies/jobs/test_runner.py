@@ -8,6 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from config import celery
 from studies.jobs import runner
 from studies.jobs.errors import JobFailed, JobStopped
 from studies.jobs.models import STALLED_AFTER, WAITING_AFTER
@@ -178,3 +179,17 @@ def test_stopping_is_no_failure(job):
         raise JobStopped
 
     assert run(job, work).state == "running"
+
+
+def test_every_worker_takes_stalled_jobs_up_within_a_minute_without_a_schedule(job, monkeypatch):
+    queued: list[int] = []
+    monkeypatch.setattr("studies.tasks.import_file.delay", queued.append)
+    ImportJob.objects.update(
+        state="running", heartbeat_at=timezone.now() - STALLED_AFTER - timedelta(seconds=1)
+    )
+
+    celery.restart_jobs()
+
+    assert queued == [job.pk]
+    assert ImportJob.objects.get().state == "queued"
+    assert STALLED_AFTER + timedelta(seconds=celery.RESTART_SECONDS) < timedelta(minutes=1)
