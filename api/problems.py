@@ -14,6 +14,7 @@ _DETAILS = {
     405: "This address does not have this method. The header Allow lists those that it has.",
     413: "The request is larger than the server accepts.",
     500: "The server failed. Nothing of this request was stored. The server's log has the details.",
+    503: "The database is busy or away. Send the request again.",
 }
 _CODES = {
     400: "bad_request",
@@ -76,6 +77,8 @@ def problems_of_the_api(
         problem = Problem(status, _DETAILS[status])
         if allowed := response.headers.get("Allow"):
             problem.headers["Allow"] = allowed
+        if wait := response.headers.get("Retry-After"):
+            problem.headers["Retry-After"] = wait
         return problem.response()
 
     return middleware

@@ -42,8 +42,12 @@ class FolderChannel(filesystem.Channel):
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         file = Path(self.data_folder_out) / name
         part = file.with_name(f"{name}.part")  # no worker reads files with this suffix
-        part.write_text(dumps(message), "utf-8")
-        os.replace(part, file)
+        try:
+            part.write_text(dumps(message), "utf-8")
+            os.replace(part, file)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
 
 
 class FolderTransport(filesystem.Transport):

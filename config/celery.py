@@ -1,5 +1,6 @@
 """The Celery app, and the heartbeat that /healthz reads when the broker is a folder."""
 
+import logging
 import os
 import signal
 import sys
@@ -10,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
+from celery.beat import Scheduler, SchedulingError
 from celery.contrib.django.task import DjangoTask
 from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import transaction
+from django.db import connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
 from studies.jobs.queueing import queue
+
+logger = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 # A worker would import every page for Django's checks, and ignore what they find.
@@ -31,6 +35,22 @@ class Task(DjangoTask):
     def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
         """Queue the task once the data it needs is stored."""
         transaction.on_commit(partial(queue, self, *arguments, **options))
+
+
+class Schedule(Scheduler):
+    """The schedule in memory, where all of it is repeated within the hour.
+
+    A full disk, a folder that cannot be written, or a clock that was ahead for a moment would stop
+    one that is kept in a file.
+    """
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Queue a task; what fails is said in one sentence, and tried again when it is next due."""
+        logger.info("Sending due task %s", entry.task)
+        try:
+            self.apply_async(entry, producer=producer, advance=False)
+        except SchedulingError as error:
+            logger.warning("%s waits until it is due again. %s", entry.task, error)
 
 
 def _need_settings() -> None:
@@ -50,7 +70,30 @@ app.autodiscover_tasks()
 app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
 
 HEARTBEAT_SECONDS = 5.0
+RESTART_SECONDS = 15.0
 _stop = threading.Event()
+
+
+def restart_jobs() -> None:
+    """Queue the jobs again whose worker was killed; the schedule may have died with it."""
+    from analysis.tasks import tidy_report_jobs
+    from judging.packs.tasks import tidy_packs
+    from judging.profile_drafts.tasks import tidy_profile_drafts
+    from studies.tasks import tidy_imports
+
+    for tidy in (tidy_imports, tidy_packs, tidy_profile_drafts, tidy_report_jobs):
+        tidy()
+
+
+def _look_after_jobs() -> None:
+    while not _stop.wait(RESTART_SECONDS):
+        try:
+            restart_jobs()
+        except Exception:
+            # The database may be away, or another worker may have deleted the same files.
+            logger.warning("Jobs could not be looked after, trying again.", exc_info=True)
+        finally:
+            connection.close()
 
 
 def _beat(path: Path) -> None:
@@ -64,6 +107,7 @@ def _beat(path: Path) -> None:
 def start_heartbeat(**_: Any) -> None:
     _stop.clear()
     threading.Thread(target=_beat, args=(settings.WORKER_HEARTBEAT,), daemon=True).start()
+    threading.Thread(target=_look_after_jobs, daemon=True).start()
 
 
 @worker_shutdown.connect

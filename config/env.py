@@ -243,13 +243,27 @@ def secret_key(*, embedded: bool, path: Path) -> str:
             "from the first machine. For a new installation, use a long random text, for example "
             "the output of: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            return path.read_text(encoding="ascii")
+        return _new_secret_key(path)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be read or written: {error.strerror}. Make room on the disk and let "
+            "this program write there, or set SECRET_KEY."
+        ) from None
+
+
+def _new_secret_key(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_text(secrets.token_urlsafe(50), encoding="ascii")
-    # A link is created completely or not at all: if two processes start together, one sets the key
-    # and the other reads it.
-    with contextlib.suppress(FileExistsError):
-        os.link(draft, path)
-    draft.unlink()
+    try:
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(50), encoding="ascii")
+        # A link is created completely or not at all: if two processes start together, one sets the
+        # key and the other reads it.
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
     return path.read_text(encoding="ascii")

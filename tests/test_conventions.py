@@ -125,6 +125,17 @@ def test_row_locks_name_their_strength():
                 assert "no_key=" in call, f"{path}: {call}"
 
 
+def test_no_message_names_the_class_of_an_error():
+    """A reader cannot do anything with “KeyError”; what failed is said in words."""
+    named = [
+        str(path.relative_to(ROOT))
+        for path in modules()
+        if re.search(r"type\((e|err|exc|error|fault)\)\.__name__", path.read_text("utf-8"))
+    ]
+
+    assert named == []
+
+
 def test_one_place_writes_csv():
     """Anybody else's writer would let formulas and unquoted line breaks through."""
     writers = [

@@ -28,6 +28,8 @@ class CertificateFacts:
         Shares in (0, 1).
     among : int
         Certificates among which somebody said to choose.
+    by : str
+        What counts alike in the share of errors: ``"item"`` or ``"persona"``.
     made_on : str
         The date (UTC).
     threshold : float or None
@@ -52,6 +54,7 @@ class CertificateFacts:
     error: float
     confidence: float
     among: int
+    by: str
     made_on: str
     threshold: float | None
     n: int
@@ -116,6 +119,7 @@ def _facts(
         error=row.error,
         confidence=row.confidence,
         among=row.among,
+        by=row.by,
         made_on=day.astimezone(dt.UTC).date().isoformat(),
         threshold=found["threshold"],
         n=found["n"],

@@ -6,6 +6,8 @@ from studies.jobs.models import Job
 from studies.models.keys import public_id
 from studies.models.studies import Study
 
+BY = [("item", "Each item counts alike"), ("persona", "Each persona counts alike")]
+
 
 class Certificate(Job):
     """A judge that was certified on a study's labelled items, or why it was not."""
@@ -22,6 +24,12 @@ class Certificate(Job):
     error = models.FloatField()
     confidence = models.FloatField()
     among = models.PositiveIntegerField(default=1)
+    by = models.CharField(
+        max_length=10,
+        choices=BY,
+        default="item",
+        help_text="In the share of wrong answers.",
+    )
     result = models.JSONField(
         null=True, help_text="The sentence, the tested thresholds and the labels needed."
     )

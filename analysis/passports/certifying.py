@@ -21,10 +21,12 @@ from analysis.data.judges.passport_facts import (
 )
 from analysis.data.verdicts import Floats, Ints, run_verdicts
 from analysis.errors import BadParameters, NoSuchJudge
+from analysis.passports.choices import BY
 from analysis.passports.document import Passport
 from analysis.passports.features import domain_of
 from analysis.stats.selection.certified_thresholds import (
     CertifiedThreshold,
+    Weighting,
     certify_threshold,
     fewest_at_start,
     fewest_items,
@@ -33,7 +35,9 @@ from analysis.stats.selection.certified_thresholds import (
 )
 from analysis.stats.selection.labels_needed import POWER, labels_needed
 from studies.models.studies import Study
+from studies.services.studies import record
 
+_COUNTS = {"item": "each item counting alike", "persona": "each persona counting alike"}
 _SIDES = ("r1", "r2", "tie")
 _TARGETS = {"first_person": "the personas' own answers", "majority": "the annotators' majority"}
 
@@ -42,8 +46,9 @@ _TARGETS = {"first_person": "the personas' own answers", "majority": "the annota
 class Wish:
     """What is to be certified.
 
-    `setting`, `features` and `run` choose among the runs of a judge. `among`: the judges, signals
-    or error levels among which somebody chooses by their certificates.
+    `by`: whether each item or each persona counts alike in the share of errors. `setting`,
+    `features` and `run` choose among the runs of a judge. `among`: the judges, signals or error
+    levels among which somebody chooses by their certificates. `redraw`: how many draws came before.
     """
 
     judge: str
@@ -51,11 +56,13 @@ class Wish:
     target: str = "first_person"
     error: float = 0.1
     confidence: float = 0.9
+    by: str = "item"
     setting: str = ""
     features: str = ""
     run: str = ""
     among: int = 1
     anchors: int = 100
+    redraw: int = 0
 
     @property
     def delta(self) -> float:
@@ -66,6 +73,10 @@ class Wish:
         """Raise `BadParameters` if a number or the target is out of range."""
         if self.target not in _TARGETS:
             raise BadParameters(f"The target is one of {', '.join(_TARGETS)}, not “{self.target}”.")
+        if self.by not in BY:
+            raise BadParameters(f"A share of errors is by {' or '.join(BY)}, not by “{self.by}”.")
+        if self.redraw < 0:
+            raise BadParameters(f"The number of the redraw is at least 0, not {self.redraw}.")
         for name in ("error", "confidence"):
             value = getattr(self, name)
             if not 0 < value < 1:
@@ -92,8 +103,9 @@ class Certified:
 def certify(study: Study, wish: Wish) -> Certified:
     """Certify a judge on the labelled items of a study.
 
-    One item of each persona and each question is drawn by the study's seed, so nobody chooses
-    them. Raises `BadParameters` or `NoSuchJudge`.
+    Items that share no persona and no question are drawn by a seed that follows from the study's
+    content, the judge and the signal, so nobody chooses them. Raises `BadParameters` or
+    `NoSuchJudge`.
     """
     wish.check()
     signal = certifiable(wish.signal)
@@ -102,7 +114,11 @@ def certify(study: Study, wish: Wish) -> Certified:
     answer, certainty = signal.read(data, run, run_verdicts(data, run))
     truth = truth_of(data, run, wish.target)
     correct = score(answer, truth)
-    drawn = draw(data, np.flatnonzero((correct >= 0) & ~np.isnan(certainty)), study.seed)
+    seed = _seed(study, wish)
+    usable = np.flatnonzero((correct >= 0) & ~np.isnan(certainty))
+    drawn = draw(data, usable, seed, wish.by)
+    if wish.redraw:
+        record(study, "certificate drawn again", judge=wish.judge, redraw=wish.redraw)
     found = certify_threshold(
         certainty[drawn],
         correct[drawn],
@@ -125,9 +141,10 @@ def certify(study: Study, wish: Wish) -> Certified:
             grid=signal.grid,
             at_least=drawn.size + 1,
         )
-        return Certified(found, None, needed, _refusal(found, wish, needed, signal.label))
-    anchors = _anchors(data, drawn, study.seed, wish.anchors)
-    content = _content(study, data, run, wish, found)
+        refusal = _refusal(found, wish, needed, signal.label, usable.size)
+        return Certified(found, None, needed, refusal)
+    anchors = _anchors(data, drawn, seed, wish.anchors)
+    content = _content(study, data, run, wish, found) | {"seed": seed}
     content["calibration"] = _calibration(certainty[drawn], correct[drawn])
     content["n_all"] = int(((answer >= 0) & ~np.isnan(certainty)).sum())
     content["anchors"] = _frozen(study, data, run, anchors, answer, certainty, truth)
@@ -165,10 +182,17 @@ def _names(study: Study, run: Run) -> list[str]:
     return [*(row.public_id for row in runs_behind(study, run)), run.run]
 
 
-def draw(data: Dataset, rows: Ints, seed: int) -> Ints:
+def _seed(study: Study, wish: Wish) -> int:
+    """The same for the same items, judge and signal in every study, and another for a redraw."""
+    named = "|".join([study.content_hash, wish.judge, wish.signal, str(wish.redraw)])
+    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:6])
+
+
+def draw(data: Dataset, rows: Ints, seed: int, by: str) -> Ints:
     """Of these items, some of which no two share a persona or a question."""
     keys = [data.items[row].key for row in rows]
-    return rows[one_per_cluster(keys, clusters_of(data, rows), seed=seed)]
+    alike: Weighting = "cluster" if by == "persona" else "item"
+    return rows[one_per_cluster(keys, clusters_of(data, rows), by=alike, seed=seed)]
 
 
 def clusters_of(data: Dataset, rows: Ints) -> list[Ints]:
@@ -222,7 +246,8 @@ def _content(
         },
         "tested": [vars(step) for step in found.tested],
         "n": found.n,
-        "seed": study.seed,
+        "by": wish.by,
+        "redraw": wish.redraw,
         "domain": domain_of(data),
     }
 
@@ -273,7 +298,17 @@ def _guarantee(content: dict[str, Any], label: str) -> str:
         f"With {percent(content['confidence'])} confidence{chosen} at most "
         f"{percent(content['error'])} of the answers whose {label} is "
         f"{content['threshold']:.0f} or more differ from {_TARGETS[content['target']]}, "
-        f"on new items drawn as these were, each{own}."
+        f"{_COUNTS[content['by']]}, on new items drawn as these were, each{own}."
+        f"{_redrawn(content['redraw'])}"
+    )
+
+
+def _redrawn(redraw: int) -> str:
+    if not redraw:
+        return ""
+    return (
+        f" These items are redraw {redraw}: if an earlier draw was looked at and left aside, the "
+        "confidence is less than that."
     )
 
 
@@ -281,10 +316,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def _refusal(found: CertifiedThreshold, wish: Wish, needed: int | None, label: str) -> str:
+def _refusal(
+    found: CertifiedThreshold, wish: Wish, needed: int | None, label: str, labelled: int
+) -> str:
     wanted = (
-        f"that at most {percent(wish.error)} of its accepted answers are wrong, with "
-        f"{percent(wish.confidence)} confidence"
+        f"that at most {percent(wish.error)} of its accepted answers are wrong, "
+        f"{_COUNTS[wish.by]}, with {percent(wish.confidence)} confidence"
     )
     if not found.n:
         return (
@@ -307,7 +344,8 @@ def _refusal(found: CertifiedThreshold, wish: Wish, needed: int | None, label: s
         "observed."
     )
     return (
-        f"Nothing is certified: {found.n:,} labelled items with a persona and a question of their "
-        f"own do not show {wanted}. {tested}, and even without an error {fewest} accepted answers "
-        f"are needed. {more}"
+        f"Nothing is certified: {found.n:,} items with a persona and a question of their own, "
+        f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even without "
+        f"an error {fewest} accepted answers are needed. {more}"
+        f"{_redrawn(wish.redraw)}"
     )

@@ -2,3 +2,5 @@
 
 SIGNALS = ("stated", "probabilities", "agreement", "orders", "entropy")
 TARGETS = ("first_person", "majority")
+# What counts alike in the share of errors that a certificate promises.
+BY = ("item", "persona")

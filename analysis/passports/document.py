@@ -31,6 +31,8 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "n": int,
     "n_all": int,
     "seed": int,
+    "by": str,
+    "redraw": int,
     "domain": dict,
     "calibration": dict,
     "anchors": list,
@@ -45,7 +47,7 @@ class Passport:
     content: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> Any:
-        return self.content[name]
+        return (_BEFORE | dict(self.content))[name]
 
     @property
     def judge(self) -> str:
@@ -86,7 +88,7 @@ def read_passport(text: str) -> Passport:
     wrong = [
         name
         for name, kind in _KINDS.items()
-        if not isinstance(content.get(name), (int, float) if kind is float else kind)
+        if not isinstance((_BEFORE | content).get(name), (int, float) if kind is float else kind)
     ]
     if wrong:
         raise BadPassport(f"This passport has no usable “{wrong[0]}”. Certify the judge again.")
@@ -99,6 +101,8 @@ def read_passport(text: str) -> Passport:
 
 
 _HEAD = ("schema", "version", "checksum")
+# What passports that do not say it were made by.
+_BEFORE: dict[str, Any] = {"by": "persona", "redraw": 0}
 
 
 def passport_at(path: Path) -> Passport:

@@ -10,7 +10,7 @@ from analysis.passports.document import read_passport
 from analysis.passports.labelling import label
 from studies.jobs.runner import Progress, carry_out
 
-_WISH = ("judge", "run", "signal", "target", "error", "confidence", "among")
+_WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by")
 
 
 def certify_queued(*, certificate_id: int) -> Certificate:

@@ -253,7 +253,7 @@ def _items_part(
         return nothing, "the judge has not answered the items of this study yet."
     run = asking.together(data, passport, members)
     _, values = certifiable(passport["signal"]).read(data, run, run_verdicts(data, run))
-    rows = draw(data, np.flatnonzero(~np.isnan(values)), passport["seed"])
+    rows = draw(data, np.flatnonzero(~np.isnan(values)), passport["seed"], passport["by"])
     curve, old = _curve(passport)
     found = items_part(curve, old, values[rows], anchors_then=before, anchors_now=after)
     return found, "" if found.value is not None else "too few items of this study have the signal."

@@ -139,7 +139,7 @@ class Crowd:
             try:
                 await self._take_part(person, place, rng)
             except (UnexpectedResponse, OSError) as error:
-                message = str(error) or type(error).__name__
+                message = str(error) or "no answer"
                 self._log.errors[message] = self._log.errors.get(message, 0) + 1
                 await asyncio.sleep(_PAUSE_AFTER_ERROR)
             finally:

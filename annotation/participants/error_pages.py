@@ -1,14 +1,18 @@
 """Error pages, for participants in the language of their study."""
 
 import re
+import sys
+from collections.abc import Iterator
+from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
 
 from studies.models import Study
 
+_RETRY_SECONDS = 5
 _BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
 
 
@@ -19,16 +23,17 @@ def _study_of(request: HttpRequest) -> Study | None:
         return None
     try:
         return Study.objects.only("slug", "language", "contact").filter(slug=match[1]).first()
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return None
 
 
-def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+def _page(request: HttpRequest, template: str, status: int, **more: Any) -> HttpResponse:
     """Render `template` in the study's language, or in English outside a study."""
     study = _study_of(request)
     language = study.language if study else "en"
     with translation.override(language):
-        return render(request, template, {"study": study, "language": language}, status=status)
+        context = {"study": study, "language": language, **more}
+        return render(request, template, context, status=status)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -48,4 +53,20 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _page(request, "500.html", 500)
+    """500, or 503 while the database is away or locked; then participants lose no input."""
+    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return _page(request, "500.html", 500)
+    is_participant = _BELOW_A_STUDY.match(request.path_info) is not None
+    # Their forms may be sent twice. Others look first at what was stored.
+    fields = list(_sent(request)) if is_participant and request.method == "POST" else []
+    response = _page(request, "500.html", 503, fields=fields)
+    response.headers["Retry-After"] = str(_RETRY_SECONDS)
+    if is_participant and request.method == "GET":
+        response.headers["Refresh"] = str(_RETRY_SECONDS)
+    return response
+
+
+def _sent(request: HttpRequest) -> Iterator[tuple[str, str]]:
+    for name, values in request.POST.lists():
+        for value in values:
+            yield name, str(value)

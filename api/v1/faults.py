@@ -9,7 +9,7 @@ from django.core.exceptions import (
     SuspiciousOperation,
     ValidationError,
 )
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.forms import BaseForm
 from django.http import Http404
 from ninja.errors import HttpError
@@ -45,10 +45,10 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem(413, "The body is larger than the server accepts.")
         case SuspiciousOperation():
             return Problem(400, "The request could not be read.")
-        case OperationalError():
+        case OperationalError() | InterfaceError():
             return Problem(
                 503,
-                "The database is busy. Send the request again.",
+                "The database is busy or away. Send the request again.",
                 headers={"Retry-After": "5"},
             )
         case Refused():

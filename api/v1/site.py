@@ -54,7 +54,7 @@ def _resolver() -> URLResolver:
 
 
 @cache
-def openapi() -> dict[str, object]:
+def openapi() -> dict[str, Any]:
     """The description of the API for programs."""
     return describe(api())
 

@@ -116,7 +116,8 @@ def _send(delivery: Delivery) -> int:
             response.close()
             return response.status_code
     except requests.RequestException as error:
-        raise WebhookError(f"The address did not answer: {type(error).__name__}.") from error
+        why = "in time" if isinstance(error, requests.Timeout) else "over a connection"
+        raise WebhookError(f"The address did not answer {why}.") from error
 
 
 def _body(delivery: Delivery) -> bytes:

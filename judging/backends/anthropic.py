@@ -70,7 +70,7 @@ class AnthropicBackend:
         except Exception as error:
             if fault := cause(error):
                 raise fault from None
-            raise Garbage(f"the answer is no message ({type(error).__name__})") from error
+            raise Garbage("the answer is no message") from error
         return _read(message, is_structured="output_config" in parameters.values)
 
     async def close(self) -> None:

@@ -120,10 +120,9 @@ class Connections:
         except (httpcore2.TimeoutException, TimeoutError) as error:
             raise TimedOut(f"no answer within {self._timeout:.0f} seconds") from error
         except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
-            reason = short(str(error)) or type(error).__name__
-            raise Unreachable(f"no connection ({reason})") from error
+            raise Unreachable(_because("no connection", error)) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise Interrupted(f"connection lost ({type(error).__name__})") from error
+            raise Interrupted(_because("connection lost", error)) from error
 
     async def _request(
         self, method: str, url: httpcore2.URL, headers: Headers, content: bytes
@@ -152,6 +151,11 @@ class Connections:
     async def close(self) -> None:
         while self._idle:
             await self._idle.pop().aclose()
+
+
+def _because(what: str, error: Exception) -> str:
+    reason = short(str(error))
+    return f"{what} ({reason})" if reason else what
 
 
 def _proxy_to(url: httpx2.URL) -> httpcore2.Proxy | None:

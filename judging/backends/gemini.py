@@ -62,8 +62,7 @@ class GeminiBackend:
         except Exception as error:
             if fault := cause(error):
                 raise fault from None
-            sentence = f"the answer is no content ({type(error).__name__})"
-            raise Garbage(sentence, status=200) from error
+            raise Garbage("the answer is no content", status=200) from error
         return _read(response, question, is_structured="response_json_schema" in parameters.values)
 
     async def close(self) -> None:

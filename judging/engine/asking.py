@@ -30,6 +30,7 @@ from judging.engine.replies import is_empty, looks_like_refusal
 from judging.engine.routes import Route, Routes
 
 logger = logging.getLogger(__name__)
+_SEE_LOG = "the worker's log has the details"
 
 MAX_REPLIES = 5  # the first and four more
 MAX_CUT_THOUGHTS = 2  # replies that end while the model still thinks: more would end the same way
@@ -212,10 +213,10 @@ async def _send(
         )
     except Fault as fault:
         return _end_of(fault, started), None, fault
-    except Exception as error:
+    except Exception:
         # Any other error is stored in the ledger too, and treated like an outage.
         logger.exception("A request failed in this process.")
-        broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
+        broken = Broken(f"failed in this program; {_SEE_LOG}")
         return _end_of(broken, started), None, broken
     leave.route.limiter.succeeded(leave.permit)
     end = AttemptEnd(
@@ -254,9 +255,9 @@ def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
     """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))
-    except Exception as error:
+    except Exception:
         logger.exception("A reply could not be read.")
-        sentence = f"The reply could not be read: {type(error).__name__}."
+        sentence = f"The reply could not be read, because this program failed; {_SEE_LOG}."
         return Answer("error", text=reply.stored, error=sentence)
 
 

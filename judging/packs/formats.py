@@ -9,6 +9,7 @@ from judging.packs.raw_replies import RawReply
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_ROW
+from studies.importers.files.lines import document
 from studies.importers.files.packed import ZIPPED
 
 KNOWN = (
@@ -35,11 +36,11 @@ def read_raw(file: File) -> Iterator[RawReply | Fault]:
     if batch_lines.looks_alike(row) or (not row and b'"custom_id"' in line):
         yield from batch_lines.read(file)
         return
-    document = _document(file)
-    if inspect_logs.looks_alike(document):
-        yield from inspect_logs.read(file.name, document)
-    elif promptfoo_results.looks_alike(document):
-        yield from promptfoo_results.read(file.name, document)
+    content = _document(file)
+    if inspect_logs.looks_alike(content):
+        yield from inspect_logs.read(file.name, content)
+    elif promptfoo_results.looks_alike(content):
+        yield from promptfoo_results.read(file.name, content)
     else:
         raise _refused(file, "the format of this file is not known.", KNOWN)
 
@@ -61,7 +62,8 @@ def _object_in(line: bytes) -> dict[str, Any]:
 def _document(file: File) -> Mapping[str, Any]:
     """A whole file of JSON. Raises `Refused`."""
     try:
-        document = json.loads(file.read().decode("utf-8-sig"))
+        with file.open() as stream:
+            found = document(stream)
     except UnicodeDecodeError:
         raise _refused(file, "the file is not UTF-8 text.", KNOWN) from None
     except RecursionError:
@@ -72,7 +74,9 @@ def _document(file: File) -> Mapping[str, Any]:
             raise _refused(file, message, "Copy it again, completely.") from None
         message = f"line {error.lineno} is not JSON ({error.msg})."
         raise _refused(file, message, KNOWN) from None
-    return document if isinstance(document, dict) else {}
+    except ValueError as error:
+        raise _refused(file, f"the file cannot be read: {error}.", "Split it.") from None
+    return found if isinstance(found, dict) else {}
 
 
 def _check_size(file: File) -> None:

@@ -15,7 +15,8 @@ from judging.engine.messages import Message, prompt_sha256
 from judging.packs.raw_replies import COMPARED, RawReply
 from studies.importers.files.bundle import File, bad_zip, open_zip
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.files.limits import MAX_BYTES
+from studies.importers.files.limits import MAX_BYTES, MAX_FILE_VALUES
+from studies.importers.files.lines import document, values_in
 from studies.importers.files.packed import BROKEN_ZIP
 
 _ZSTANDARD = 93  # a way of packing that Python's own zipfile does not unpack before version 3.14
@@ -56,13 +57,8 @@ def read_zipped(file: File) -> Iterator[RawReply | Fault]:
                     "this zip file is not a log of Inspect: it has no header.json.",
                     "Give the .eval file as Inspect wrote it.",
                 )
-            header = json.loads(_member(archive, start))
-            samples = (
-                json.loads(_member(archive, name))
-                for name in names
-                if name.startswith("samples/") and name.endswith(".json")
-            )
-            yield from _replies(file.name, header, samples)
+            header = document(io.BytesIO(_member(archive, start)))
+            yield from _replies(file.name, header, _samples(archive, names))
     except _CannotUnpack:
         raise _refused(
             file.name,
@@ -75,6 +71,17 @@ def read_zipped(file: File) -> Iterator[RawReply | Fault]:
         raise _refused(file.name, message, "Copy the file again.") from error
     except BROKEN_ZIP as error:
         raise bad_zip(file.name, error) from error
+
+
+def _samples(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[Any]:
+    values = 0
+    for name in names:
+        if name.startswith("samples/") and name.endswith(".json"):
+            data = _member(archive, name)
+            values += values_in(data)
+            if values > MAX_FILE_VALUES:
+                raise ValueError("up to here it holds more values than are read")
+            yield document(io.BytesIO(data))
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:

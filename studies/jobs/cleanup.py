@@ -1,13 +1,16 @@
-"""The schedule's cleanup once a minute: restart stalled jobs, delete expired files."""
+"""Cleanup by the schedule, every worker, and doctor: restart stalled jobs, delete expired files."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from studies.jobs.models import Job
 from studies.jobs.retry import queue_again
 
+logger = logging.getLogger(__name__)
 J = TypeVar("J", bound=Job)
 
 
@@ -25,7 +28,11 @@ def tidy_jobs(
         if not job.is_stalled:
             continue
         if queue_again(job):
-            task.delay(job.pk)
+            try:
+                task.delay(job.pk)
+            except OperationalError as error:
+                # It waits until the broker is back, and is then queued again.
+                logger.warning("%s %s was not queued: %s", jobs.__name__, job.pk, error)
         elif folder_of is not None and jobs._default_manager.filter(
             pk=job.pk, state=Job.State.FAILED
         ):

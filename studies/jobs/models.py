@@ -7,8 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-# A worker sends a heartbeat every second; a worker without one for this long has died.
-STALLED_AFTER = timedelta(minutes=2)
+# A worker sends a heartbeat every second; a worker without one for this long has died. Every
+# worker looks for such jobs (config/celery.py), so that one takes them up within a minute.
+STALLED_AFTER = timedelta(seconds=40)
 # A job that waits for this long is queued again: its message may be lost, or no worker runs.
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."

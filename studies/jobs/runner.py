@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
@@ -87,8 +87,8 @@ def carry_out(
     """Do `work` for a queued job, and store the fields that it returns.
 
     A job that is not queued stays unchanged, so of two workers with the same message one works.
-    The message of an `expected` error is stored with the job. Any other error is an error of the
-    program: its name is stored, and it is raised.
+    The message of an `expected` error is stored with the job. Any other error is stored as what
+    failed in words, and raised.
     """
     started = jobs._default_manager.filter(pk=job_id, state=Job.State.QUEUED).update(
         state=Job.State.RUNNING,
@@ -112,8 +112,8 @@ def carry_out(
     except expected as error:
         _end(rows, Job.State.FAILED, {"message": str(error)})
     except Exception as error:
-        sentence = f"{job.failure}: {type(error).__name__}. {job.unharmed} "
-        sentence += "The worker's log has the details."
+        sentence = f"{job.failure}: {_in_words(error)}. {job.unharmed} "
+        sentence += f"The worker's log has the details under “{jobs.__name__} {job_id}”."
         _end(rows, Job.State.FAILED, {"message": sentence})
         logger.exception("%s %s failed", jobs.__name__, job_id)
         raise
@@ -121,6 +121,17 @@ def carry_out(
         _end(rows, Job.State.DONE, {"message": "Done.", "progress": 100, **found})
     job.refresh_from_db()
     return job
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, DatabaseError | InterfaceError):
+        return "the database did not answer, or refused a statement"
+    if isinstance(error, MemoryError):
+        return "the memory was not enough"
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return f"a file or a connection failed: {error.strerror}{where}"
+    return "there is an error in the program"
 
 
 def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """The files of a study that somebody wrote or exported, read with a message for every fault."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 from studies.errors import StudyError
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.limits import MAX_BYTES
+from studies.importers.files.lines import document
 
 T = TypeVar("T")
 _MISSING: Any = object()
@@ -65,8 +65,9 @@ class Folder:
     def json(self, name: str) -> dict[str, Any]:
         """The object in a JSON file."""
         try:
-            content = json.loads(self.text(name))
-        except (json.JSONDecodeError, RecursionError) as error:
+            with self.file(name).open() as stream:
+                content = document(stream)
+        except (ValueError, RecursionError) as error:
             raise StudyError(f"{name} is not JSON: {error}.") from error
         if not isinstance(content, dict):
             raise StudyError(f"{name} must hold one JSON object.")

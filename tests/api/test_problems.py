@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client
 
 from tests.api.conftest import program
@@ -114,3 +115,22 @@ def test_a_cursor_of_another_list(study, owner):
     check(owner.get(f"studies?cursor={cursor}"), 422, "invalid")
     check(owner.get("studies/s/items?cursor=x"), 422, "invalid")
     check(owner.get("studies/s/items?limit=501"), 422, "invalid")
+
+
+def test_a_parameter_that_is_not_described_is_refused_by_name(owner):
+    body = check(owner.get("studies?statee=draft&cursor="), 422, "invalid")
+
+    assert [each["field"] for each in body["errors"]] == ["statee"]
+    assert "Use: " in body["detail"]
+    assert "takes none" in check(owner.get("studies/s?x=1"), 422, "invalid")["detail"]
+
+
+def test_a_database_that_is_away_is_a_problem_with_a_time_to_wait(owner):
+    def fail(*_args):
+        raise OperationalError("no database")
+
+    with connection.execute_wrapper(fail):
+        found = owner.get("studies")
+
+    check(found, 503, "unavailable")
+    assert found["Retry-After"] == "5"

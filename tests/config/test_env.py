@@ -186,6 +186,23 @@ def test_the_embedded_key_is_made_once_and_readable_by_its_owner_alone(tmp_path,
     assert [file.name for file in path.parent.iterdir()] == ["secret_key"]
 
 
+def test_an_existing_secret_needs_no_room_and_a_new_one_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    path = tmp_path / "secret_key"
+    first = secret_key(embedded=True, path=path)
+
+    def full(*_args, **_kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+
+    assert secret_key(embedded=True, path=path) == first
+    path.unlink()
+    with pytest.raises(ImproperlyConfigured, match="No space left on device"):
+        secret_key(embedded=True, path=path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_without_a_key_does_not_start(tmp_path, monkeypatch):
     monkeypatch.delenv("SECRET_KEY", raising=False)
 

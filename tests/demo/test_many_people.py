@@ -53,7 +53,7 @@ def test_every_command_says_what_the_documents_say(tmp_path):
     with pytest.raises(CommandError) as refused:
         run(*certify, "--error", "0.1")
     assert "About 13,071 labelled items" in str(refused.value)
-    certified = run(*certify, "--error", "0.15")
+    certified = run(*certify, "--error", "0.15", "--anchors", "500")
     with_passport = (SLUG, "--judge", SURE, "--passport", passport)
     labelled = run("label", *with_passport, "--out", labels)
     routed = run("route", *with_passport, "--to", "many-people-rest")

@@ -145,7 +145,7 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
         run_import(job_id=job.pk)
 
     _, page = page_of(client, job)
-    assert "could not be imported: ZeroDivisionError. Nothing was stored." in page
+    assert "could not be imported: there is an error in the program. Nothing was stored." in page
     assert not Item.objects.exists()
     assert not path_of(folder_of(job)).exists()
 

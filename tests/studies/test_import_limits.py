@@ -260,3 +260,75 @@ def test_the_limits_are_the_documented_ones():
     for limit in ("1,000 columns", "1,000 faults", "1,000,000 lines", "500 MB", "10,000 files"):
         assert limit in text
     assert (limits.MAX_COLUMNS, limits.MAX_FAULTS, limits.MAX_LINES) == (1_000, 1_000, 10**6)
+
+
+LISTS = b"[]," * 20_000
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        (
+            {"dataset__json": b'{"x":[' + b"[]," * 2_000_000 + b"0]}", "items__jsonl": b"{}\n"},
+            "dataset.json is not JSON: it holds more than 3,000,000 values",
+        ),
+        (
+            {
+                "dataset__json": b'{"x":"' + "\U0001f600".encode() + b"a" * 51_000_000 + b'"}',
+                "items__jsonl": b"{}\n",
+            },
+            "dataset.json is not JSON: it is larger than 48 MB",
+        ),
+        (
+            {"dataset__json": DATASET, "items__jsonl": b'{"x":[' + LISTS * 3 + b"0]}\n"},
+            "the line holds more than 50,000 values",
+        ),
+        (
+            {
+                "dataset__json": DATASET,
+                "items__csv": HEADER
+                + b",metadata\n"
+                + b'1,p,t,q,x,y,"{""x"":['
+                + LISTS * 3
+                + b'0]}"\n',
+            },
+            "is not JSON",
+        ),
+        (
+            {
+                "dataset__json": DATASET,
+                "items__jsonl": b"[" + b'{"x":[' + LISTS * 10 + b"0]}]",
+            },
+            "this is not the list of objects that the file begins",
+        ),
+    ],
+)
+def test_many_values_in_few_bytes_are_refused_before_they_are_parsed(monkeypatch, members, message):
+    parsed: list[int] = []
+    whole = json.JSONDecoder.decode
+
+    def counted(self, text, *more):
+        parsed.append(text.count("["))
+        return whole(self, text, *more)
+
+    monkeypatch.setattr(json.JSONDecoder, "decode", counted)
+
+    with pytest.raises(Refused) as refused:
+        read(zipped(**members), name="a.zip")
+
+    assert message in str(refused.value)
+    assert max(parsed, default=0) <= limits.MAX_VALUES
+
+
+def test_signs_inside_of_texts_are_no_values():
+    text = json.dumps({"text": '[{,\\" ' * 20_000})
+
+    assert not lines.has_too_many_values(text)
+    assert lines.has_too_many_values("[" + "0," * 60_000 + "0]")
+
+
+def test_a_file_of_many_small_rows_of_lists_is_given_up_before_it_is_parsed():
+    stream = io.BytesIO((b'{"x":[' + LISTS + b"0]}\n") * 500)
+
+    with pytest.raises(lines.BadLine, match="holds more values, lists and objects than are read"):
+        list(lines.lines_of(stream, "items.jsonl"))

@@ -304,3 +304,22 @@ def test_bytes_that_are_no_text_refuse_a_needed_field(tmp_path):
 
     with pytest.raises(Refused, match="question is missing"):
         read_paths([tmp_path / "items.parquet"], task="preference")
+
+
+def test_nulls_zeros_and_nested_lists_are_counted_before_they_are_read():
+    """Each of these files has a few thousand bytes, and would need seconds to be read."""
+    nulls = pa.table({f"c{number}": pa.nulls(50_000) for number in range(60)})
+    zeros = pa.table({f"c{number}": [0] * 50_000 for number in range(60)})
+    nested = pa.table({"id": pa.array([[[0] * 50] * 50] * 400)})
+    texts = pa.table({"text": [f"{number}{'x' * 1_000_000}" for number in range(120)]})
+
+    for table, message in (
+        (nulls, "the file holds 3,000,000 values in so few bytes"),
+        (zeros, "the file holds 3,000,000 values in so few bytes"),
+        (nested, "values in so few bytes"),
+        (texts, "the file unpacks to"),
+    ):
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd", use_dictionary=table is not texts)
+        assert buffer.tell() < 100_000
+        assert message in refusal(buffer.getvalue())

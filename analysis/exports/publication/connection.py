@@ -85,9 +85,9 @@ class Connection:
                 timeout=_SECONDS,
                 allow_redirects=False,
             )
-        except requests.RequestException as error:
+        except requests.RequestException:
             raise PublicationFailed(
-                f"{asked} was not answered ({type(error).__name__}). Run the same command again: "
+                f"{asked} was not answered. Run the same command again: "
                 "it sends only what is missing."
             ) from None
         if found.status_code not in expected:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.passports.choices import SIGNALS, TARGETS
+from analysis.passports.choices import BY, SIGNALS, TARGETS
 from studies.management.study_lookup import find_study
 
 
@@ -41,6 +41,20 @@ class Command(BaseCommand):
             help="what is right: the personas' own answers, or the annotators' majority",
         )
         parser.add_argument(
+            "--by",
+            choices=BY,
+            default="item",
+            help="what counts alike in the share of wrong answers: each item, or each persona, "
+            "however many items it has (default: item)",
+        )
+        parser.add_argument(
+            "--redraw",
+            type=int,
+            default=0,
+            metavar="N",
+            help="draw other items; the passport, the refusal and the study's log show the number",
+        )
+        parser.add_argument(
             "--among",
             type=int,
             default=1,
@@ -59,7 +73,17 @@ class Command(BaseCommand):
         from analysis.passports.certifying import Wish, certify
 
         study = find_study(options["study"])
-        names = ("judge", "signal", "target", "error", "confidence", "among", "anchors")
+        names = (
+            "judge",
+            "signal",
+            "target",
+            "error",
+            "confidence",
+            "among",
+            "anchors",
+            "by",
+            "redraw",
+        )
         wish = Wish(**{name: options[name] for name in (*names, "setting", "features", "run")})
         try:
             found = certify(study, wish)

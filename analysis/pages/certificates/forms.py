@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from analysis.data.items.texts import juries_and_runs
+from analysis.models.certificates import BY
 from studies.models.studies import Study
 
 _SIGNALS = (
@@ -31,6 +32,14 @@ class CertificateForm(forms.Form):
     )
     target = forms.ChoiceField(
         label="Right answer", choices=_TARGETS, help_text="What the judge should agree with."
+    )
+    by = forms.ChoiceField(
+        label="Share of wrong answers",
+        choices=BY,
+        initial="item",
+        required=False,
+        help_text="By item for labels of all items. By persona if each person matters as much, "
+        "however many items they have.",
     )
     error = forms.FloatField(
         label="Error",
@@ -75,6 +84,7 @@ class CertificateForm(forms.Form):
             "error": round(chosen["error"] / 100, 6),
             "confidence": round(chosen["confidence"] / 100, 6),
             "among": chosen["among"],
+            "by": chosen["by"] or "item",
         }
 
 

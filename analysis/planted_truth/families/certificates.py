@@ -7,12 +7,13 @@ import numpy as np
 
 from analysis.stats import certify_threshold, one_per_cluster, starting_threshold
 from analysis.stats.core.results import FloatArray, IntArray
-from analysis.stats.selection.certified_thresholds import fewest_at_start
+from analysis.stats.selection.certified_thresholds import Weighting, fewest_at_start
 
 from ..checks import Counts, MethodCheck, compared, errs
 from ..worlds.signals import FINE, SIGNALS, judged
 
 DELTA = 0.1
+WEIGHTINGS: tuple[Weighting, ...] = ("item", "cluster")
 SCALE = np.arange(50, 100)
 Errors = Callable[[IntArray], FloatArray]
 
@@ -93,6 +94,40 @@ def of_signal(
         counts.happened("is certified", found is not None)
 
 
+def unequal(rng: np.random.Generator, counts: Counts, *, by: Weighting, busy_errs: bool) -> None:
+    """240 personas of 1 to 12 items who differ; one counted as `by` says errs in 21 %, not 20 %.
+
+    Who has many items, and what many are asked about, is judged better or worse than the others.
+    """
+    size = np.where(rng.random(240) < 0.2, rng.integers(8, 13, 240), rng.integers(1, 4, 240))
+    persona = np.repeat(np.arange(240), size)
+    is_popular = rng.random(persona.size) < 0.15
+    question = np.where(
+        is_popular, rng.integers(0, 12, persona.size), 12 + rng.integers(0, 2000, persona.size)
+    )
+    mean = 0.21 + _lean(by, busy_errs=busy_errs) @ np.array([size > 3, np.ones(240)])
+    error = rng.beta(4 * mean, 4 * (1 - mean))[persona] * np.where(is_popular, 1.8, 0.86)
+    correct = (rng.random(persona.size) >= error).astype(int)
+    certainty = rng.choice([60, 90], persona.size)
+    keys = [f"item {number}" for number in rng.permutation(persona.size)]
+    for counted in WEIGHTINGS:
+        drawn = one_per_cluster(keys, [persona, question], by=counted)
+        start = starting_threshold(certainty, int(drawn.sum()), min_n=11)
+        found = certify_threshold(
+            certainty[drawn], correct[drawn], max_error=0.2, delta=DELTA, start=start
+        )
+        name = "as promised" if counted == by else "counted otherwise"
+        counts.happened(f"{name}: certificate is wrong", found.threshold is not None)
+
+
+def _lean(by: Weighting, *, busy_errs: bool) -> FloatArray:
+    """What errors of personas with many items have more, and what all have more, on average 0."""
+    # A fifth have 10 items on average, the others 2.
+    share_of_busy = 0.2 * 10 / (0.2 * 10 + 0.8 * 2) if by == "item" else 0.2
+    more = 0.2 if busy_errs else -0.2
+    return np.array([more, -more * share_of_busy])
+
+
 @cache
 def true_errors(name: str) -> dict[int, float]:
     """The share of wrong answers from each threshold on, in 400,000 items."""
@@ -102,6 +137,26 @@ def true_errors(name: str) -> dict[int, float]:
 
 
 CHECKS = (
+    *(
+        MethodCheck(
+            f"personas of unequal size who differ, by {name}, "
+            f"{'more' if busy_errs else 'fewer'} errors where there are many items",
+            "240 personas of 1 to 12 items, questions of 1 to about 9: 21 % errors, 20 % promised.",
+            partial(unequal, by=by, busy_errs=busy_errs),
+            {
+                "as promised: certificate is wrong": errs(DELTA),
+                **(
+                    {"counted otherwise: certificate is wrong": compared("false claims", DELTA)}
+                    if (by == "item") == busy_errs
+                    else {}
+                ),
+            },
+            quick=200,
+            full=10000,
+        )
+        for by, name in zip(WEIGHTINGS, ("item", "persona"), strict=True)
+        for busy_errs in (True, False)
+    ),
     *(
         MethodCheck(
             f"{name}, {error}",

@@ -33,6 +33,7 @@ def _entry(found: CertificateFacts) -> Json:
         "error": found.error,
         "confidence": found.confidence,
         "among": found.among,
+        "counted_by": found.by,
         "date": found.made_on,
         "n": found.n,
         "same_items": found.is_current,
@@ -80,6 +81,7 @@ def certificates_table(report: Report) -> Table:
             ("Error at most", "percent", "error"),
             ("Confidence", "percent", "confidence"),
             ("Chosen among", "count", "among"),
+            ("Counted by", "text", "counted_by"),
             ("Items", "count", "n", "Certified on"),
             ("from", "number", "threshold", "Certified on"),
             ("accepted", "percent", "coverage", "Certified on"),
@@ -88,7 +90,8 @@ def certificates_table(report: Report) -> Table:
             ("Labels needed", "count", "needed"),
         ],
         "Each certificate holds for itself, with its own confidence, for new items drawn like "
-        "those that it was certified on, each with a persona and a question of its own. Labels "
+        "those that it was certified on, each with a persona and a question of its own. Counted "
+        "by: whether each item or each persona counts alike in the share of wrong answers. Labels "
         "needed: labelled items that would be enough with a probability of 80 % if errors and "
         "signal stay as observed; “–” after a refusal if no number would be. Labelled: items of "
         "this study with a label by the certificate, “–” if it was not used.",
@@ -146,12 +149,13 @@ def _sentence(report: Report, place: int, each: Report) -> Text:
         "confidence": shown(_percent(each["confidence"]), f"{path}.confidence"),
         "signal": certifiable(each["signal"]).label,
         "target": TARGETS[each["target"]],
+        "counted": f"each {each['counted_by']} counting alike",
     }
     if each["state"] == REFUSED:
         form = (
             "{judge} was not certified on {date}: {n} items do not show, with {confidence} "
             "confidence, that from some {signal} on at most {error} of its answers differ from the "
-            "{target}. "
+            "{target}, {counted}. "
         )
         if each["needed"] is None:
             return fill(form + "As observed, no number of items would show it.", **values)
@@ -160,8 +164,8 @@ def _sentence(report: Report, place: int, each: Report) -> Text:
     values["from"] = shown(f"{each['threshold']:.0f}", f"{path}.threshold")
     form = (
         "{judge} was certified on {date} with {n} items: with {confidence} confidence, at most "
-        "{error} of the answers whose {signal} is {from} or more differ from the {target}, on new "
-        "items drawn like these. "
+        "{error} of the answers whose {signal} is {from} or more differ from the {target}, "
+        "{counted}, on new items drawn like these. "
     )
     if each["labelled"] is None:
         return fill(form + "It was not used to label items.", **values)

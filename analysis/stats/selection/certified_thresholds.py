@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,11 @@ from scipy import special
 from ..certainty.calibration import usable_answers
 from ..core.checks import known_rows, relabel
 from ..core.proportions import EMPTY, wilson_proportion
-from ..core.results import BoolArray, FloatArray, Proportion, Reason
+from ..core.results import BoolArray, FloatArray, IntArray, Proportion, Reason
 
 # Thresholds in the order in which they are tested, fixed before any data.
 GRID = tuple(range(99, 49, -1))
+Weighting = Literal["item", "cluster"]
 
 
 @dataclass(frozen=True)
@@ -249,29 +251,45 @@ def fewest_at_start(n: int) -> int:
 
 
 def one_per_cluster(
-    keys: Sequence[str], clusters: Sequence[npt.ArrayLike], *, seed: int | None = None
+    keys: Sequence[str],
+    clusters: Sequence[npt.ArrayLike],
+    *,
+    by: Weighting = "item",
+    seed: int | None = None,
 ) -> BoolArray:
-    """Choose items of which no two share a cluster of any kind.
+    r"""Draw items of which no two share a cluster of any kind, each with the same chance.
 
     Parameters
     ----------
     keys : sequence of str, length n
-        Keys of the items. Items are taken in the order of a hash of them, so neither the order
-        of the rows nor any answer decides who is chosen.
-    clusters : sequence of array_like of int, each of shape (n,)
+        Keys of the items. A hash of them decides, so neither the order of the rows nor any
+        answer does.
+    clusters : sequence of one or two array_like of int, each of shape (n,)
         For example the persona and the question of each item.
+    by : {"item", "cluster"}, default "item"
+        What has the same chance of being drawn: each item, or each cluster of the first kind,
+        whose items share its chance. It decides which share of errors the drawn items estimate:
+        that of all items, or the mean of those of the clusters.
     seed : int, optional
         Part of the hash, so that another seed draws other items.
 
     Returns
     -------
     ndarray of bool, shape (n,)
-        The chosen items; no other could be added.
+        The drawn items.
 
     Raises
     ------
     ValueError
         If the arrays do not fit.
+
+    Notes
+    -----
+    By item, a cluster of the first kind offers one of its :math:`n_c` items with probability
+    :math:`n_c/\max n`; by cluster, each offers one. Of the offered items that share a cluster of
+    the second kind one is taken, with the chance :math:`E[1/(1+B)]`, where :math:`B` counts the
+    others that are offered there. A last thinning makes that chance equal for all. If every
+    possible item were drawn instead, small clusters would count more than their items.
 
     Examples
     --------
@@ -280,29 +298,52 @@ def one_per_cluster(
     2
     """
     codes = [np.asarray(of_kind) for of_kind in clusters]
-    if any(of_kind.shape != (len(keys),) for of_kind in codes):
-        raise ValueError(f"Every clustering must have one code for each of the {len(keys)} items.")
+    if len(codes) not in (1, 2) or any(of_kind.shape != (len(keys),) for of_kind in codes):
+        raise ValueError(
+            f"Give one or two clusterings, each with one code for each of the {len(keys)} items."
+        )
+    if not keys:
+        return np.zeros(0, dtype=np.bool_)
     before = "" if seed is None else f"{seed}|"
-    digests = [hashlib.sha256(f"{before}{key}".encode()).digest() for key in keys]
-    left = np.argsort(np.array(digests, dtype="S32"), kind="stable")
-    dense = [relabel(of_kind) for of_kind in codes]
-    chosen = np.zeros(len(keys), dtype=np.bool_)
-    # Whoever comes first in all of its clusters is chosen, and excludes all others of them. Each
-    # turn chooses for so many clusters at once that few turns are needed.
-    while left.size:
-        is_first, place = np.ones(left.size, dtype=np.bool_), np.arange(left.size)
-        for code, n_codes in dense:
-            first = np.empty(n_codes, dtype=np.int64)
-            first[code[left][::-1]] = place[::-1]  # of equal indices, the last is stored
-            is_first &= first[code[left]] == place
-        chosen[left[is_first]] = True
-        is_free = ~is_first
-        for code, n_codes in dense:
-            used = np.zeros(n_codes, dtype=np.bool_)
-            used[code[left[is_first]]] = True
-            is_free &= ~used[code[left]]
-        left = left[is_free]
-    return chosen
+    digests = b"".join(hashlib.sha256(f"{before}{key}".encode()).digest() for key in keys)
+    order, taken, opens, kept = np.frombuffer(digests, ">u8").reshape(-1, 4).T / 2.0**64
+    first, n_first = relabel(codes[0])
+    sizes = np.bincount(first, minlength=n_first)[first]
+    offered = _first_of_each(order, first, n_first)
+    weights = np.ones(len(keys))
+    if by == "item":
+        weights = sizes / sizes.max()
+        offered &= opens < weights
+    if len(codes) == 1:
+        return offered
+    chosen = offered.copy()
+    second, n_second = relabel(codes[1])
+    chosen[offered] = _first_of_each(taken[offered], second[offered], n_second)
+    chance = _chance_among_offered(weights / sizes, first, second, n_second)
+    return np.asarray(chosen & (kept * chance < chance.min()), dtype=np.bool_)
+
+
+def _first_of_each(order: FloatArray, codes: IntArray, n_codes: int) -> BoolArray:
+    best = np.full(n_codes, np.inf)
+    np.minimum.at(best, codes, order)
+    return np.asarray(order == best[codes], dtype=np.bool_)
+
+
+def _chance_among_offered(
+    offered: FloatArray, first: IntArray, second: IntArray, n_second: int
+) -> FloatArray:
+    """E[1 / (1 + B)] of each item, an integral of the generating function of B."""
+    pairs, pair = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
+    pair = pair.ravel()
+    # Items of one cluster are never offered together, so their chances add up.
+    together = np.bincount(pair, weights=offered)
+    nodes, weights = np.polynomial.legendre.leggauss(32)
+    found = np.zeros(pairs.shape[1])
+    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        missing = np.log1p(-together * (1 - node))
+        of_second = np.bincount(pairs[1], weights=missing, minlength=n_second)
+        found += weight * np.exp(of_second[pairs[1]] - missing)
+    return np.asarray(found[pair], dtype=np.float64)
 
 
 def fewest_items(max_error: float, delta: float = 0.1) -> int:

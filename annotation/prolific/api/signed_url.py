@@ -119,7 +119,7 @@ def _read_keys() -> list[dict[str, Any]]:
         answer.raise_for_status()
         rows = answer.json().get("keys", [])
     except (requests.RequestException, ValueError, AttributeError) as error:
-        raise KeysUnavailable(f"{url} cannot be read: {type(error).__name__}") from error
+        raise KeysUnavailable(f"{url} cannot be read.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise KeysUnavailable(f"{url} holds no list of keys")
     return rows

@@ -142,8 +142,21 @@ def stalled_jobs() -> Iterator[Fault]:
                 if job.is_stalled:
                     yield Fault(
                         f"{table.__name__} {job.pk} ({job.get_state_display()}) had its last "
-                        f"heartbeat at {job.heartbeat_at:%Y-%m-%d %H:%M} UTC."
+                        f"heartbeat at {job.heartbeat_at:%Y-%m-%d %H:%M} UTC.",
+                        key=(table, job.pk),
                     )
+
+
+def restart_job(fault: Fault) -> str:
+    """Queue it again, or end it if it has ended its workers too often."""
+    from config.celery import restart_jobs
+
+    restart_jobs()
+    table, number = fault.key
+    job = table._default_manager.filter(pk=number).first()
+    if job is None or job.is_stalled:
+        return ""
+    return f"{table.__name__} {number}: {job.get_state_display()}."
 
 
 CHECKS = [
@@ -189,5 +202,6 @@ CHECKS = [
         "No job waits without a worker",
         stalled_jobs,
         "Start a worker: python -m config.processes worker. It begins stalled jobs again.",
+        restart_job,
     ),
 ]

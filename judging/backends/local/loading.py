@@ -50,7 +50,7 @@ def load(settings: TransformersSettings) -> Loaded:
         chat = Chat(tokenizer, options)
     except Exception as error:
         # A model can bring its own code, which can raise any exception.
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        reason = " ".join(str(error).split())[:200] or "its program gives no reason"
         raise Misconfigured(f"The model “{settings.model}” cannot be loaded: {reason}") from error
     found = commit or getattr(model.config, "_commit_hash", None) or branch or options.revision
     where = torch.cuda.get_device_name() if model.device.type == "cuda" else "CPU"

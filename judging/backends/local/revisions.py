@@ -58,7 +58,7 @@ def _commit_of(name: str, revision: str) -> str:
         )
     except Exception as error:
         # The client raises errors of its own, of its HTTP library, and of the file system.
-        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        problem = " ".join(str(error).split())[:160] or "it did not answer"
         raise _Unknown(problem.rstrip(".")) from error
     if not _COMMIT.fullmatch(found.sha or ""):
         raise _Unknown("the hub names none")

@@ -287,7 +287,7 @@ def _alike(wanted: list[_Request]) -> list[_Request]:
 
 
 def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return " ".join(str(error).split())[:200] or "the program gives no reason"
 
 
 def _failure(error: BaseException) -> ServerError:

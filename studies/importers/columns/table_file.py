@@ -11,8 +11,8 @@ from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Entry, Fault
 from studies.importers.files.json_shapes import rows_of, shape_of
-from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_ROW, MAX_VALUES
-from studies.importers.files.lines import is_too_deep
+from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_DOCUMENT_VALUES, MAX_ROW
+from studies.importers.files.lines import MAX_LISTS, has_too_many_values, is_too_deep
 from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
 
@@ -106,7 +106,7 @@ def _one_object(file: File) -> tuple[Any, bool]:
     """
     with file.open() as stream:
         data = stream.read(MAX_DOCUMENT + 1).strip()
-    if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_VALUES:
+    if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_DOCUMENT_VALUES:
         first, _, _ = data[:MAX_ROW].partition(b"\n")
         if first.strip().endswith(b"}") and len(first) < MAX_ROW:
             return None, False  # one object a line
@@ -162,6 +162,7 @@ def json_list(file: File) -> Iterator[tuple[int, Any] | BadLine]:
 
 def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
     text, line, is_first, at_end = "", 1, True, False
+    lists = 0
     while True:
         separators = "[" if is_first else ","
         start = len(text) - len(text.lstrip())
@@ -183,7 +184,7 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
         except (ValueError, RecursionError) as error:
             # What the decoder refuses itself, such as NaN, is no matter of what is still to come.
             reason = str(error) if type(error) is ValueError else ""
-            if reason or at_end or len(text) > MAX_ROW:
+            if reason or at_end or len(text) > MAX_ROW or has_too_many_values(text):
                 skipped = body[: len(body) - len(body.lstrip())].count("\n")
                 message = "this is not the list of objects that the file begins."
                 message = f"{reason}." if reason else message
@@ -197,6 +198,10 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             text += block.decode("utf-8-sig" if is_first else "utf-8")
             continue
         start_line = line + body.count("\n", 0, space)
+        lists += body.count("[", space, end) + body.count("{", space, end)
+        if lists > MAX_LISTS:
+            yield _bad(start_line, "up to here are more lists and objects than are read.", name)
+            return
         if is_too_deep([value]):
             yield _bad(start_line, "objects and lists lie too deep inside each other.", name)
         else:

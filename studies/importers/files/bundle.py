@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import zipfile
 from collections import deque
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import IO, Any, cast
 
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED
+from studies.importers.files.lines import document
 from studies.importers.files.media_files import in_zip
 from studies.importers.files.packed import (
     BROKEN_ZIP,
@@ -245,7 +245,7 @@ def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
             name, "the bundle has no items.jsonl.", "Put items.jsonl and dataset.json into it."
         )
     if "dataset.json" in parts:
-        dataset = _dataset(name, parts["dataset.json"].read())
+        dataset = _dataset(name, parts["dataset.json"])
     elif media.has_files:
         dataset = {}
     else:
@@ -269,12 +269,13 @@ def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
     )
 
 
-def _dataset(name: str, data: bytes) -> dict[str, Any]:
+def _dataset(name: str, file: File) -> dict[str, Any]:
     try:
-        dataset = json.loads(data.decode("utf-8-sig"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        with file.open() as stream:
+            dataset = document(stream)
+    except (ValueError, RecursionError) as error:
         raise _refused(name, f"dataset.json is not JSON: {error}.", "Correct it.") from error
-    if b"\\u0000" in data:
+    if any(b"\\u0000" in block for block in file.blocks()):
         raise _refused(name, "dataset.json holds the character U+0000.", "Remove it.")
     if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
         raise _refused(

@@ -1,10 +1,24 @@
-"""The lines of a file, one at a time, within the limits."""
+"""The lines of a file and the JSON in it, within limits that are counted before it is parsed."""
 
-from collections.abc import Iterator
-from typing import IO, Any
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, AnyStr
 
 from studies.importers.files.faults import Fault
-from studies.importers.files.limits import MAX_DEPTH, MAX_LINES, MAX_ROW
+from studies.importers.files.limits import (
+    MAX_DEPTH,
+    MAX_DOCUMENT,
+    MAX_DOCUMENT_VALUES,
+    MAX_FILE_VALUES,
+    MAX_LINES,
+    MAX_ROW,
+    MAX_VALUES,
+)
+
+_LIST_COUNTS = 8  # a list or an object costs as much as so many plain values
+MAX_LISTS = MAX_FILE_VALUES // _LIST_COUNTS
+_TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 
 
 class BadLine(Exception):
@@ -17,7 +31,7 @@ class BadLine(Exception):
 
 def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
     """Each line of the file `name`. Raises `BadLine` if one is too long or there are too many."""
-    number = 0
+    number = values = 0
     while line := stream.readline(MAX_ROW + 1):
         number += 1
         if number == 1 and line.startswith(b"PK\x03\x04"):
@@ -32,7 +46,40 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
             raise BadLine(
                 Fault(number, "", "too many lines", message, remedy, file=name, ends_reading=True)
             )
+        values += values_in(line)
+        if values > MAX_FILE_VALUES:
+            message = "up to here the file holds more values, lists and objects than are read."
+            remedy = "Leave out what is not needed, or split the file and import the parts."
+            raise BadLine(
+                Fault(number, "", "too many values", message, remedy, file=name, ends_reading=True)
+            )
         yield line
+
+
+def values_in(data: bytes) -> int:
+    """What `MAX_FILE_VALUES` limits, also where the signs of it are part of a text."""
+    return _signs(data, (b",",)) + _LIST_COUNTS * _signs(data, (b"[", b"{"))
+
+
+def _signs(text: AnyStr, signs: Iterable[AnyStr]) -> int:
+    return sum(text.count(sign) for sign in signs)
+
+
+def has_too_many_values(text: str) -> bool:
+    """Whether a line of JSON holds more than `MAX_VALUES`, without parsing it."""
+    if _signs(text, ",[{") <= MAX_VALUES:
+        return False
+    return _signs(_TEXT.sub("", text), ",[{") > MAX_VALUES
+
+
+def document(stream: IO[bytes]) -> Any:
+    """The JSON of a whole file. Raises `ValueError` or `RecursionError`, also if it is too much."""
+    data = stream.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise ValueError(f"it is larger than {MAX_DOCUMENT >> 20} MB")
+    if _signs(data, (b",", b"[", b"{")) > MAX_DOCUMENT_VALUES:
+        raise ValueError(f"it holds more than {MAX_DOCUMENT_VALUES:,} values")
+    return json.loads(data.decode("utf-8-sig"))
 
 
 def too_long(line: int, name: str) -> BadLine:

@@ -16,12 +16,17 @@ from studies.importers.files.limits import (
     MAX_BYTES,
     MAX_COLUMNS,
     MAX_LINES,
+    MAX_PACKED_BYTES,
+    MAX_PACKED_VALUES,
     MAX_ROW,
     MAX_UNPACKED,
 )
 
 MAGIC = b"PAR1"
 _ROWS_AT_ONCE = 64
+_BYTES_AT_ONCE = 8 * 2**20
+_VALUES_PER_BYTE = 4
+_BYTES_PER_BYTE = 20
 _MB = 2**20
 
 
@@ -91,9 +96,20 @@ def _opened(file: IO[bytes], name: str) -> Any:
     if about.num_columns > MAX_COLUMNS:
         message = f"the file has {about.num_columns:,} columns; at most {MAX_COLUMNS:,} are read."
         raise _refused(name, message, "Leave out what is not needed.")
-    if size > MAX_UNPACKED:
-        message = f"the file unpacks to {size // _MB:,} MB; at most {MAX_UNPACKED // _MB} are read."
+    packed = file.seek(0, io.SEEK_END)
+    if size > (most := min(MAX_UNPACKED, MAX_PACKED_BYTES + _BYTES_PER_BYTE * packed)):
+        message = f"the file unpacks to {size // _MB:,} MB; at most {most // _MB} are read."
         raise _refused(name, message, "Split it and import the parts.")
+    # Nulls, zeros and repeated values need almost no bytes, but as much work as others.
+    values = sum(
+        about.row_group(group).column(number).num_values
+        * max(1, about.schema.column(number).max_definition_level)
+        for group in range(about.num_row_groups)
+        for number in range(about.num_columns)
+    )
+    if values > (most := MAX_PACKED_VALUES + _VALUES_PER_BYTE * packed):
+        message = f"the file holds {values:,} values in so few bytes; at most {most:,} are read."
+        raise _refused(name, message, "Leave out empty and repeated columns.")
     return found
 
 
@@ -101,8 +117,12 @@ def _lines(found: Any, name: str) -> Iterator[bytes]:
     import pyarrow as pa
 
     written = first = 0
+    about = found.metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    per_row = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
+    at_once = max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE // max(1, per_row)))
     try:
-        for batch in found.iter_batches(batch_size=_ROWS_AT_ONCE):
+        for batch in found.iter_batches(batch_size=at_once):
             for column, cells in zip(batch.schema.names, batch.columns, strict=True):
                 if (longest := _longest(cells)) > MAX_ROW:
                     message = (
@@ -160,7 +180,7 @@ def _plain(value: Any) -> Any:
 
 
 def _broken(name: str, error: Exception) -> Refused:
-    reason = str(error).split("\n")[0][:200].rstrip(".") or type(error).__name__
+    reason = str(error).split("\n")[0][:200].rstrip(".") or "it is damaged"
     message = f"the Parquet file cannot be read: {reason}."
     return _refused(name, message, "Write it again, or save it as JSON Lines or CSV.")
 

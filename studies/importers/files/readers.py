@@ -10,8 +10,13 @@ from typing import IO, Any, NoReturn
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
-from studies.importers.files.limits import MAX_DEPTH
-from studies.importers.files.lines import BadLine, is_too_deep, lines_of
+from studies.importers.files.limits import MAX_DEPTH, MAX_VALUES
+from studies.importers.files.lines import (
+    BadLine,
+    has_too_many_values,
+    is_too_deep,
+    lines_of,
+)
 from studies.importers.files.table import missing_column, not_utf8, records, table_rows
 from studies.importers.items.personas import feature
 from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
@@ -113,6 +118,8 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
         if not text.strip():
             continue
         try:
+            if has_too_many_values(text):
+                raise ValueError(f"the line holds more than {MAX_VALUES:,} values")
             found = DECODER.decode(text)
             # Few brackets cannot lie deep inside each other.
             if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
@@ -299,6 +306,8 @@ class _Cells:
         if not cell:
             return None
         try:
+            if has_too_many_values(cell):
+                raise ValueError
             return json.loads(cell, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             self._refuse(column, "JSON")

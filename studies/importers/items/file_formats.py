@@ -10,6 +10,7 @@ from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import WORKBOOKS, Bundle, File
 from studies.importers.files.faults import Faults
 from studies.importers.files.limits import MAX_ROW
+from studies.importers.files.lines import has_too_many_values
 from studies.importers.files.readers import (
     BadLine,
     own_answer_column,
@@ -77,7 +78,8 @@ def _is_released(file: File) -> bool:
         for line in islice(iter(lambda: stream.readline(MAX_ROW + 1), b""), _HEAD_LINES):
             if len(line) <= MAX_ROW and line.strip():
                 try:
-                    first = json.loads(line.decode("utf-8-sig"))
+                    text = line.decode("utf-8-sig")
+                    first = None if has_too_many_values(text) else json.loads(text)
                 except (ValueError, RecursionError):
                     return False
                 return isinstance(first, dict) and looks_released(first)

@@ -57,7 +57,7 @@ def by_minilm(texts: Sequence[str]) -> list[list[float]]:
         raise BadOption(
             "similarity",
             "The similarity minilm needs the package sentence-transformers and a copy of "
-            f"{_MODEL} on this machine ({type(error).__name__}). Use fields or tfidf.",
+            f"{_MODEL} on this machine. Use fields or tfidf.",
         ) from error
     found = model.encode(list(texts), normalize_embeddings=True)
     return [[float(one @ other) for other in found] for one in found]

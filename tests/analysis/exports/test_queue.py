@@ -163,7 +163,8 @@ def test_a_fault_of_the_program_is_stored_and_raised(study, owner, monkeypatch, 
         tasks.write_export(export.pk)
 
     export.refresh_from_db()
-    assert (export.state, "ZeroDivisionError" in export.message) == ("failed", True)
+    assert (export.state, "error in the program" in export.message) == ("failed", True)
+    assert "ZeroDivisionError" not in export.message
     assert list((var_dir / "exports").iterdir()) == []
 
 

@@ -10,7 +10,8 @@ from analysis.data.verdicts import run_verdicts
 from analysis.errors import BadParameters, BadPassport, NoSuchJudge
 from analysis.passports.certifying import Wish, certify
 from analysis.passports.choices import SIGNALS, TARGETS
-from analysis.passports.document import checksum_of, read_passport
+from analysis.passports.document import Passport, checksum_of, read_passport
+from analysis.passports.labelling import label
 from judging.models import Jury
 from studies.models import Item, Persona
 from tests.analysis.builders import answer, make_rater
@@ -76,20 +77,60 @@ def test_the_checksum_is_that_of_sorted_json_without_spaces():
     assert checksum_of({}) == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
 
-def test_items_of_one_persona_count_once_and_the_seed_chooses(study):
-    shared = Persona.objects.filter(study=study).order_by("key").first()
-    Item.objects.filter(study=study, key__lt="i0030").update(persona=shared)
+@pytest.fixture
+def unequal():
+    """Six personas with 30 items each, half of them wrong, and 60 with one right item each."""
+    made = make_certifiable(240)
+    personas = list(Persona.objects.filter(study=made).order_by("key"))
+    for busy in range(6):
+        here = [f"i{number:04}" for number in range(30 * busy, 30 * busy + 30)]
+        Item.objects.filter(study=made, key__in=here).update(persona=personas[busy])
+    judge_it(made, is_right=lambda number: number >= 180 or number % 2 == 0)
+    return made
+
+
+def anchors_of(passport):
+    return {anchor["item"] for anchor in passport["anchors"]}
+
+
+def test_a_certificate_by_item_is_not_given_by_the_many_personas_with_few_items(unequal):
+    """37.5 % of the answers are wrong, and 4.5 % on average over personas."""
+    by_item = certify(unequal, wish(error=0.2))
+    by_persona = certify(unequal, wish(error=0.2, by="persona")).passport
+
+    assert by_item.passport is None
+    assert "each item counting alike" in by_item.sentence
+    assert "drawn from 240 labelled ones" in by_item.sentence
+    assert (by_persona["by"], by_persona["n"]) == ("persona", 66)
+    assert "each persona counting alike" in by_persona["guarantee"]
+    assert "each persona counting alike" in label(unequal, by_persona).sentence
+
+
+def test_the_same_items_give_the_same_draw_in_every_study_and_a_redraw_says_its_number(unequal):
+    persona = wish(error=0.3, by="persona")
+    first = certify(unequal, persona).passport
+    unequal.seed += 1
+    unequal.save(update_fields=["seed"])
+
+    assert anchors_of(certify(unequal, persona).passport) == anchors_of(first)
+    assert first["redraw"] == 0
+    assert not unequal.log.filter(event="certificate drawn again").exists()
+    again = certify(unequal, wish(error=0.3, by="persona", redraw=2)).passport
+    assert anchors_of(again) != anchors_of(first)
+    assert again["seed"] != first["seed"]
+    assert "These items are redraw 2" in again["guarantee"]
+    (logged,) = unequal.log.filter(event="certificate drawn again")
+    assert logged.detail == {"judge": "steady", "redraw": 2}
+
+
+def test_a_passport_that_does_not_say_what_counts_alike_was_by_persona(study):
     judge_it(study)
+    content = dict(certify(study, wish()).passport.content)
+    del content["by"], content["redraw"]
 
-    found = certify(study, wish(error=0.2)).passport
+    read = read_passport(Passport(content).text())
 
-    assert found["n"] == 31
-    assert len({anchor["item"] for anchor in found["anchors"]}) == 31
-    chosen = {anchor["item"] for anchor in found["anchors"] if anchor["item"] < "i0030"}
-    study.seed = 8
-    study.save(update_fields=["seed"])
-    again = certify(study, wish(error=0.2)).passport
-    assert {anchor["item"] for anchor in again["anchors"] if anchor["item"] < "i0030"} != chosen
+    assert (read["by"], read["redraw"]) == ("persona", 0)
 
 
 def test_a_judge_that_errs_too_often_is_refused_with_the_labels_needed(study):
@@ -159,6 +200,8 @@ def test_several_runs_and_unknown_judges_are_refused_with_what_there_is(study):
         {"among": 0},
         {"anchors": 0},
         {"target": "nobody"},
+        {"by": "nobody"},
+        {"redraw": -1},
         {"signal": "mood"},
         {"signal": "stated*stated"},
         {"signal": "stated*entropy"},

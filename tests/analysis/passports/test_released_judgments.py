@@ -60,8 +60,10 @@ if RELEASED:
 
         with pytest.raises(CommandError) as refused:
             run(*certify, 0.1)
-        strict = run(*certify, 0.15)
-        certified = run(*certify, 0.25)
+        with pytest.raises(CommandError) as by_item:
+            run(*certify, 0.25)
+        strict = run(*certify, 0.2, "--by", "persona")
+        certified = run(*certify, 0.25, "--by", "persona")
         passport = (study.slug, "--judge", JUDGE, "--passport", file)
         labelled = run("label", *passport)
         routed = run("route", *passport, "--to", "rest")
@@ -69,13 +71,14 @@ if RELEASED:
         with pytest.raises(SystemExit) as code:
             call_command("recheck", str(file), "--answers-of", f"{JUDGE}-no-persona", stdout=out)
 
-        assert "4 of 55 accepted answers were wrong" in str(refused.value)
-        assert "About 2,382 labelled items" in str(refused.value)
-        assert "66 or more" in strict
-        assert "21.6 % of the 255 items" in strict
-        assert "62 or more" in certified
-        assert "43.9 % of the 255 items" in certified
-        assert labelled.startswith("418 of 1,001 items labelled by command-r-plus.")
-        assert "583 (the signal is below the threshold)" in routed
+        assert "37 items with a persona and a question of their own" in str(refused.value)
+        assert "6 of 31 accepted answers were wrong" in str(refused.value)
+        assert "About 577 labelled items" in str(by_item.value)
+        assert "62 or more" in strict
+        assert "41.0 % of the 122 items" in strict
+        assert "61 or more" in certified
+        assert "49.2 % of the 122 items" in certified
+        assert labelled.startswith("507 of 1,001 items labelled by command-r-plus.")
+        assert "494 (the signal is below the threshold)" in routed
         assert code.value.code == 3
         assert in_docs(out.getvalue())

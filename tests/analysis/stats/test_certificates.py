@@ -202,7 +202,7 @@ def test_certificates_of_clustered_items_are_wrong_at_most_as_often_as_they_say(
         certainty = rng.choice([60, 80], 300)
         of_persona = rng.normal(size=100)[persona] * persona_sd
         correct = (rng.random(300) >= 1 / (1 + np.exp(-(level + of_persona)))).astype(int)
-        rows = one_per_cluster(keys, [persona], seed=draw)
+        rows = one_per_cluster(keys, [persona], by="cluster", seed=draw)
         found = certify_threshold(
             certainty[rows],
             correct[rows],

@@ -108,16 +108,38 @@ def test_the_start_is_the_strictest_threshold_with_thirty_expected_answers():
     assert starting_threshold([40.0] * 100, 100) is None
 
 
-def test_chosen_items_share_nothing_and_none_could_be_added():
-    rng = np.random.default_rng(8)
-    persona, question = rng.integers(0, 30, 300), rng.integers(0, 40, 300)
-    keys = [f"item {number}" for number in range(300)]
+@pytest.mark.parametrize("by", ["item", "cluster"])
+def test_drawn_items_share_nothing_and_each_item_or_persona_has_the_same_chance(by):
+    """Personas of 1 to 11 items, of which a third ask one of three popular questions."""
+    rng, draws = np.random.default_rng(8), 2000
+    size = rng.integers(1, 12, 40)
+    persona = np.repeat(np.arange(40), size)
+    is_popular = rng.random(persona.size) < 0.3
+    question = np.where(is_popular, persona % 3, 3 + rng.integers(0, 60, persona.size))
+    keys = [f"item {number}" for number in range(persona.size)]
+    drawn = np.zeros(persona.size)
+    for seed in range(draws):
+        chosen = one_per_cluster(keys, [persona, question], by=by, seed=seed)
+        assert np.unique(persona[chosen]).size == np.unique(question[chosen]).size == chosen.sum()
+        drawn += chosen
 
-    chosen = one_per_cluster(keys, [persona, question])
+    chance = drawn / draws * (size[persona] if by == "cluster" else 1)
+    for group in (size[persona] > 6, is_popular):
+        error = np.sqrt(drawn.sum()) / draws / drawn.size * 4
+        assert chance[group].mean() == pytest.approx(
+            chance[~group].mean(), abs=6 * error * chance.mean() / (drawn.mean() / draws)
+        )
 
-    assert np.unique(persona[chosen]).size == np.unique(question[chosen]).size == chosen.sum()
-    free = ~np.isin(persona, persona[chosen]) & ~np.isin(question, question[chosen])
-    assert not free.any()
+
+def test_one_item_of_each_persona_is_drawn_if_personas_count_alike():
+    persona = np.repeat(np.arange(3), [1, 2, 30])
+    keys = [f"item {number}" for number in range(33)]
+
+    by_item = [one_per_cluster(keys, [persona], seed=seed).sum() for seed in range(300)]
+
+    assert one_per_cluster(keys, [persona], by="cluster").sum() == 3
+    assert np.mean(by_item) == pytest.approx(33 / 30, abs=0.06)
+    assert one_per_cluster([], [[]]).size == 0
 
 
 def test_the_order_of_the_rows_does_not_choose():
@@ -145,3 +167,5 @@ def test_clusters_of_another_length_are_refused():
         certify_threshold([90], [1], max_error=0.2, start=90, clusters=[[1, 2]])
     with pytest.raises(ValueError, match="clustering"):
         one_per_cluster(["a"], [[1, 2]])
+    with pytest.raises(ValueError, match="one or two"):
+        one_per_cluster(["a"], [])

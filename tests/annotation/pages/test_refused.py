@@ -2,7 +2,7 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 from annotation.participants.error_pages import bad_request, permission_denied
@@ -97,8 +97,51 @@ def test_a_database_that_does_not_answer_still_leaves_a_page(monkeypatch):
     monkeypatch.setattr("django.db.models.query.QuerySet.first", fail)
     response = client.get(f"/s/{study.slug}/")
 
-    assert response.status_code == 500
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert response.headers["Refresh"] == "5"
     assert "Something went wrong on our side" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("database is locked"), InterfaceError("closed")]
+)
+def test_what_was_sent_while_the_database_is_away_is_kept_and_sent_again(error):
+    study = make_study()
+    client = arrive(study)
+    client.raise_request_exception = False
+
+    def fail(*_args, **_kwargs):
+        raise error
+
+    sent = {"choice": "r1", "certainty": ["80", '"><b>']}
+    with connection.execute_wrapper(fail):
+        response = client.post(f"/s/{study.slug}/task/1/", sent)
+
+    page = response.content.decode()
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert "Your answer is kept on this device" in page
+    assert f'<form method="post" action="/s/{study.slug}/task/1/" data-again>' in page
+    for name, value in (
+        ("choice", "r1"),
+        ("certainty", "80"),
+        ("certainty", "&quot;&gt;&lt;b&gt;"),
+    ):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in page
+    assert "annotator-again.js" in page
+
+
+def test_a_researcher_s_form_is_not_sent_again_by_itself(monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise OperationalError("no database")
+
+    monkeypatch.setattr("django.contrib.auth.authenticate", fail)
+    monkeypatch.setattr("django.contrib.auth.forms.authenticate", fail)
+    monkeypatch.setattr("django.db.models.query.QuerySet.first", fail)
+    client = Client(raise_request_exception=False)
+    response = client.post("/accounts/login/", {"username": "a", "password": "b"})
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert "data-again" not in response.content.decode()
 
 
 def test_what_is_forbidden_and_what_is_broken_speak_the_language_too(rf):

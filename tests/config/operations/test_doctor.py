@@ -227,7 +227,7 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (lose_an_upload, {"uploads"}, False),
     (lose_bytes_of_a_file, {"stored-files"}, False),
     (keep_files_elsewhere, {"files-location"}, False),
-    (stall_a_job, {"jobs"}, False),
+    (stall_a_job, {"jobs"}, True),
 ]
 
 

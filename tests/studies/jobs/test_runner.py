@@ -5,8 +5,10 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
+from config import celery
 from studies.jobs import runner
 from studies.jobs.errors import JobFailed, JobStopped
 from studies.jobs.models import STALLED_AFTER, WAITING_AFTER
@@ -60,19 +62,29 @@ def test_an_expected_error_is_stored_as_its_sentence(job, error, message, faults
     assert (failed.state, failed.message, failed.faults) == ("failed", message, faults)
 
 
-def test_an_error_of_the_program_is_raised_and_stored_without_details(job):
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (KeyError("secret detail"), "there is an error in the program"),
+        (OperationalError("secret"), "the database did not answer, or refused a statement"),
+        (OSError(28, "No space left on device"), "a connection failed: No space left on device"),
+        (MemoryError(), "the memory was not enough"),
+    ],
+)
+def test_an_unexpected_error_is_raised_and_stored_as_what_failed_in_words(job, error, words):
     def work(job, progress):
-        raise KeyError("secret detail")
+        raise error
 
-    with pytest.raises(KeyError):
-        run(job, work)
+    with pytest.raises(type(error)):
+        carry_out(ImportJob, job.pk, work, expected=())
 
     job.refresh_from_db()
     assert job.state == "failed"
-    assert job.message == (
-        "The file could not be imported: KeyError. Nothing was stored. "
-        "The worker's log has the details."
-    )
+    assert f"{words}. Nothing was stored. " in job.message
+    assert job.message.startswith("The file could not be imported: ")
+    assert job.message.endswith(f"The worker's log has the details under “ImportJob {job.pk}”.")
+    assert type(error).__name__ not in job.message
+    assert "secret" not in job.message
 
 
 def test_a_job_that_is_deleted_meanwhile_stops_at_its_next_step(job):
@@ -167,3 +179,17 @@ def test_stopping_is_no_failure(job):
         raise JobStopped
 
     assert run(job, work).state == "running"
+
+
+def test_every_worker_takes_stalled_jobs_up_within_a_minute_without_a_schedule(job, monkeypatch):
+    queued: list[int] = []
+    monkeypatch.setattr("studies.tasks.import_file.delay", queued.append)
+    ImportJob.objects.update(
+        state="running", heartbeat_at=timezone.now() - STALLED_AFTER - timedelta(seconds=1)
+    )
+
+    celery.restart_jobs()
+
+    assert queued == [job.pk]
+    assert ImportJob.objects.get().state == "queued"
+    assert STALLED_AFTER + timedelta(seconds=celery.RESTART_SECONDS) < timedelta(minutes=1)

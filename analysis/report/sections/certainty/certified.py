@@ -105,7 +105,8 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
         out["guarantee"] = (
             f"With {1 - DELTA:.0%} confidence, for all runs of this report together, at least "
             f"{TARGET:.0%} of the answers with certainty {found.threshold:.0f} or more are right, "
-            "on new items drawn as these were, each with a persona and a question of its own."
+            "each item counting alike, on new items drawn as these were, each with a persona and a "
+            "question of its own."
         )
     out["certificate"] = {
         "method": "fixed-sequence testing",
@@ -181,8 +182,9 @@ def _certificate_note(first: Mapping[str, Any]) -> str:
         f"Certified: with {1 - made['delta']:.0%} confidence, over all runs together, at least "
         f"{first['target']:.0%} of the answers that the threshold accepts are right on new items "
         "drawn as these were. Items that share a persona or a question are right or wrong "
-        "together, so one item of each is tested; the others count only in coverage and accuracy, "
-        "whose interval is no certificate. Thresholds are tested from strict to lenient until "
+        "together, so at most one item of each is tested, drawn so that every item has the same "
+        "chance; the others count only in coverage and accuracy, whose interval is no "
+        "certificate. Thresholds are tested from strict to lenient until "
         f"one fails; p has to be at most {made['delta'] / made['judges']:.3g}, which takes at "
         f"least {made['fewest']} accepted answers. None certified: trust no answer on its "
         "certainty alone."

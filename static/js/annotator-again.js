@@ -1,0 +1,19 @@
+// The page about a database that is away: it keeps what was sent, and sends it when the site is back.
+const PAUSE_MS = 5_000;
+const form = document.querySelector("[data-again]");
+
+async function isBack() {
+  try {
+    const response = await fetch(form.action, { credentials: "same-origin", redirect: "manual" });
+    return response.type === "opaqueredirect" || response.status < 500;
+  } catch {
+    return false;
+  }
+}
+
+async function again() {
+  if (await isBack()) HTMLFormElement.prototype.submit.call(form);
+  else setTimeout(again, PAUSE_MS);
+}
+
+setTimeout(again, PAUSE_MS);
