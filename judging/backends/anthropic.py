@@ -21,7 +21,7 @@ from judging.engine.interface import (
     Backend,
     Garbage,
     JudgeQuestion,
-    Misconfigured,
+    NoAccess,
     Parameters,
     Reply,
     Usage,
@@ -58,7 +58,7 @@ class AnthropicBackend:
             message = await self._client.messages.create(**arguments)
         except APIStatusError as error:
             if _NO_CREDIT in error.message:
-                raise Misconfigured(
+                raise NoAccess(
                     f"The account has no credit left ({short(error.message)}).", status=402
                 ) from error
             return refusal_or_fault(

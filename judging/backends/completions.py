@@ -16,6 +16,7 @@ from judging.engine.interface import (
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NoAccess,
     Options,
     RateLimited,
     Rejected,
@@ -180,13 +181,15 @@ def status_fault(
     body = error_body(content)
     message = f"HTTP {status}: {_message(body, content)}"
     if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
-        return Misconfigured(f"The account has no quota left ({message}).", status=status)
+        return NoAccess(f"The account has no quota left ({message}).", status=status)
     if status == 429:
         return RateLimited(message, status=status, retry_after=retry_after)
     if status >= 500 or status in {408, 409}:
         return ServerError(message, status=status, retry_after=retry_after)
     if status in {401, 403} or refuses_key(body):
-        return Misconfigured(
+        # A firewall in front of the server, or a text that is repeated, may concern one question.
+        kind = NoAccess if status == 401 else Misconfigured
+        return kind(
             f"The server refuses the key ({message}). Check the environment variable that "
             "the judge names.",
             status=status,

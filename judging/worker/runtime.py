@@ -76,12 +76,16 @@ def shut_down() -> None:
     _stopping.clear()
 
 
-def asker(judge: Judge, its_ledger: Ledger) -> Asker:
+def asker(judge: Judge, its_ledger: Ledger, *, has_answered: bool = False) -> Asker:
     """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.
     """
-    return Asker(routes=[_route(judge, address) for address in judge.base_urls], ledger=its_ledger)
+    return Asker(
+        routes=[_route(judge, address) for address in judge.base_urls],
+        ledger=its_ledger,
+        has_answered=has_answered,
+    )
 
 
 def _route(judge: Judge, address: str) -> Route:

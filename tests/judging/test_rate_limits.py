@@ -4,6 +4,7 @@ import pytest
 
 from judging.engine.interface import (
     Misconfigured,
+    NoAccess,
     Outage,
     RateLimited,
     Rejected,
@@ -218,7 +219,7 @@ def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
         limiter = Limiter(Limits())
         first, second = await take(limiter, 2)
         with pytest.raises(Outage, match="wrong key"):
-            limiter.failed(first, Misconfigured("wrong key"))
+            limiter.failed(first, NoAccess("wrong key"))
 
         with pytest.raises(Outage, match=r"^wrong key$"):
             limiter.failed(second, ServerError("HTTP 500"))
