@@ -67,6 +67,28 @@ _ONE_OF_BOTH = re.compile(
     re.IGNORECASE,
 )
 _REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'\)")
+# Names of parameters in errors of which each kind of server has its own.
+_MENTIONS = {
+    "temperature": r"temperature",
+    "top_p": r"top[ _-]?p|nucleus",
+    "seed": r"(?:random[ _])?seed",
+    "response_format": r"response[ _-]?format|json[ _]?(?:schema|object|mode)|structured[ _]outputs?"
+    r"|guided[ _]\w+|grammar",
+    "logprobs": r"(?:top[ _-]?)?log[ _-]?prob(?:s|abilities)?|top_n_tokens|n_probs",
+    "max_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",
+    "max_completion_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",
+}
+_COMPLAINT = re.compile(
+    r"support|allow|permit|valid|known|recogni[sz]|expected|accept|implement|deprecat|must|only"
+    r"|cannot|can't|should|range|forbidden|extra|drop_params",
+    re.IGNORECASE,
+)
+_PARAMETERS = re.compile(r"\b(?:parameter|param|argument|option|setting|field)s?\b", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|too long|too many (?:input )?tokens|prompt is too",
+    re.IGNORECASE,
+)
+_ABOUT_REQUESTS = frozenset({400, 422})  # statuses
 _READ = 2000  # characters of a message; after them a server repeats the request
 _FILTERS = frozenset(
     {
@@ -126,6 +148,40 @@ def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
             return ["top_logprobs"]
     candidates = [param] if param else sent
     return [name for name in candidates if _is_refused(name, message)]
+
+
+def mentioned_parameters(body: ErrorBody, *, sent: Collection[str], status: int) -> list[str]:
+    """The `sent` parameters that an error mentions in any words; a guess, to be tried."""
+    if not _may_be_about_parameters(body):
+        return []
+    if param := _param(body, sent):
+        return [param]
+    text = _whole(body)
+    if status not in _ABOUT_REQUESTS and not _COMPLAINT.search(text):
+        return []
+    return [
+        name
+        for name, words in _MENTIONS.items()
+        if name in sent and re.search(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", text, re.IGNORECASE)
+    ]
+
+
+def may_name_none(body: ErrorBody, *, status: int) -> bool:
+    """Whether an error can be about parameters without naming one."""
+    if not _may_be_about_parameters(body):
+        return False
+    return status in _ABOUT_REQUESTS or _PARAMETERS.search(_whole(body)) is not None
+
+
+def _may_be_about_parameters(body: ErrorBody) -> bool:
+    """Whether an error names nothing else that it is about."""
+    is_about_another = body.get("param") in ("messages", "input", "model")
+    is_about_another |= refuses_model(body) or refuses_key(body)
+    return not is_about_another and _TOO_LONG.search(_whole(body)) is None
+
+
+def _whole(body: ErrorBody) -> str:
+    return str(dict(body))[:_READ]
 
 
 def declines_content(body: ErrorBody) -> bool:

@@ -23,7 +23,7 @@ from judging.backends.backend import (
 from judging.backends.completions import read_response, status_fault, storable, without_key
 from judging.backends.compression import unpacked
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
-from judging.backends.error_messages import error_body
+from judging.backends.error_messages import declines_content, error_body
 from judging.backends.parameters import (
     FORM,
     MOST_LOGPROBS,
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS = 4.0  # for the names of the models
 _NO_KEY = "none"  # servers without keys ignore it
-MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
+# Statuses of a complaint about a parameter; some gateways report it as an error of their own.
+MAY_ADJUST = frozenset({400, 403, 404, 405, 406, 415, 422, 500, 501})
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,14 @@ class OpenAIBackend:
             status=response.status,
         )
         content = without_key(content, self._connections.key)
-        if response.status in MAY_ADJUST and self.learn(content, parameters):
-            fault = status_fault(response.status, content)
-            raise Adjusted(str(fault), status=response.status)
-        return read_response(
+        if response.status in MAY_ADJUST:
+            error = error_body(content)
+            if not declines_content(error) and self.adjustments.learn(
+                error, parameters, status=response.status, question=question.id
+            ):
+                fault = status_fault(response.status, content)
+                raise Adjusted(str(fault), status=response.status)
+        reply = read_response(
             content,
             question,
             status=response.status,
@@ -147,6 +152,9 @@ class OpenAIBackend:
             is_structured="response_format" in body,
             retry_after=retry_after(headers),
         )
+        if 200 <= response.status < 300:
+            self.adjustments.succeeded(parameters, question=question.id)
+        return reply
 
     def learn(self, error: bytes | str, sent: Parameters) -> bool:
         return self.adjustments.learn(error_body(error), sent)
