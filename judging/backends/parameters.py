@@ -84,6 +84,7 @@ class Adjustments:
         self._held: list[str] = []  # changes of which some are required
         self._others = self._trials = 0
         self.current = wanted
+        self._usual: Parameters | None = None  # accepted, with nothing left to learn from it
 
     def learn(
         self, error: ErrorBody, sent: Parameters, *, status: int = 400, question: int | None = None
@@ -120,11 +121,20 @@ class Adjustments:
 
     def succeeded(self, sent: Parameters, *, question: int) -> None:
         """Note that the server has accepted what was `sent`."""
-        if sent is not self.current:
+        if sent is self._usual:
             return
-        now = {*self._learnt, *self._tried, *self._held}
-        self._accepted.update(change for change in self._all() if change not in now)
+        made = {change for change in self._all() if self._is_made(change, sent.values)}
+        self._accepted.update(change for change in self._all() if change not in made)
+        if not self._is_plain:
+            self._tried = [change for change in self._tried if change not in self._accepted]
+        self._held = [change for change in self._held if change not in self._accepted]
+        if not self._tried:
+            self._end_trial()
+        if self.current is not sent:
+            self._apply()
+            return
         if not self._tried and not self._held:
+            self._usual = sent
             return
         if self._tried:
             self._others += question != self._question
@@ -158,6 +168,16 @@ class Adjustments:
         if any(name in values for name in LIMITS):
             changes.append(_OTHER_LIMIT)
         return changes
+
+    def _is_made(self, change: str, values: Mapping[str, Any]) -> bool:
+        """Whether these values have a change."""
+        if change == _FEWER_LOGPROBS:
+            return values.get("top_logprobs") != self._wanted.values["top_logprobs"]
+        if change == _NO_LOGPROBS:
+            return not any(name in values for name in _OF_LOGPROBS)
+        if change == _OTHER_LIMIT:
+            return not any(name in values for name in LIMITS if name in self._wanted.values)
+        return change not in values
 
     def _changes(self, names: Iterable[str]) -> list[str]:
         """The changes that errors about these parameters require, without those made already."""

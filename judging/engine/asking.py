@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from judging.engine.interface import (
@@ -129,6 +129,19 @@ class Asker:
             is_own = self._only_failed or faults.are_own(limiter)
             try:
                 end, reply, fault = await _send(question, replies, leave)
+                # In the same slot, so that no other question is asked with what is being tried.
+                while isinstance(fault, Adjusted):
+                    await self._ledger.close(question, number, end, replies, None)
+                    leave = replace(leave, parameters=leave.route.backend.parameters())
+                    try:
+                        await self._ledger.open(question, number + 1, leave.parameters)
+                    except BudgetInUse:  # wait for room like any other request
+                        break
+                    number += 1
+                    limiter.renew(leave.permit)
+                    end, reply, fault = await _send(question, replies, leave)
+                if isinstance(fault, Adjusted):
+                    continue
                 # Before the slot is free, so that no request follows one that has just failed.
                 is_over, outage = self._report(question, leave, fault, is_own=is_own)
             finally:
@@ -139,7 +152,7 @@ class Asker:
             if reply is not None:
                 replies += 1
                 outcome = _read(question, reply, replies)
-            elif fault is not None and not isinstance(fault, Adjusted | Unreachable):
+            elif fault is not None and not isinstance(fault, Unreachable):
                 failed = faults.count(limiter)
                 if is_over or _is_final(fault, failed, is_own=is_own):
                     outcome = Answer("error", error=_words(fault, failed))
@@ -162,7 +175,7 @@ class Asker:
         self, question: JudgeQuestion, leave: "_Leave", fault: Fault | None, *, is_own: bool
     ) -> tuple[bool, Outage | None]:
         """Whether the question has had its tries; and why the endpoint is given up, if it is."""
-        if fault is None or isinstance(fault, Adjusted):
+        if fault is None:
             return False, None
         try:
             is_over = leave.route.limiter.failed(

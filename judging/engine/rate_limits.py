@@ -178,6 +178,11 @@ class Limiter:
                 self.release(future.result(), is_unused=True)
             raise
 
+    def renew(self, permit: Permit) -> None:
+        """Keep the slot for another request at once, which counts against the rates too."""
+        self._draw(self._clock(), 1, permit.tokens)
+        permit.since, permit.successes = self._clock(), self.successes
+
     def release(self, permit: Permit, *, is_unused: bool = False) -> None:
         """Return the slot, exactly once for every permit.
 
