@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
 from judging.backends.completions import short, storable
 from judging.backends.endpoints import ANTHROPIC_URL, api_key
-from judging.backends.parameters import FORM, Adjustments, prepared, schema_of
+from judging.backends.parameters import FORM, Adjustments, prepared, schema_of, without
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -140,6 +140,7 @@ class AnthropicKind(BackendKind):
     )
     default_base_url = ANTHROPIC_URL
     packages = ("anthropic", "httpcore2")
+    may_leave_out = ("temperature", "top_p")
 
     def check(self, judge: JudgeSettings) -> None:
         if judge.temperature > _HOTTEST:
@@ -178,4 +179,4 @@ class AnthropicKind(BackendKind):
         }
         if judge.structured:
             values["output_config"] = FORM
-        return Parameters(values)
+        return Parameters(without(values, judge.left_out))

@@ -15,7 +15,16 @@ from judging.backends.backend import (
 from judging.backends.completions import option_probabilities, storable
 from judging.backends.endpoints import GEMINI_URL, api_key
 from judging.backends.error_messages import error_body
-from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, prepared, schema_of
+from judging.backends.parameters import (
+    FORM,
+    MAY_BE_LEFT_OUT,
+    MOST_LOGPROBS,
+    SEED,
+    Adjustments,
+    prepared,
+    schema_of,
+    without,
+)
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -187,6 +196,7 @@ class GeminiKind(BackendKind):
     )
     default_base_url = GEMINI_URL
     packages = ("google-genai", "httpcore2")
+    may_leave_out = MAY_BE_LEFT_OUT
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
         require("google-genai", "google.genai", judge=judge.name)
@@ -224,4 +234,4 @@ class GeminiKind(BackendKind):
             values |= {"response_logprobs": True, "logprobs": MOST_LOGPROBS}
         if judge.structured:
             values["response_json_schema"] = FORM
-        return Parameters(values)
+        return Parameters(without(values, judge.left_out))

@@ -26,11 +26,13 @@ from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import declines_content, error_body
 from judging.backends.parameters import (
     FORM,
+    MAY_BE_LEFT_OUT,
     MOST_LOGPROBS,
     SEED,
     Adjustments,
     prepared,
     request_body,
+    without,
 )
 from judging.engine.chat import MEDIA
 from judging.engine.interface import (
@@ -65,6 +67,7 @@ class OpenAISettings:
     timeout: float
     logprobs: bool = False
     structured: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def connect(
@@ -114,7 +117,7 @@ def intended_parameters(settings: OpenAISettings) -> Parameters:
         values |= {"logprobs": True, "top_logprobs": MOST_LOGPROBS}
     if settings.structured:
         values["response_format"] = FORM
-    return Parameters(values)
+    return Parameters(without(values, settings.left_out))
 
 
 class OpenAIBackend:
@@ -175,6 +178,7 @@ class OpenAIKind(BackendKind):
     )
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)
+    may_leave_out = MAY_BE_LEFT_OUT
     batch_packages = ("openai",)
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
@@ -232,6 +236,7 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
         timeout=judge.timeout_seconds,
         logprobs=judge.probabilities != NO_PROBABILITIES,
         structured=judge.structured,
+        left_out=tuple(judge.left_out),
     )
 
 

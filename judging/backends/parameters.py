@@ -1,7 +1,7 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from judging.backends.error_messages import (
@@ -43,6 +43,11 @@ def schema_of(question: JudgeQuestion) -> dict[str, Any]:
             },
         },
     }
+
+
+def without(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The parameters without those that a judge leaves out."""
+    return {name: value for name, value in values.items() if name not in names}
 
 
 def request_body(

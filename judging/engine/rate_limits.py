@@ -40,6 +40,10 @@ _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots regained by a full round of answers
 _CUT = 0.5
 _SHRINK = 0.75  # where answers get slower
+_FEW_SLOTS = 16  # with these, the usual time of an answer is learnt, and none is given up for it
+# Of the time after which answers are slow, a quarter of the time-out: twice the slots could take
+# twice as long, and must not time out.
+_MOST_OF_PATIENCE = 2.2
 
 
 @dataclass(slots=True)
@@ -50,6 +54,7 @@ class Permit:
     epoch: int
     successes: int
     tokens: int = 0
+    slots: int = 1  # when it was given
 
 
 class Bucket:
@@ -142,8 +147,12 @@ class Limiter:
     @property
     def slots(self) -> int:
         """The number of requests that may be in flight now."""
-        slots = 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
-        return min(slots, self._granted) if self._is_shared else slots
+        return min(self._own_slots, self._granted) if self._is_shared else self._own_slots
+
+    @property
+    def _own_slots(self) -> int:
+        """The same, as far as this process knows the server."""
+        return 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
 
     @property
     def load(self) -> float:
@@ -208,7 +217,8 @@ class Limiter:
         if self.limits.is_adaptive and not self._may_grow(seconds):
             return
         # Slow answers show that more requests at once would only wait and time out.
-        if seconds <= max(self.limits.slow_after, 2 * self._fastest):
+        slow_after = self.limits.slow_after
+        if seconds <= min(max(slow_after, 2 * self._fastest), _MOST_OF_PATIENCE * slow_after):
             growth = 1.0 if self._is_rising else _GROWTH / self._window
             self._window = min(float(self.limits.concurrency), self._window + growth)
 
@@ -234,6 +244,10 @@ class Limiter:
             self._count_rejection(fault, question, is_own=is_own, has_answered=has_answered)
             return False
         now = self._clock()
+        if isinstance(fault, TimedOut) and permit.slots > 1 and not is_own:
+            # It may have waited for the others in the server's queue, which is no fault.
+            self._slow_down(permit, now, is_total=self.successes == permit.successes)
+            return False
         is_own &= not isinstance(fault, Unreachable)
         if not is_own:
             self._failing.add(question)
@@ -296,19 +310,20 @@ class Limiter:
             return 0.0
         self._stepped_at = now
         self._steps += 1
-        if isinstance(fault, TimedOut):  # more was asked at once than it answers in time
-            self._slow_down(permit, now)
         return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
 
-    def _slow_down(self, permit: Permit, now: float) -> None:
+    def _slow_down(self, permit: Permit, now: float, *, is_total: bool = False) -> None:
+        """Cut the slots; to one if `is_total`, because none of them brought an answer."""
         # Requests sent before the last cut did not know of it, so one wave cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
+            if is_total:
+                self._window = 1.0
 
     def _may_grow(self, seconds: float) -> bool:
         """Whether an answer after `seconds` allows more slots; fewer if answers get slower."""
-        fewest = float(self.limits.first or 1)
+        fewest = float(max(_FEW_SLOTS, self.limits.first or 1))
         is_new = self._times.add(seconds, self.slots, is_fewest=self._window <= fewest)
         if is_new and self._times.trend is Trend.SLOWER and self._window > fewest:
             self._window = max(fewest, self._window * _SHRINK)
@@ -380,7 +395,8 @@ class Limiter:
             self._in_flight += 1
             self.moved_at = now
             self._draw(now, 1, tokens)
-            future.set_result(Permit(now, self._epoch, self.successes, tokens))
+            permit = Permit(now, self._epoch, self.successes, tokens, self._own_slots)
+            future.set_result(permit)
 
     def _delay(self, now: float) -> float:
         """Seconds until the pause and the rates allow another request."""

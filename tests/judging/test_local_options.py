@@ -87,7 +87,7 @@ def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
 
 
 def test_a_server_has_no_such_options(db):
-    with pytest.raises(BadJudge, match="The backend openai has no options"):
+    with pytest.raises(BadJudge, match="the backend openai has no option"):
         add_judge(name="j", model="m", model_options={"dtype": "float16"})
 
 

@@ -55,7 +55,7 @@ WORDINGS = [
             code="unsupported_value",
         ),
         warm,
-    ),  # noqa: E501
+    ),
     (
         "OpenAI gpt-5",
         400,
@@ -65,7 +65,7 @@ WORDINGS = [
             code="unsupported_parameter",
         ),
         has("top_p"),
-    ),  # noqa: E501
+    ),
     (
         "OpenAI limit",
         400,
@@ -75,13 +75,13 @@ WORDINGS = [
             code="unsupported_parameter",
         ),
         has("max_tokens"),
-    ),  # noqa: E501
+    ),
     (
         "OpenAI logprobs",
         403,
         openai("You are not allowed to request logprobs from this model", param=None),
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     ("Azure seed", 400, openai("Unrecognized request argument supplied: seed"), has("seed")),
     (
         "Azure api-version",
@@ -91,7 +91,7 @@ WORDINGS = [
             code="BadRequest",
         ),
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "Azure limit",
         400,
@@ -100,13 +100,13 @@ WORDINGS = [
             code="invalid_payload",
         ),
         has("max_tokens"),
-    ),  # noqa: E501
+    ),
     (
         "LiteLLM seed",
         400,
         openai(LITELLM.format("anthropic", "['seed']", "claude-sonnet-4"), code="400"),
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "LiteLLM two",
         400,
@@ -114,13 +114,13 @@ WORDINGS = [
             LITELLM.format("bedrock", "{'logprobs': True, 'top_logprobs': 20}", "titan"), code="400"
         ),
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "LiteLLM as 500",
         500,
         openai(LITELLM.format("vertex_ai", "['seed', 'logprobs']", "palm"), code="500"),
         has("seed", "logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "LiteLLM gpt-5",
         400,
@@ -128,7 +128,7 @@ WORDINGS = [
             "litellm.UnsupportedParamsError: gpt-5 models (including gpt-5-codex) don't support temperature=0.7. Only temperature=1 is supported."
         ),
         warm,
-    ),  # noqa: E501
+    ),
     (
         "Anthropic through a gateway",
         400,
@@ -136,7 +136,7 @@ WORDINGS = [
             "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
         ),
         both,
-    ),  # noqa: E501
+    ),
     (
         "Anthropic thinking",
         400,
@@ -148,7 +148,7 @@ WORDINGS = [
             },
         },
         warm,
-    ),  # noqa: E501
+    ),
     (
         "Anthropic top_p",
         400,
@@ -160,7 +160,7 @@ WORDINGS = [
             },
         },
         has("top_p"),
-    ),  # noqa: E501
+    ),
     (
         "Bedrock",
         400,
@@ -168,7 +168,7 @@ WORDINGS = [
             "message": "Malformed input request: #: extraneous key [seed] is not permitted, please reformat your input and try again."
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "vLLM extra",
         400,
@@ -180,7 +180,7 @@ WORDINGS = [
             "code": 400,
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "vLLM logprobs",
         400,
@@ -192,7 +192,7 @@ WORDINGS = [
             "code": 400,
         },
         many(5),
-    ),  # noqa: E501
+    ),
     (
         "vLLM grammar",
         400,
@@ -203,7 +203,7 @@ WORDINGS = [
             "code": 400,
         },
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "SGLang",
         400,
@@ -213,13 +213,13 @@ WORDINGS = [
             "code": 400,
         },
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "Groq logprobs",
         400,
         openai("property 'logprobs' is unsupported, did you mean 'n'?"),
         has("logprobs", "top_logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Groq schema",
         400,
@@ -227,7 +227,7 @@ WORDINGS = [
             "This model does not support response format `json_schema`. See supported models at https://console.groq.com/docs/structured-outputs"
         ),
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "Mistral seed",
         422,
@@ -248,7 +248,7 @@ WORDINGS = [
             "code": None,
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "Mistral top_p",
         400,
@@ -259,7 +259,7 @@ WORDINGS = [
             "code": "3051",
         },
         has("top_p"),
-    ),  # noqa: E501
+    ),
     (
         "Mistral logprobs",
         422,
@@ -273,7 +273,7 @@ WORDINGS = [
             ]
         },
         has("logprobs", "top_logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Together",
         400,
@@ -287,7 +287,7 @@ WORDINGS = [
             },
         },
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Fireworks logprobs",
         400,
@@ -299,7 +299,7 @@ WORDINGS = [
             }
         },
         many(5),
-    ),  # noqa: E501
+    ),
     (
         "Fireworks extra",
         400,
@@ -311,7 +311,7 @@ WORDINGS = [
             }
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "DeepSeek reasoner",
         400,
@@ -319,13 +319,13 @@ WORDINGS = [
             "The reasoner does not support logprobs or top_logprobs.", code="invalid_request_error"
         ),
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "DeepSeek format",
         400,
         openai("This response_format type is unavailable now", code="invalid_request_error"),
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "Gemini unknown name",
         400,
@@ -339,7 +339,7 @@ WORDINGS = [
             }
         ],
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "Gemini generic",
         400,
@@ -353,7 +353,7 @@ WORDINGS = [
             }
         ],
         has("logprobs", "top_logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Gemini range",
         400,
@@ -367,7 +367,7 @@ WORDINGS = [
             }
         ],
         has("top_p"),
-    ),  # noqa: E501
+    ),
     (
         "OpenRouter none",
         404,
@@ -378,7 +378,7 @@ WORDINGS = [
             }
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "OpenRouter provider",
         400,
@@ -393,7 +393,7 @@ WORDINGS = [
             }
         },
         has("top_p"),
-    ),  # noqa: E501
+    ),
     ("OpenRouter bare", 400, {"error": {"message": "Provider returned error", "code": 400}}, warm),
     (
         "TGI top_n_tokens",
@@ -403,19 +403,19 @@ WORDINGS = [
             "error_type": "validation",
         },
         many(5),
-    ),  # noqa: E501
+    ),
     (
         "TGI grammar",
         422,
         {"error": "Input validation error: grammar is not supported", "error_type": "validation"},
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "TGI seed",
         422,
         "Failed to deserialize the JSON body into the target type: seed: invalid value: integer `-7`, expected u64",
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "llama.cpp",
         400,
@@ -427,7 +427,7 @@ WORDINGS = [
             }
         },
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "llama.cpp logprobs",
         501,
@@ -439,7 +439,7 @@ WORDINGS = [
             }
         },
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Ollama",
         400,
@@ -450,7 +450,7 @@ WORDINGS = [
             }
         },
         has("response_format"),
-    ),  # noqa: E501
+    ),
     (
         "Kimi",
         400,
@@ -461,7 +461,7 @@ WORDINGS = [
             }
         },
         warm,
-    ),  # noqa: E501
+    ),
     (
         "Qwen",
         400,
@@ -474,7 +474,7 @@ WORDINGS = [
             }
         },
         has("top_p"),
-    ),  # noqa: E501
+    ),
     (
         "Perplexity",
         400,
@@ -486,7 +486,7 @@ WORDINGS = [
             }
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "xAI",
         400,
@@ -495,7 +495,7 @@ WORDINGS = [
             "error": "Argument not supported on this model: logprobs",
         },
         has("logprobs"),
-    ),  # noqa: E501
+    ),
     (
         "Cohere",
         422,
@@ -503,7 +503,7 @@ WORDINGS = [
             "message": "invalid request: k and p sampling cannot be combined with a fixed sampling state"
         },
         has("seed"),
-    ),  # noqa: E501
+    ),
     (
         "Cerebras",
         400,
@@ -514,14 +514,14 @@ WORDINGS = [
             "code": "wrong_api_format",
         },
         has("logprobs", "top_logprobs"),
-    ),  # noqa: E501
+    ),
     ("a gateway without words", 400, {"message": "Bad Request"}, has("seed")),
     (
         "a gateway in another language",
         400,
         {"error": {"message": "参数错误，请检查文档。", "code": "1210"}},
         has("temperature"),
-    ),  # noqa: E501
+    ),
     ("a gateway with a page", 400, "<html><h1>400 Bad Request</h1></html>", has("response_format")),
     ("a gateway without words, two", 422, {}, has("seed", "logprobs")),
     ("a gateway without words, the limit", 400, {"message": "Bad Request"}, has("max_tokens")),
@@ -530,7 +530,7 @@ WORDINGS = [
         400,
         {"message": "Bad Request"},
         has("seed", "temperature", "top_p", "logprobs", "top_logprobs", "response_format"),
-    ),  # noqa: E501
+    ),
 ]
 
 
