@@ -72,8 +72,8 @@ _MENTIONS = {
     "temperature": r"temperature",
     "top_p": r"top[ _-]?p|nucleus",
     "seed": r"(?:random[ _])?seed",
-    "response_format": r"response[ _-]?format|json[ _]?(?:schema|object|mode)|structured[ _]outputs?"
-    r"|guided[ _]\w+|grammar",
+    "response_format": r"response[ _-]?format|json[ _]?(?:schema|object|mode)"
+    r"|structured[ _]outputs?|guided[ _]\w+|grammar",
     "logprobs": r"(?:top[ _-]?)?log[ _-]?prob(?:s|abilities)?|top_n_tokens|n_probs",
     "max_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",
     "max_completion_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",

@@ -158,6 +158,26 @@ def test_a_server_that_lets_requests_time_out_is_asked_less_at_once():
     assert server.answered > 900
 
 
+@pytest.mark.parametrize("slots", [64, None])
+def test_the_few_slots_of_the_start_cost_less_than_a_seventh_of_a_short_run(slots):
+    """A bare client with 64 slots needs 6.4 seconds for 2,000 questions of .2 seconds."""
+
+    async def scenario(clock):
+        limiter = Limiter(limits_of(Judge(concurrency=slots)), clock=clock)
+        begun = clock()
+
+        async def ask():
+            permit = await limiter.acquire()
+            await asyncio.sleep(0.2)
+            limiter.succeeded(permit)
+            limiter.release(permit)
+
+        await asyncio.gather(*(ask() for _ in range(2000)))
+        return clock() - begun
+
+    assert 6.4 / simulate(scenario) > 0.85
+
+
 @pytest.mark.parametrize(("seconds", "timeout"), [(4, 12), (7, 12), (10, 12), (50, 120)])
 @pytest.mark.parametrize("judge", [{}, {"concurrency": 64}])
 def test_a_server_with_one_slot_is_waited_for_and_not_given_up(seconds, timeout, judge):
