@@ -118,7 +118,10 @@ def _read(message: Any, *, is_structured: bool) -> Reply:
         cached = count(usage.cache_read_input_tokens)
         stored = count(usage.cache_creation_input_tokens)
         thought = count(getattr(usage.output_tokens_details, "thinking_tokens", 0))
-        known = Usage(fresh + cached + stored, written, min(thought, written), cached_tokens=cached)
+        if fresh + cached + stored:  # no prompt is empty
+            known = Usage(
+                fresh + cached + stored, written, min(thought, written), cached_tokens=cached
+            )
     return Reply(
         text=storable(text),
         refused=stop == "refusal",

@@ -20,7 +20,7 @@ _NO_OPTIONS = Reason(
 )
 _MUST_BE_SENT = Reason(
     "must_be_sent",
-    "{field}: the backend {backend} cannot leave out “{value}”. It can leave out: {names}.",
+    "{field}: the backend {backend} cannot leave out “{value}”. It can leave out: {allowed}.",
 )
 
 
@@ -119,7 +119,7 @@ class BackendKind(ABC):
                     _MUST_BE_SENT,
                     backend=self.name,
                     value=name,
-                    names=", ".join(self.may_leave_out),
+                    allowed=", ".join(self.may_leave_out),
                 )
         return {LEAVE_OUT: ",".join(judge.left_out)} if judge.left_out else {}
 

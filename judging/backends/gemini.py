@@ -143,7 +143,7 @@ def _read(
 def _usage(response: "GenerateContentResponse") -> Usage | None:
     """Tokens as billed; thinking is billed as written text."""
     told = response.usage_metadata
-    if told is None or told.prompt_token_count is None:
+    if told is None or not told.prompt_token_count:
         return None
     thought = count(told.thoughts_token_count)
     return Usage(

@@ -20,7 +20,13 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
-from judging.backends.completions import read_response, status_fault, storable, without_key
+from judging.backends.completions import (
+    read_response,
+    stated_status,
+    status_fault,
+    storable,
+    without_key,
+)
 from judging.backends.compression import unpacked
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import declines_content, error_body
@@ -43,6 +49,7 @@ from judging.engine.interface import (
     Parameters,
     Reply,
 )
+from judging.errors import BadJudge
 from studies.retry_after import seconds_to_wait
 
 if TYPE_CHECKING:
@@ -140,13 +147,11 @@ class OpenAIBackend:
             status=response.status,
         )
         content = without_key(content, self._connections.key)
-        if response.status in MAY_ADJUST:
-            error = error_body(content)
-            if not declines_content(error) and self.adjustments.learn(
-                error, parameters, status=response.status, question=question.id
-            ):
-                fault = status_fault(response.status, content)
-                raise Adjusted(str(fault), status=response.status)
+        status = stated_status(response.status, content)
+        if status in MAY_ADJUST and not declines_content(error := error_body(content)):
+            if self.adjustments.learn(error, parameters, status=status, question=question.id):
+                fault = status_fault(status, content, sent_as=response.status)
+                raise Adjusted(str(fault), status=status)
         reply = read_response(
             content,
             question,
@@ -155,7 +160,7 @@ class OpenAIBackend:
             is_structured="response_format" in body,
             retry_after=retry_after(headers),
         )
-        if 200 <= response.status < 300:
+        if 200 <= status < 300:
             self.adjustments.succeeded(parameters, question=question.id)
         return reply
 
@@ -215,7 +220,7 @@ class OpenAIKind(BackendKind):
         try:
             found = json.loads(asyncio.run(ask()))["data"]
             return [storable(str(model["id"])) for model in found]
-        except (Fault, ValueError, LookupError, TypeError, RecursionError):
+        except (Fault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
             return []
 
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":

@@ -1,6 +1,7 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -11,8 +12,9 @@ from judging.backends.error_messages import (
     refused_parameters,
 )
 from judging.engine.chat import chat
-from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.interface import JudgeQuestion, NotSent, Parameters
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 SEED = "one for each question"  # stands for the number in the record
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
@@ -63,9 +65,16 @@ def request_body(
 
 
 async def prepared(question: JudgeQuestion, write: Callable[[], T]) -> T:
-    """What `write` makes of a question; pictures and sounds are read in another thread."""
+    """What `write` makes of a question; pictures and sounds are read in another thread.
+
+    Raises `NotSent` if it cannot be written.
+    """
     has_media = any(message.media for message in question.messages)
-    return await asyncio.to_thread(write) if has_media else write()
+    try:
+        return await asyncio.to_thread(write) if has_media else write()
+    except Exception as error:
+        logger.exception("A request could not be written.")
+        raise NotSent("the request could not be written here; the log says why") from error
 
 
 class Adjustments:

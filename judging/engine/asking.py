@@ -268,10 +268,10 @@ async def _send(
         )
     except Fault as fault:
         return _end_of(fault, started), None, fault
-    except Exception as error:
+    except Exception:
         # Any other error is stored in the ledger too, and treated like an outage.
         logger.exception("A request failed in this process.")
-        broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
+        broken = Broken("failed in this program; the log of the process says why")
         return _end_of(broken, started), None, broken
     leave.route.limiter.succeeded(leave.permit)
     end = AttemptEnd(
@@ -300,9 +300,9 @@ def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
     """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))
-    except Exception as error:
+    except Exception:
         logger.exception("A reply could not be read.")
-        sentence = f"The reply could not be read: {type(error).__name__}."
+        sentence = "The reply could not be read by this program; the log of the process says why."
         return Answer("error", text=reply.text, error=sentence)
 
 

@@ -235,6 +235,12 @@ class Broken(Fault):
     maybe_billed = True
 
 
+class NotSent(Broken):
+    """An error in this process before anything was sent."""
+
+    maybe_billed = False
+
+
 class Rejected(Fault):
     """The server refuses this request, now and later."""
 

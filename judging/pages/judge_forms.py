@@ -370,7 +370,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             initial[name] = f"{initial[name].normalize():f}"
     return initial | {
         "own_sources": ", ".join(judge.own_sources),
-        "leave_out": str(judge.model_options.get(LEAVE_OUT, "")).split(","),
+        "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
         "more_base_urls": "\n".join(judge.more_base_urls),
     }
 

@@ -34,6 +34,10 @@ from studies.services.provider_permission import confirm_providers
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
+_STOPPED = (
+    "Stopped by hand. All replies that arrived are kept. The same command continues the run. "
+    "Workers that are asking it go on: pause the run on its page."
+)
 
 
 class Command(BaseCommand):
@@ -198,6 +202,8 @@ class Command(BaseCommand):
                 self._follow(run)
         except DatabaseAway as error:
             raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError(_STOPPED, returncode=130) from None
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
 
