@@ -98,8 +98,31 @@ _FILTERS = frozenset(
         "data_inspection_failed",
         "datainspectionfailed",
         "invalid_prompt",
+        "content_policy",
+        "content_moderation",
+        "contentfilter",
+        "content_blocked",
+        "prohibited_content",
+        "sensitivecontentdetected",
+        "inputtextsensitivecontentdetected",
+        "outputtextsensitivecontentdetected",
+        "1301",
     }
 )
+# What filters say; gateways pass it on with codes of their own. A message that only repeats such
+# words from a prompt speaks of no request that was blocked.
+_BLOCKED = re.compile(
+    r"content[ _]?(?:policy[ _]?violation|management policy|filter(?:ing)?[ _]policy)"
+    r"|\bcontent[ _]filter\b.{0,60}\b(?:trigger|block|refus|reject)"
+    r"|\b(?:trigger|block|filter|refus|reject|flag)\w*\b.{0,60}\bcontent (?:filter|moderat|polic)"
+    r"|responsibleaipolicyviolation|content_filter_result|data ?inspection ?failed"
+    r"|inappropriate content|\bcontent exists risk\b|considered high risk|guardrail"
+    r"|(?:input|prompt|request|output|response)\b.{0,40}\b(?:was|were|been|is) (?:flagged|blocked)"
+    r"|flagged as potentially violating|blocked by (?:\w+ )?(?:safety|content|moderation)"
+    r"|prohibited_content|safety (?:system|filter|settings)\b.{0,60}\b(?:block|reject|refus)",
+    re.IGNORECASE | re.DOTALL,
+)
+_FIREWALL = re.compile(r"<!doctype|<html|cloudflare|\bwaf\b|\bip\b|user.?agent", re.IGNORECASE)
 _FATAL_CODES = frozenset(
     {
         "model_not_found",
@@ -189,7 +212,11 @@ def declines_content(body: ErrorBody) -> bool:
     metadata = body.get("metadata")
     if isinstance(metadata, Mapping) and "flagged_input" in metadata:
         return True
-    return any(code in _FILTERS for code in _codes(body))
+    if any(code in _FILTERS for code in _codes(body)):
+        return True
+    # Only at the beginning, because a server that is asked for too much repeats the prompt.
+    text = _whole(body)[:600]
+    return _BLOCKED.search(text) is not None and _FIREWALL.search(text) is None
 
 
 def refuses_model(body: ErrorBody) -> bool:

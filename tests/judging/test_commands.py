@@ -1,3 +1,4 @@
+from decimal import Decimal
 from io import StringIO
 
 import pytest
@@ -7,6 +8,7 @@ from judging.backends import connections
 from judging.models import Attempt, Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.request_conditions import conditions_of
+from judging.selectors import progress_words, run_progress
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
@@ -233,3 +235,23 @@ def test_parameters_that_are_left_out_can_be_sent_again(db, llm):
 def test_a_parameter_that_must_be_sent_is_bad_usage(db, llm):
     with pytest.raises(CommandError, match="cannot leave out “model”"):
         add("--base-url", llm.url, "--leave-out", "model")
+
+
+def test_progress_says_what_it_cost_so_far_and_what_went_wrong(study, judge, llm):
+    make_judge(price_input=Decimal(10), price_output=Decimal(100))
+    first = []
+
+    def answer(body, n):
+        first[:] = first or body["messages"]
+        if n == 2:
+            return error(500)
+        return completion("Hm." if body["messages"] == first else "[[A]]")
+
+    llm.answer = answer
+
+    judge_command("--inline", "--yes")
+
+    run = JudgeRun.objects.get()
+    words = progress_words(run, run_progress(run))
+    assert words == f"${run.spent:.4f}, 1 retry, 1 unreadable"
+    assert run.spent > 0

@@ -21,7 +21,14 @@ from judging.runs.rows.extension import run_for
 from judging.runs.rows.reuse import saving_of
 from judging.runs.rows.spec import Reuse, RunSpec
 from judging.runs.rows.study_facts import StudyFacts
-from judging.selectors import RunCost, RunProgress, has_replies, run_cost, run_progress
+from judging.selectors import (
+    RunCost,
+    RunProgress,
+    has_replies,
+    progress_words,
+    run_cost,
+    run_progress,
+)
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
@@ -261,7 +268,9 @@ class Command(BaseCommand):
 
     def _show(self, run: JudgeRun, bar: Any, watch: VersionWatch) -> None:
         """Show progress, and warn of a model that changed."""
-        bar.update(_look(run).ended - bar.n)
+        progress = _look(run)
+        bar.set_postfix_str(progress_words(run, progress), refresh=False)
+        bar.update(progress.ended - bar.n)
         for sentence in outlive_restart(watch.look):
             self.stderr.write(f"▲ {sentence}")
 
