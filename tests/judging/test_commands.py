@@ -4,6 +4,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+import manage
 from judging.backends import connections
 from judging.models import Attempt, Judge, JudgeRun
 from judging.runs import lifecycle
@@ -255,3 +256,16 @@ def test_progress_says_what_it_cost_so_far_and_what_went_wrong(study, judge, llm
     words = progress_words(run, run_progress(run))
     assert words == f"${run.spent:.4f}, 1 retry, 1 unreadable"
     assert run.spent > 0
+
+
+def test_ctrl_c_ends_any_command_with_a_sentence(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", interrupt)
+
+    with pytest.raises(SystemExit) as caught:
+        manage.main()
+
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "\nStopped. What was stored until now is kept.\n"
