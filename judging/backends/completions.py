@@ -28,6 +28,9 @@ from judging.engine.replies import without_thoughts
 
 _CERTAIN = 1e-3  # the logarithm of a probability is at most 0, apart from rounding
 _MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table can hold it
+# What holds an answer; and what holds an error where there is no answer.
+_ANSWERS = ("choices", "content", "candidates", "output", "result", "data")
+_ERRORS = ("error", "errors", "error_msg", "error_code", "message", "msg", "detail")
 _KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
 
@@ -77,9 +80,11 @@ def is_error(content: bytes | str) -> bool:
         body = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    if not isinstance(body, dict) or body.get("choices") or _usage(body.get("usage")) is not None:
+    if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
         return False
-    return bool(body.get("error")) or body.get("object") == "error"
+    if _usage(body.get("usage")) is not None:
+        return False
+    return body.get("success") is False or any(body.get(name) for name in _ERRORS)
 
 
 def read_completion(

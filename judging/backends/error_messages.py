@@ -149,7 +149,8 @@ def error_body(content: bytes | str) -> ErrorBody:
     except (ValueError, RecursionError):
         return {}
     body = body[0] if isinstance(body, list) and body else body
-    error = body.get("error", body) if isinstance(body, dict) else {}
+    error = (body.get("error") or body.get("errors") or body) if isinstance(body, dict) else {}
+    error = error[0] if isinstance(error, list) else error
     return error if isinstance(error, dict) else {"message": error}
 
 

@@ -35,6 +35,7 @@ CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a tim
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
 FIRST_REJECTIONS = 10  # rejections in a row before any success: the request is wrong
 ALIKE = 3  # questions in a row that are refused as if the judge were set up wrong: it is
+_LOADING = 503  # the status of a server that is there and not ready yet
 LEFT_OUT_SECONDS = 60.0  # an address that was given up, while others answer
 _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots regained by a full round of answers
@@ -272,10 +273,13 @@ class Limiter:
             self._give_up(self._verdict(fault, now))
         if is_own or now < deadline:
             return False
-        is_alone = self._failing == {question} != {None} and not self._waiting
-        is_alone &= self._in_flight <= 1
-        if is_alone and has_answered and not isinstance(fault, Unreachable | RateLimited):
-            return True
+        if self._failing == {question} != {None} and not isinstance(
+            fault, Unreachable | RateLimited
+        ):
+            if self._waiting or self._in_flight > 1:
+                return False  # another question shows whose fault it is
+            if has_answered:
+                return True
         self._give_up(self._verdict(fault, now))
 
     def _count_rejection(
@@ -298,7 +302,7 @@ class Limiter:
             self._give_up(f"The server rejects every request: {fault}")
 
     def _patience_with(self, fault: Fault) -> float:
-        if self.successes or isinstance(fault, RateLimited):
+        if self.successes or isinstance(fault, RateLimited) or fault.status == _LOADING:
             return self.limits.patience
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 

@@ -149,8 +149,13 @@ def test_a_success_that_is_none_is_told_in_the_words_of_the_server(llm):
         ({"error": {"code": 400, "message": "too long"}}, Rejected, False),
         ({"error": "busy", "choices": None}, ServerError, False),
         ({"object": "error", "message": "busy", "code": 40303}, ServerError, False),
+        ({"detail": "Not Found"}, ServerError, False),
+        ({"success": False, "errors": [{"code": 7003, "message": "no"}]}, ServerError, False),
+        ({"error_code": 18, "error_msg": "Open api qps request limit reached"}, ServerError, False),
+        ({"code": 200, "msg": "ok", "data": {"text": "A"}}, Garbage, True),
         ([{"error": {"message": "odd"}}], Garbage, True),
         ({"error": {"message": "late"}, "usage": {"prompt_tokens": 9}}, Garbage, True),
+        ({"error": {"message": "late"}, "usage": {"prompt_tokens": 0}}, ServerError, False),
         (
             {"choices": [{"error": {"code": 502, "message": "x"}, "message": {"content": "A"}}]},
             ServerError,

@@ -9,6 +9,7 @@ from judging.engine.interface import (
     RateLimited,
     Rejected,
     ServerError,
+    TimedOut,
     Unreachable,
 )
 from judging.engine.limits import Limits
@@ -179,6 +180,39 @@ def test_a_server_that_never_answered_is_given_up_sooner():
 
         with pytest.raises(Outage, match="Check that it runs"):
             limiter.failed(permit, Unreachable("refused"))
+
+    run(scenario())
+
+
+def test_a_server_that_loads_its_model_is_waited_for():
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(patience=600), clock=clock)
+        (permit,) = await take(limiter, 1)
+
+        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+        clock.now += 500
+        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+
+    run(scenario())
+
+
+def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(concurrency=1, patience=12), clock=clock)
+        (permit,) = await take(limiter, 1)
+        waiting = asyncio.ensure_future(limiter.acquire())
+        await asyncio.sleep(0)
+        clock.now += 12
+
+        assert not limiter.failed(permit, TimedOut("no answer"), question=1, has_answered=True)
+        limiter.release(permit)
+
+        other = await waiting
+        clock.now += 12
+        with pytest.raises(Outage, match="no usable answer for 24 seconds"):
+            limiter.failed(other, TimedOut("no answer"), question=2, has_answered=True)
 
     run(scenario())
 

@@ -71,6 +71,29 @@ def test_a_complaint_that_merely_names_a_parameter_changes_no_later_request(judg
     assert len(llm.requests) <= 4 + 3
 
 
+@pytest.mark.parametrize(
+    ("answer", "refused"),
+    [
+        (Answer(400, b'{"message": "Bad Request"}'), {"seed"}),
+        (Answer(422, b"Unprocessable"), {"temperature", "top_p"}),
+        (refusal("invalid temperature: only 1 is allowed for this model"), {"temperature"}),
+    ],
+)
+def test_what_a_server_refuses_in_any_words_is_left_out_and_recorded(judge, llm, answer, refused):
+    study = make_study()
+    make_items(study, 60)
+    llm.answer = lambda body, n: answer if body.keys() & refused else completion("[[A]]")
+
+    run = judge_all(study, judge)
+
+    assert states(run) == {"done": 60}
+    assert len(llm.requests) <= 60 + 20
+    assert {*llm.requests[-1]} - {"messages"} == PARAMETERS - refused
+    for judgment in run.judgments.select_related("sent_with"):
+        assert not judgment.sent_with.parameters.keys() & refused
+    assert next(iter(conditions_of([run]).values())).sentences
+
+
 def test_every_attempt_and_answer_says_what_it_was_sent_with(judge, llm):
     study = make_study()
     make_items(study, 20)
