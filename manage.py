@@ -13,6 +13,9 @@ def main() -> None:
 
     try:
         execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped. What was stored until now is kept.\n")
+        sys.exit(130)
     except ImproperlyConfigured as error:
         sys.exit(str(error))
     except DatabaseError:

@@ -117,6 +117,18 @@ def run_progress(run: JudgeRun) -> RunProgress:
     return _progress_of([run.pk])[run.pk]
 
 
+def progress_words(run: JudgeRun, progress: RunProgress) -> str:
+    """What a run has cost so far, and what went wrong, for a line that shows its progress."""
+    spent = f"${run.spent:.4f}" if run.is_billed else f"{run.tokens:,} tokens"
+    counts = {
+        "retry" if run.retries == 1 else "retries": run.retries,
+        "unreadable": progress.unparseable,
+        "refused": progress.refused,
+        "failed": progress.error,
+    }
+    return ", ".join([spent, *(f"{count:,} {word}" for word, count in counts.items() if count)])
+
+
 def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     """Runs of the study as rows, in the order they were made; four queries at most.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
 from judging.backends.completions import short, storable
 from judging.backends.endpoints import ANTHROPIC_URL, api_key
-from judging.backends.parameters import FORM, Adjustments, prepared, schema_of
+from judging.backends.parameters import FORM, Adjustments, prepared, schema_of, without
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -21,7 +21,7 @@ from judging.engine.interface import (
     Backend,
     Garbage,
     JudgeQuestion,
-    Misconfigured,
+    NoAccess,
     Parameters,
     Reply,
     Usage,
@@ -58,7 +58,7 @@ class AnthropicBackend:
             message = await self._client.messages.create(**arguments)
         except APIStatusError as error:
             if _NO_CREDIT in error.message:
-                raise Misconfigured(
+                raise NoAccess(
                     f"The account has no credit left ({short(error.message)}).", status=402
                 ) from error
             return refusal_or_fault(
@@ -122,7 +122,10 @@ def _read(message: Any, *, is_structured: bool) -> Reply:
         cached = count(usage.cache_read_input_tokens)
         stored = count(usage.cache_creation_input_tokens)
         thought = count(getattr(usage.output_tokens_details, "thinking_tokens", 0))
-        known = Usage(fresh + cached + stored, written, min(thought, written), cached_tokens=cached)
+        if fresh + cached + stored:  # no prompt is empty
+            known = Usage(
+                fresh + cached + stored, written, min(thought, written), cached_tokens=cached
+            )
     return Reply(
         text=storable(text),
         refused=stop == "refusal",
@@ -145,6 +148,7 @@ class AnthropicKind(BackendKind):
     )
     default_base_url = ANTHROPIC_URL
     packages = ("anthropic", "httpcore2")
+    may_leave_out = ("temperature", "top_p")
 
     def check(self, judge: JudgeSettings) -> None:
         if judge.temperature > _HOTTEST:
@@ -183,4 +187,4 @@ class AnthropicKind(BackendKind):
         }
         if judge.structured:
             values["output_config"] = FORM
-        return Parameters(values)
+        return Parameters(without(values, judge.left_out))

@@ -13,7 +13,15 @@ if TYPE_CHECKING:  # the client library behind it takes a second to import
 
 NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
-_NO_OPTIONS = Reason("no_options", "The backend {backend} has no options. Leave {field} out.")
+LEAVE_OUT = "leave_out"  # the option that names parameters which requests leave out
+
+_NO_OPTIONS = Reason(
+    "no_options", "{field}: the backend {backend} has no option “{value}”. Leave it out."
+)
+_MUST_BE_SENT = Reason(
+    "must_be_sent",
+    "{field}: the backend {backend} cannot leave out “{value}”. It can leave out: {allowed}.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +81,12 @@ class JudgeSettings:
     probabilities: str = NO_PROBABILITIES
     model_options: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def left_out(self) -> list[str]:
+        """Parameters that requests leave out, because the judge is set so."""
+        named = str(dict(self.model_options).get(LEAVE_OUT, ""))
+        return sorted({name.strip() for name in named.split(",")} - {""})
+
 
 class BackendKind(ABC):
     """One kind of backend: its name, its capabilities, and how to ask a judge through it."""
@@ -84,6 +98,8 @@ class BackendKind(ABC):
     # Python packages that send the questions: their versions are stored with every run.
     packages: ClassVar[tuple[str, ...]] = ()
     batch_packages: ClassVar[tuple[str, ...]] = ()
+    # Parameters that a judge may be set to leave out, for servers that refuse them.
+    may_leave_out: ClassVar[tuple[str, ...]] = ()
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
         """Raise `BadJudge` if a judge with these settings cannot be stored."""
@@ -93,9 +109,19 @@ class BackendKind(ABC):
 
         Raises `BadJudge` if one of them is wrong, or if that is not known.
         """
-        if judge.model_options:
-            raise ConflictingValue("model_options", _NO_OPTIONS, backend=self.name)
-        return {}
+        for name, _ in judge.model_options:
+            if name != LEAVE_OUT or not self.may_leave_out:
+                raise ConflictingValue("model_options", _NO_OPTIONS, backend=self.name, value=name)
+        for name in judge.left_out:
+            if name not in self.may_leave_out:
+                raise ConflictingValue(
+                    "model_options",
+                    _MUST_BE_SENT,
+                    backend=self.name,
+                    value=name,
+                    allowed=", ".join(self.may_leave_out),
+                )
+        return {LEAVE_OUT: ",".join(judge.left_out)} if judge.left_out else {}
 
     @abstractmethod
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:

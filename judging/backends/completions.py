@@ -18,6 +18,7 @@ from judging.engine.interface import (
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NoAccess,
     Options,
     RateLimited,
     Rejected,
@@ -37,6 +38,9 @@ _FILTERED = re.compile(
     re.IGNORECASE,
 )
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+# What holds an answer; and what holds an error where there is no answer.
+_ANSWERS = ("choices", "content", "candidates", "output", "result", "data")
+_ERRORS = ("error", "errors", "error_msg", "error_code", "message", "msg", "detail")
 _KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
 
@@ -53,6 +57,7 @@ def read_response(
 
     Raises the `Fault` for any other status, or for an invalid body of a success.
     """
+    sent_as, status = status, stated_status(status, content)
     if 200 <= status < 300:
         return read_completion(
             content, question, status=status, request_id=request_id, is_structured=is_structured
@@ -66,7 +71,30 @@ def read_response(
             request_id=storable(request_id)[:200],
             status=status,
         )
-    raise status_fault(status, content, retry_after)
+    raise status_fault(status, content, retry_after, sent_as=sent_as)
+
+
+def stated_status(status: int, content: bytes | str) -> int:
+    """The status of a response; that of the error in it, if a gateway sent one as a success."""
+    if not 200 <= status < 300 or not is_error(content):
+        return status
+    body = error_body(content)
+    stated = [str(body.get(name)) for name in ("code", "status", "status_code")]
+    codes = [int(code) for code in stated if code.isdecimal()]
+    return next((code for code in codes if 400 <= code < 600), 500)
+
+
+def is_error(content: bytes | str) -> bool:
+    """Whether the body of a success is an error, and no answer that was worked on."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
+        return False
+    if _usage(body.get("usage")) is not None:
+        return False
+    return body.get("success") is False or any(body.get(name) for name in _ERRORS)
 
 
 def read_completion(
@@ -92,7 +120,15 @@ def read_completion(
         reason = _message(told, content)
         if declines_content(told):  # a gateway reports the error of its provider as a success
             return Reply(reason, refused=True, request_id=storable(request_id)[:200], status=status)
-        raise Garbage(f"the answer is no chat completion ({reason})", status=status) from error
+        garbage = Garbage(f"the answer is no chat completion ({reason})", status=status)
+        # No model writes a page, so a proxy or a log-in page has answered.
+        garbage.maybe_billed = content[:200].lstrip()[:1] not in (b"<", "<")
+        raise garbage from error
+    if isinstance(failure := choice.get("error"), dict):
+        # The provider behind a gateway failed while it wrote, which may be billed.
+        fault = ServerError(f"the answer broke off ({_message(failure, content)})", status=status)
+        fault.maybe_billed = True
+        raise fault
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=status)
     is_cut = finish.lower() in _CUT
@@ -241,7 +277,8 @@ def _usage(usage: object) -> Usage | None:
     total = usage.get("total_tokens")
     if isinstance(total, int):
         completion = max(completion, total - prompt)
-    if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
+    # No prompt is empty, so a server that reports none does not count.
+    if not (0 < prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
     thought = _part(usage.get("completion_tokens_details"), "reasoning_tokens")
     cached = _part(usage.get("prompt_tokens_details"), "cached_tokens")
@@ -260,18 +297,24 @@ def status_fault(
     retry_after: float | None = None,
     *,
     address_hint: str = "; the URL includes /v1",
+    sent_as: int | None = None,
 ) -> Fault:
-    """The fault of a refused request, by its status and the body of the error."""
+    """The fault of a refused request, by its status and the body of the error.
+
+    `sent_as`: the status of the response, if the error states another one.
+    """
     body = error_body(content)
-    message = f"HTTP {status}: {_message(body, content)}"
+    message = f"HTTP {sent_as or status}: {_message(body, content)}"
     if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
-        return Misconfigured(f"The account has no quota left ({message}).", status=status)
+        return NoAccess(f"The account has no quota left ({message}).", status=status)
     if status == 429:
         return RateLimited(message, status=status, retry_after=retry_after)
     if status >= 500 or status in {408, 409}:
         return ServerError(message, status=status, retry_after=retry_after)
     if status in {401, 403} or refuses_key(body):
-        return Misconfigured(
+        # A firewall in front of the server, or a text that is repeated, may concern one question.
+        kind = NoAccess if status == 401 else Misconfigured
+        return kind(
             f"The server refuses the key ({message}). Check the environment variable that "
             "the judge names.",
             status=status,

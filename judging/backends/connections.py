@@ -5,6 +5,7 @@ half of a request's work, and the limiter already decides how many requests run 
 """
 
 import asyncio
+import importlib.util
 import ssl
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ import httpx2
 from judging.backends.completions import short
 from judging.backends.endpoints import is_link_local
 from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unreachable
+from judging.errors import BadJudge
 
 CONNECT_SECONDS = 10.0
 Headers = Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
@@ -115,6 +117,11 @@ class Connections:
             # The library's own limits are per received piece, and pieces can keep arriving.
             async with asyncio.timeout(self._timeout + CONNECT_SECONDS):
                 return await self._request(method, url, headers or self._headers, content)
+        except (httpcore2.LocalProtocolError, UnicodeError, TypeError) as error:
+            raise Misconfigured(
+                "The request cannot be sent: the judge's address or key has a character that no "
+                "request can carry. Enter both again."
+            ) from error
         except httpcore2.ConnectTimeout as error:
             raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
@@ -159,10 +166,27 @@ def _because(what: str, error: Exception) -> str:
 
 
 def _proxy_to(url: httpx2.URL) -> httpcore2.Proxy | None:
-    """The proxy that the environment names for an address."""
+    """The proxy that the environment names for an address. Raises `BadJudge` if it is none."""
     proxies = urllib.request.getproxies()
-    named = proxies.get(url.scheme) or proxies.get("all")
+    scheme = url.scheme if proxies.get(url.scheme) else "all"
+    named = proxies.get(scheme, "").strip()
     if not named or urllib.request.proxy_bypass(url.host):
         return None
-    proxy = httpx2.Proxy(named)  # takes a name and a password out of the address
+    # Other programs take an address without a scheme, and write socks:// for socks5://.
+    named = named if "://" in named else f"http://{named}"
+    named = f"socks5{named[5:]}" if named.startswith("socks://") else named
+    variable = f"{scheme.upper()}_PROXY"
+    try:
+        proxy = httpx2.Proxy(named)  # takes a name and a password out of the address
+    except (ValueError, httpx2.InvalidURL) as error:
+        raise BadJudge(
+            f"The environment variable {variable} names no proxy that can be used here. Give it an "
+            "address like http://HOST:PORT, or remove it, where this program and its workers run."
+        ) from error
+    if proxy.url.scheme.startswith("socks") and importlib.util.find_spec("socksio") is None:
+        raise BadJudge(
+            f"The environment variable {variable} names a SOCKS proxy, which needs the Python "
+            "package socksio. Install it where this program and its workers run, name an HTTP "
+            f"proxy, or list {url.host} in NO_PROXY."
+        )
     return httpcore2.Proxy(str(proxy.url), auth=proxy.raw_auth)

@@ -2,9 +2,10 @@
 
 import ipaddress
 import os
+import re
 import socket
 from contextlib import suppress
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from judging.backends.backend import JudgeSettings
 from judging.errors import BadJudge, InvalidValue, Reason
@@ -65,20 +66,29 @@ LINK_LOCAL = Reason(
 )
 
 
+def _parts(address: str) -> SplitResult:
+    """The parts of an address; all are empty if it is none."""
+    with suppress(ValueError):
+        parts = urlsplit(address)
+        if parts.port != 0 and address.isprintable() and " " not in address:
+            return parts
+    return urlsplit("")
+
+
 def is_openai(base_url: str) -> bool:
-    parts = urlsplit(base_url)
+    parts = _parts(base_url)
     return parts.scheme == "https" and parts.hostname == "api.openai.com"
 
 
 def provider_key(base_url: str) -> str:
     """The variable with the key of the provider at an address; empty if it is none that we know."""
-    parts = urlsplit(base_url)
+    parts = _parts(base_url)
     return PROVIDER_KEYS.get(parts.hostname or "", "") if parts.scheme == "https" else ""
 
 
 def check_endpoint(judge: JudgeSettings, *, field: str = "base_url") -> None:
     """Raise `InvalidValue` if an address is invalid or would receive another server's key."""
-    parts = urlsplit(judge.base_url)
+    parts = _parts(judge.base_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InvalidValue(field, _NO_ADDRESS, value=judge.base_url)
     if parts.username or parts.password or parts.query:
@@ -130,7 +140,7 @@ def key_variable(judge: JudgeSettings) -> str:
 def api_key(judge: JudgeSettings) -> str:
     """The key to send, or an empty text if there is none. Raises `BadJudge`."""
     if judge.stored_key is not None:
-        return judge.stored_key.open()
+        return _sendable(judge.stored_key.open(), judge, "its stored key")
     name = key_variable(judge)
     if not name:
         return ""
@@ -142,12 +152,21 @@ def api_key(judge: JudgeSettings) -> str:
             f"Judge “{judge.name}” needs a key, and the environment variable {name} is empty. "
             "Set it for the worker, or in .env, and start again."
         )
+    return _sendable(key, judge, f"the key in the environment variable {name}")
+
+
+def _sendable(key: str, judge: JudgeSettings, which: str) -> str:
+    if not re.fullmatch(r"[!-~]+", key):
+        raise BadJudge(
+            f"Judge “{judge.name}” cannot be asked: {which} has a space or a character that no "
+            "request can carry. Copy the key again."
+        )
     return key
 
 
 def is_own_network(base_url: str) -> bool:
     """Whether an address leads to this machine or network: by its form, without a look-up."""
-    host = (urlsplit(base_url).hostname or "").rstrip(".").lower()
+    host = (_parts(base_url).hostname or "").rstrip(".").lower()
     numeric = _numeric_addresses(host)
     if numeric:
         return all(ipaddress.ip_address(a.partition("%")[0]).is_private for a in numeric)

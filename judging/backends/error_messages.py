@@ -67,6 +67,28 @@ _ONE_OF_BOTH = re.compile(
     re.IGNORECASE,
 )
 _REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'\)")
+# Names of parameters in errors of which each kind of server has its own.
+_MENTIONS = {
+    "temperature": r"temperature",
+    "top_p": r"top[ _-]?p|nucleus",
+    "seed": r"(?:random[ _])?seed",
+    "response_format": r"response[ _-]?format|json[ _]?(?:schema|object|mode)"
+    r"|structured[ _]outputs?|guided[ _]\w+|grammar",
+    "logprobs": r"(?:top[ _-]?)?log[ _-]?prob(?:s|abilities)?|top_n_tokens|n_probs",
+    "max_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",
+    "max_completion_tokens": r"max[ _](?:completion[ _]|new[ _]|output[ _])?tokens",
+}
+_COMPLAINT = re.compile(
+    r"support|allow|permit|valid|known|recogni[sz]|expected|accept|implement|deprecat|must|only"
+    r"|cannot|can't|should|range|forbidden|extra|drop_params",
+    re.IGNORECASE,
+)
+_PARAMETERS = re.compile(r"\b(?:parameter|param|argument|option|setting|field)s?\b", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|too long|too many (?:input )?tokens|prompt is too",
+    re.IGNORECASE,
+)
+_ABOUT_REQUESTS = frozenset({400, 422})  # statuses
 _READ = 2000  # characters of a message; after them a server repeats the request
 _FILTERS = frozenset(
     {
@@ -76,19 +98,33 @@ _FILTERS = frozenset(
         "data_inspection_failed",
         "datainspectionfailed",
         "invalid_prompt",
+        "content_policy",
+        "content_moderation",
+        "contentfilter",
+        "content_blocked",
+        "prohibited_content",
+        "sensitivecontentdetected",
+        "inputtextsensitivecontentdetected",
+        "outputtextsensitivecontentdetected",
+        "1301",
     }
 )
-# What gateways that report no code of their own repeat of a provider's error.
-_FILTERED = re.compile(
-    r"\bcontent ?policy ?violation(?:error)?\b|\bcontent management policy\b"
-    r"|\b(?:blocked|filtered|flagged|rejected|triggered|stopped|refused)\b.{0,60}"
-    r"\b(?:content[ _-]?filter\w*|safety (?:system|filter|settings|reasons?)|content policy"
-    r"|guardrails?|moderation|usage (?:policy|policies|guidelines)|considered high risk)\b"
-    r"|\bviolat\w+\b.{0,60}"
-    r"\b(?:content policy|guardrails?|usage (?:policy|policies|guidelines))\b"
-    r"|\bdata_?inspection_?failed\b|\bmay contain inappropriate content\b|敏感内容",
+# What filters say; gateways pass it on with codes of their own. A message that only repeats such
+# words from a prompt speaks of no request that was blocked.
+_BLOCKED = re.compile(
+    r"content[ _]?(?:policy[ _]?violation|management policy|filter(?:ing)?[ _]policy)"
+    r"|\bcontent[ _]filter\b.{0,60}\b(?:trigger|block|refus|reject)"
+    r"|\b(?:trigger|block|filter|refus|reject|flag)\w*\b.{0,60}\bcontent (?:filter|moderat|polic)"
+    r"|responsibleaipolicyviolation|content_filter_result|data ?inspection ?failed"
+    r"|inappropriate content|\bcontent exists risk\b|considered high risk|guardrail"
+    r"|(?:input|prompt|request|output|response)\b.{0,40}\b(?:was|were|been|is) (?:flagged|blocked)"
+    r"|flagged as potentially violating|blocked by (?:\w+ )?(?:safety|content|moderation)"
+    r"|\b(?:block|filter|flag|reject|refus)\w*\b.{0,60}\bsafety (?:system|filter|settings|reason)"
+    r"|\bviolat\w+\b.{0,60}\b(?:content policy|usage (?:policy|policies|guidelines))|敏感内容"
+    r"|prohibited_content|safety (?:system|filter|settings)\b.{0,60}\b(?:block|reject|refus)",
     re.IGNORECASE | re.DOTALL,
 )
+_FIREWALL = re.compile(r"<!doctype|<html|cloudflare|\bwaf\b|\bip\b|user.?agent", re.IGNORECASE)
 _FATAL_CODES = frozenset(
     {
         "model_not_found",
@@ -115,7 +151,8 @@ def error_body(content: bytes | str) -> ErrorBody:
     except (ValueError, RecursionError):
         return {}
     body = body[0] if isinstance(body, list) and body else body
-    error = body.get("error", body) if isinstance(body, dict) else {}
+    error = (body.get("error") or body.get("errors") or body) if isinstance(body, dict) else {}
+    error = error[0] if isinstance(error, list) else error
     return error if isinstance(error, dict) else {"message": error}
 
 
@@ -139,6 +176,40 @@ def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
     return [name for name in candidates if _is_refused(name, message)]
 
 
+def mentioned_parameters(body: ErrorBody, *, sent: Collection[str], status: int) -> list[str]:
+    """The `sent` parameters that an error mentions in any words; a guess, to be tried."""
+    if not _may_be_about_parameters(body):
+        return []
+    if param := _param(body, sent):
+        return [param]
+    text = _whole(body)
+    if status not in _ABOUT_REQUESTS and not _COMPLAINT.search(text):
+        return []
+    return [
+        name
+        for name, words in _MENTIONS.items()
+        if name in sent and re.search(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", text, re.IGNORECASE)
+    ]
+
+
+def may_name_none(body: ErrorBody, *, status: int) -> bool:
+    """Whether an error can be about parameters without naming one."""
+    if not _may_be_about_parameters(body):
+        return False
+    return status in _ABOUT_REQUESTS or _PARAMETERS.search(_whole(body)) is not None
+
+
+def _may_be_about_parameters(body: ErrorBody) -> bool:
+    """Whether an error names nothing else that it is about."""
+    is_about_another = body.get("param") in ("messages", "input", "model")
+    is_about_another |= refuses_model(body) or refuses_key(body)
+    return not is_about_another and _TOO_LONG.search(_whole(body)) is None
+
+
+def _whole(body: ErrorBody) -> str:
+    return str(dict(body))[:_READ]
+
+
 def declines_content(body: ErrorBody) -> bool:
     """Whether an error says that a filter blocked the question or the reply."""
     metadata = body.get("metadata")
@@ -146,7 +217,9 @@ def declines_content(body: ErrorBody) -> bool:
         return True
     if any(code in _FILTERS for code in _codes(body)):
         return True
-    return _FILTERED.search(_message(body)[:300]) is not None
+    # Only at the beginning, because a server that is asked for too much repeats the prompt.
+    text = _whole(body)[:600]
+    return _BLOCKED.search(text) is not None and _FIREWALL.search(text) is None
 
 
 def refuses_model(body: ErrorBody) -> bool:

@@ -15,7 +15,16 @@ from judging.backends.backend import (
 from judging.backends.completions import read_probabilities, storable
 from judging.backends.endpoints import GEMINI_URL, api_key
 from judging.backends.error_messages import error_body
-from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, prepared, schema_of
+from judging.backends.parameters import (
+    FORM,
+    MAY_BE_LEFT_OUT,
+    MOST_LOGPROBS,
+    SEED,
+    Adjustments,
+    prepared,
+    schema_of,
+    without,
+)
 from judging.backends.provider_clients import (
     cause,
     count,
@@ -139,7 +148,7 @@ def _read(
 def _usage(response: "GenerateContentResponse") -> Usage | None:
     """Tokens as billed; thinking is billed as written text."""
     told = response.usage_metadata
-    if told is None or told.prompt_token_count is None:
+    if told is None or not told.prompt_token_count:
         return None
     thought = count(told.thoughts_token_count)
     return Usage(
@@ -192,6 +201,7 @@ class GeminiKind(BackendKind):
     )
     default_base_url = GEMINI_URL
     packages = ("google-genai", "httpcore2")
+    may_leave_out = MAY_BE_LEFT_OUT
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
         require("google-genai", "google.genai", judge=judge.name)
@@ -229,4 +239,4 @@ class GeminiKind(BackendKind):
             values |= {"response_logprobs": True, "logprobs": MOST_LOGPROBS}
         if judge.structured:
             values["response_json_schema"] = FORM
-        return Parameters(values)
+        return Parameters(without(values, judge.left_out))

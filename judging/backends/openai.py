@@ -20,17 +20,25 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
-from judging.backends.completions import read_response, status_fault, storable, without_key
+from judging.backends.completions import (
+    read_response,
+    stated_status,
+    status_fault,
+    storable,
+    without_key,
+)
 from judging.backends.compression import unpacked
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
-from judging.backends.error_messages import error_body
+from judging.backends.error_messages import declines_content, error_body
 from judging.backends.parameters import (
     FORM,
+    MAY_BE_LEFT_OUT,
     MOST_LOGPROBS,
     SEED,
     Adjustments,
     prepared,
     request_body,
+    without,
 )
 from judging.engine.chat import MEDIA
 from judging.engine.interface import (
@@ -41,6 +49,7 @@ from judging.engine.interface import (
     Parameters,
     Reply,
 )
+from judging.errors import BadJudge
 from studies.retry_after import seconds_to_wait
 
 if TYPE_CHECKING:
@@ -49,7 +58,8 @@ if TYPE_CHECKING:
 
 _LIST_SECONDS = 4.0  # for the names of the models
 _NO_KEY = "none"  # servers without keys ignore it
-MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
+# Statuses of a complaint about a parameter; some gateways report it as an error of their own.
+MAY_ADJUST = frozenset({400, 403, 404, 405, 406, 415, 422, 500, 501})
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,7 @@ class OpenAISettings:
     timeout: float
     logprobs: bool = False
     structured: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def connect(
@@ -113,7 +124,7 @@ def intended_parameters(settings: OpenAISettings) -> Parameters:
         values |= {"logprobs": True, "top_logprobs": MOST_LOGPROBS}
     if settings.structured:
         values["response_format"] = FORM
-    return Parameters(values)
+    return Parameters(without(values, settings.left_out))
 
 
 class OpenAIBackend:
@@ -136,10 +147,12 @@ class OpenAIBackend:
             status=response.status,
         )
         content = without_key(content, self._connections.key)
-        if response.status in MAY_ADJUST and self.learn(content, parameters):
-            fault = status_fault(response.status, content)
-            raise Adjusted(str(fault), status=response.status)
-        return read_response(
+        status = stated_status(response.status, content)
+        if status in MAY_ADJUST and not declines_content(error := error_body(content)):
+            if self.adjustments.learn(error, parameters, status=status, question=question.id):
+                fault = status_fault(status, content, sent_as=response.status)
+                raise Adjusted(str(fault), status=status)
+        reply = read_response(
             content,
             question,
             status=response.status,
@@ -147,6 +160,9 @@ class OpenAIBackend:
             is_structured="response_format" in body,
             retry_after=retry_after(headers),
         )
+        if 200 <= status < 300:
+            self.adjustments.succeeded(parameters, question=question.id)
+        return reply
 
     def learn(self, error: bytes | str, sent: Parameters) -> bool:
         return self.adjustments.learn(error_body(error), sent)
@@ -167,6 +183,7 @@ class OpenAIKind(BackendKind):
     )
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)
+    may_leave_out = MAY_BE_LEFT_OUT
     batch_packages = ("openai",)
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
@@ -203,7 +220,7 @@ class OpenAIKind(BackendKind):
         try:
             found = json.loads(asyncio.run(ask()))["data"]
             return [storable(str(model["id"])) for model in found]
-        except (Fault, ValueError, LookupError, TypeError, RecursionError):
+        except (Fault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
             return []
 
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":
@@ -224,6 +241,7 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
         timeout=judge.timeout_seconds,
         logprobs=judge.probabilities != NO_PROBABILITIES,
         structured=judge.structured,
+        left_out=tuple(judge.left_out),
     )
 
 

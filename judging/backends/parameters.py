@@ -1,19 +1,32 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from judging.backends.error_messages import ErrorBody, refused_parameters
+from judging.backends.error_messages import (
+    ErrorBody,
+    may_name_none,
+    mentioned_parameters,
+    refused_parameters,
+)
 from judging.engine.chat import chat
-from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.interface import JudgeQuestion, NotSent, Parameters
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 SEED = "one for each question"  # stands for the number in the record
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
 MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
 LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_OPTIONAL = ("seed", "response_format", "temperature", "top_p")
+MAY_BE_LEFT_OUT = ("temperature", "top_p", "seed")  # as a judge is set
+_ONE_EACH = ("seed", "response_format", "temperature", "top_p")
+_OF_LOGPROBS = ("logprobs", "top_logprobs", "response_logprobs")
+# What can be changed in requests, apart from leaving out one of the above.
+_NO_LOGPROBS, _FEWER_LOGPROBS, _OTHER_LIMIT = "logprobs", "top_logprobs", "limit"
+_MOST_TRIALS = 3  # in vain; then a vague error is about its question
+_OTHERS = 3  # answers to other questions that stand for the one that is asked again
 
 
 def schema_of(question: JudgeQuestion) -> dict[str, Any]:
@@ -34,6 +47,11 @@ def schema_of(question: JudgeQuestion) -> dict[str, Any]:
     }
 
 
+def without(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The parameters without those that a judge leaves out."""
+    return {name: value for name, value in values.items() if name not in names}
+
+
 def request_body(
     values: Mapping[str, Any], question: JudgeQuestion, *, seed: int
 ) -> dict[str, Any]:
@@ -47,39 +65,168 @@ def request_body(
 
 
 async def prepared(question: JudgeQuestion, write: Callable[[], T]) -> T:
-    """What `write` makes of a question; pictures and sounds are read in another thread."""
+    """What `write` makes of a question; pictures and sounds are read in another thread.
+
+    Raises `NotSent` if it cannot be written.
+    """
     has_media = any(message.media for message in question.messages)
-    return await asyncio.to_thread(write) if has_media else write()
+    try:
+        return await asyncio.to_thread(write) if has_media else write()
+    except Exception as error:
+        logger.exception("A request could not be written.")
+        raise NotSent("the request could not be written here; the log says why") from error
 
 
 class Adjustments:
-    """The parameters sent to a server: all wanted ones except those that it refused."""
+    """The parameters sent to a server: all wanted ones, changed as the server requires.
+
+    Many errors do not say clearly which parameter they are about, and some only repeat words of a
+    prompt. So a question that was refused is asked again without the suspected parameters, or
+    without all optional ones if the error names none. If it is answered, they were the cause; of
+    several, one half is sent again, until one is left. If it is refused again, the error is about
+    the question, and everything is sent as before. What the server has accepted before is
+    suspected only if an error names it in plain words.
+    """
 
     def __init__(self, wanted: Parameters) -> None:
         self._wanted = wanted
+        self._learnt: list[str] = []  # changes that the server requires
+        self._accepted: set[str] = set()  # changes that it does not require
+        self._tried: list[str] = []  # changes with which a refused question is asked again
+        self._is_plain = False  # the errors named all of them in plain words
+        self._question: int | None = None
+        self._held: list[str] = []  # changes of which some are required
+        self._others = self._trials = 0
         self.current = wanted
+        self._usual: Parameters | None = None  # accepted, with nothing left to learn from it
 
-    def learn(self, error: ErrorBody, sent: Parameters) -> bool:
+    def learn(
+        self, error: ErrorBody, sent: Parameters, *, status: int = 400, question: int | None = None
+    ) -> bool:
         """Learn from an error about what was `sent`; return whether trying again may help.
 
-        Requests that were already under way with a refused parameter are tried again too.
+        Requests that were already under way with a refused parameter are tried again too. Without
+        the id of a `question`, only plain words count, and they count at once.
         """
         refused = refused_parameters(error, sent=sent.values)
-        if any(self.current.values.get(name) != sent.values[name] for name in refused):
+        concerned = sent.values if question is not None else refused
+        if any(self.current.values.get(name) != sent.values[name] for name in concerned):
             return True  # learnt since the request was sent
-        values = dict(self.current.values)
-        for name in refused:
-            if name in _OPTIONAL:
-                del values[name]
-            elif name in ("logprobs", "top_logprobs"):
-                # Some servers give fewer alternatives, some give none.
-                if values.get("top_logprobs", 0) > FEW_LOGPROBS:
-                    values["top_logprobs"] = FEW_LOGPROBS
-                else:
-                    for each in ("logprobs", "top_logprobs", "response_logprobs"):
-                        values.pop(each, None)
-            elif name in LIMITS and name in self._wanted.values:
-                values[LIMITS[name]] = values.pop(name)  # of two names, the second is last
+        changes = self._changes(refused)
+        if question is None:
+            self._learnt += changes
+            return self._apply()
+        is_plain = bool(changes)
+        if not changes and self._trials < _MOST_TRIALS:
+            mentioned = mentioned_parameters(error, sent=sent.values, status=status)
+            changes = [c for c in self._changes(mentioned) if c not in self._accepted]
+            if not changes and may_name_none(error, status=status):
+                changes = self._untried()
+        if not changes:
+            if question == self._question:  # nothing helped
+                self._trials += 1
+                self._end_trial()
+                self._apply()
+            return False
+        self._is_plain = is_plain and (self._is_plain or not self._tried)
+        self._tried += changes
+        self._question = question if self._question is None else self._question
+        return self._apply()
+
+    def succeeded(self, sent: Parameters, *, question: int) -> None:
+        """Note that the server has accepted what was `sent`."""
+        if sent is self._usual:
+            return
+        made = {change for change in self._all() if self._is_made(change, sent.values)}
+        self._accepted.update(change for change in self._all() if change not in made)
+        if not self._is_plain:
+            self._tried = [change for change in self._tried if change not in self._accepted]
+        self._held = [change for change in self._held if change not in self._accepted]
+        if not self._tried:
+            self._end_trial()
+        if self.current is not sent:
+            self._apply()
+            return
+        if not self._tried and not self._held:
+            self._usual = sent
+            return
+        if self._tried:
+            self._others += question != self._question
+            is_sure = question == self._question or self._others >= _OTHERS
+            if self._is_plain or (is_sure and len(self._tried) == 1):
+                self._learnt += self._tried
+                back = (len(self._held) + 1) // 2
+            elif is_sure:
+                self._held += self._tried
+                back = len(self._tried) // 2
+            else:
+                return
+            self._end_trial()
+        else:
+            back = (len(self._held) + 1) // 2
+        # The last one of all is sent again too, to see it refused alone.
+        del self._held[len(self._held) - back :]
+        self._apply()
+
+    def _end_trial(self) -> None:
+        self._tried, self._is_plain, self._question, self._others = [], False, None, 0
+
+    def _all(self) -> list[str]:
+        """The changes that the wanted parameters allow."""
+        values = self._wanted.values
+        changes = [name for name in _ONE_EACH if name in values]
+        if values.get("top_logprobs", 0) > FEW_LOGPROBS:
+            changes.append(_FEWER_LOGPROBS)
+        if any(name in values for name in _OF_LOGPROBS):
+            changes.append(_NO_LOGPROBS)
+        if any(name in values for name in LIMITS):
+            changes.append(_OTHER_LIMIT)
+        return changes
+
+    def _is_made(self, change: str, values: Mapping[str, Any]) -> bool:
+        """Whether these values have a change."""
+        if change == _FEWER_LOGPROBS:
+            return values.get("top_logprobs") != self._wanted.values["top_logprobs"]
+        if change == _NO_LOGPROBS:
+            return not any(name in values for name in _OF_LOGPROBS)
+        if change == _OTHER_LIMIT:
+            return not any(name in values for name in LIMITS if name in self._wanted.values)
+        return change not in values
+
+    def _changes(self, names: Iterable[str]) -> list[str]:
+        """The changes that errors about these parameters require, without those made already."""
+        found = []
+        for name in names:
+            if name in _OF_LOGPROBS:
+                found += [_FEWER_LOGPROBS, _NO_LOGPROBS]
+            else:
+                found.append(_OTHER_LIMIT if name in LIMITS else name)
+        made = {*self._learnt, *self._tried, *self._held}
+        possible = [c for c in dict.fromkeys(found) if c in self._all() and c not in made]
+        # Fewer alternatives first, then none.
+        return [c for c in possible if c != _NO_LOGPROBS or _FEWER_LOGPROBS not in possible]
+
+    def _untried(self) -> list[str]:
+        """What is left to try about an error that names no parameter."""
+        made = {*self._learnt, *self._tried, *self._held, *self._accepted}
+        left = [change for change in self._all() if change not in made]
+        left = [change for change in left if change != _FEWER_LOGPROBS]
+        return [change for change in left if change != _OTHER_LIMIT] or left
+
+    def _apply(self) -> bool:
+        """Make the parameters of the next request; return whether they are others than before."""
+        changes = {*self._learnt, *self._tried, *self._held}
+        values = dict(self._wanted.values)
+        for change in changes.intersection(_ONE_EACH):
+            del values[change]
+        if _FEWER_LOGPROBS in changes:
+            values["top_logprobs"] = FEW_LOGPROBS
+        if _NO_LOGPROBS in changes:
+            for name in _OF_LOGPROBS:
+                values.pop(name, None)
+        if _OTHER_LIMIT in changes:
+            name = next(name for name in LIMITS if name in values)
+            values[LIMITS[name]] = values.pop(name)  # of two names, the second is last
         if values == self.current.values:
             return False
         self.current = Parameters(values)

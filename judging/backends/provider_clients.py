@@ -9,7 +9,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from judging.backends.completions import status_fault, without_key
+from judging.backends.completions import stated_status, status_fault, without_key
 from judging.backends.compression import unpacked
 from judging.backends.error_messages import declines_content, error_body
 from judging.backends.openai import MAY_ADJUST, retry_after
@@ -61,7 +61,10 @@ def http_client(
             )
             kept = [(n, v) for n, v in response.headers if n.lower() not in _ABOUT_THE_BODY]
             return httpx2.Response(
-                response.status, headers=kept, content=without_key(content, key), request=request
+                stated_status(response.status, content),
+                headers=kept,
+                content=without_key(content, key),
+                request=request,
             )
 
         async def aclose(self) -> None:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from judging.engine.interface import (
@@ -37,6 +37,8 @@ MAX_CUT_THOUGHTS = 2  # replies that end while the model still thinks: more woul
 # Faults of one question before it becomes an error. They count only if the endpoint answered
 # another question since the first of them: an outage of the server is not the question's fault.
 MAX_OWN_FAULTS = 8
+MAX_OWN_REFUSALS = 3  # of one question, as if the judge were set up wrong
+_LONGEST_OWN_PAUSE = 15.0
 _COMPLETION_GUESS = 64
 
 
@@ -104,43 +106,67 @@ def is_last_reply(reply: Reply, replies: int) -> bool:
 
 
 class Asker:
-    """One judge of one run: the routes to its addresses, and the run's ledger."""
+    """One judge of one run: the routes to its addresses, and the run's ledger.
 
-    def __init__(self, *, routes: Sequence[Route], ledger: Ledger) -> None:
+    `has_answered`: the judge has answered questions of the run before.
+    """
+
+    def __init__(
+        self, *, routes: Sequence[Route], ledger: Ledger, has_answered: bool = False
+    ) -> None:
         self.routes = Routes(routes)
         self._ledger = ledger
+        self._has_answered = has_answered
+        self._only_failed = False
 
     async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
         """Ask every question; return the reason why each of them stopped, or None."""
+        # If nothing is left but what failed when others were answered, the endpoint is not at
+        # fault: it would be given up again with every start, and the run would never end.
+        self._only_failed = self._has_answered and all(each.has_failed for each in questions)
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
 
     async def ask(self, question: JudgeQuestion) -> None:
         """Ask until an answer is stored. Raises `Stopped` with the question left open."""
         number, replies, had_outage = question.attempts, question.replies, False
-        faults = OwnFaults()
+        faults = OwnFaults(self.routes.limiters if question.has_failed else ())
         while True:
             number += 1
             leave = await self._leave(question, number, had_outage=had_outage)
             limiter = leave.route.limiter
+            is_own = self._only_failed or faults.are_own(limiter)
             try:
                 end, reply, fault = await _send(question, replies, leave)
+                # In the same slot, so that no other question is asked with what is being tried.
+                while isinstance(fault, Adjusted):
+                    await self._ledger.close(question, number, end, replies, None)
+                    leave = replace(leave, parameters=leave.route.backend.parameters())
+                    try:
+                        await self._ledger.open(question, number + 1, leave.parameters)
+                    except BudgetInUse:  # wait for room like any other request
+                        break
+                    number += 1
+                    limiter.renew(leave.permit)
+                    end, reply, fault = await _send(question, replies, leave)
+                if isinstance(fault, Adjusted):
+                    continue
                 # Before the slot is free, so that no request follows one that has just failed.
-                outage = _report(leave, fault)
+                is_over, outage = self._report(question, leave, fault, is_own=is_own)
             finally:
                 limiter.release(leave.permit)
 
             outcome: Outcome = None
+            pause = 0.0
             if reply is not None:
                 replies += 1
                 outcome = _read(question, reply, replies)
-            elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
-                outcome = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
-                if failed := faults.count(limiter):
-                    outcome = Answer(
-                        "error", error=f"{failed} requests failed while others succeeded: {fault}"
-                    )
+                failed = faults.count(limiter)
+                if is_over or _is_final(fault, failed, is_own=is_own):
+                    outcome = Answer("error", error=_words(fault, failed))
+                elif is_own:
+                    pause = min(_LONGEST_OWN_PAUSE, 0.5 * 2.0 ** (failed - 1))
             if outage is not None:  # the endpoint's fault, not the question's: it stays open
                 await self._ledger.close(question, number, end, replies, None)
                 if not self.routes.others_answer(leave.route):
@@ -152,6 +178,25 @@ class Asker:
                 return
             if outcome is not None:
                 question, replies = outcome, 0
+            await asyncio.sleep(pause)
+
+    def _report(
+        self, question: JudgeQuestion, leave: "_Leave", fault: Fault | None, *, is_own: bool
+    ) -> tuple[bool, Outage | None]:
+        """Whether the question has had its tries; and why the endpoint is given up, if it is."""
+        if fault is None:
+            return False, None
+        try:
+            is_over = leave.route.limiter.failed(
+                leave.permit,
+                fault,
+                question=question.id,
+                is_own=is_own,
+                has_answered=self._has_answered,
+            )
+        except Outage as outage:  # raised by the caller once the attempt is stored
+            return False, outage
+        return is_over, None
 
     async def _leave(self, question: JudgeQuestion, number: int, *, had_outage: bool) -> "_Leave":
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
@@ -190,17 +235,36 @@ class _Leave:
 
 
 class OwnFaults:
-    """The faults of one question at each address, with the answers to others in between."""
+    """The faults of one question at each address, with the answers to others in between.
 
-    def __init__(self) -> None:
-        self._faults: dict[Limiter, tuple[int, int]] = {}
+    `failed_at`: the limiters of addresses where it failed before it is asked here.
+    """
+
+    def __init__(self, failed_at: Iterable[Limiter] = ()) -> None:
+        self._faults = {limiter: (1, limiter.successes) for limiter in failed_at}
+
+    def are_own(self, limiter: Limiter) -> bool:
+        """Whether it failed at an address that has answered another question since."""
+        return limiter in self._faults and limiter.successes > self._faults[limiter][1]
 
     def count(self, limiter: Limiter) -> int:
-        """Count a fault; return their number once it shows that the question is at fault."""
+        """Count a fault; return their number."""
         faults, successes = self._faults.get(limiter, (0, limiter.successes))
         self._faults[limiter] = faults + 1, successes
-        is_own = faults + 1 >= MAX_OWN_FAULTS and limiter.successes > successes
-        return faults + 1 if is_own else 0
+        return faults + 1
+
+
+def _is_final(fault: Fault, failed: int, *, is_own: bool) -> bool:
+    """Whether a question that failed so often becomes an error, as long as the endpoint is kept."""
+    if isinstance(fault, Misconfigured):
+        return is_own or failed >= MAX_OWN_REFUSALS
+    return isinstance(fault, Rejected) or (is_own and failed >= MAX_OWN_FAULTS)
+
+
+def _words(fault: Fault, failed: int) -> str:
+    if failed == 1:
+        return str(fault)
+    return f"{failed} requests failed while others succeeded: {fault}"
 
 
 async def _send(
@@ -229,16 +293,6 @@ async def _send(
         request_id=reply.request_id,
     )
     return end, reply, None
-
-
-def _report(leave: _Leave, fault: Fault | None) -> Outage | None:
-    if fault is None or isinstance(fault, Adjusted):
-        return None
-    try:
-        leave.route.limiter.failed(leave.permit, fault)
-    except Outage as outage:  # raised by the caller once the attempt is stored
-        return outage
-    return None
 
 
 def _end_of(fault: Fault, started: float) -> AttemptEnd:

@@ -76,6 +76,7 @@ class JudgeQuestion:
     seed: int
     replies: int = 0  # of this step, stored by an earlier worker; they count towards the ceiling
     attempts: int = 0  # number of the last attempt that the ledger holds
+    has_failed: bool = False  # one of these failed
     earlier: tuple[str, ...] = ()
     is_lenient: bool = False
     probabilities: Mapping[Side, float] | None = None
@@ -237,6 +238,12 @@ class Broken(Fault):
     maybe_billed = True
 
 
+class NotSent(Broken):
+    """An error in this process before anything was sent."""
+
+    maybe_billed = False
+
+
 class Rejected(Fault):
     """The server refuses this request, now and later."""
 
@@ -244,7 +251,11 @@ class Rejected(Fault):
 
 
 class Misconfigured(Rejected):
-    """The server refuses all requests: wrong key, wrong model, wrong address, no quota."""
+    """The server refuses all requests, as it seems: wrong model, wrong address, no access."""
+
+
+class NoAccess(Misconfigured):
+    """The server refuses all requests, whatever they ask: wrong key, no quota."""
 
 
 class Adjusted(Rejected):

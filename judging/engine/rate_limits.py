@@ -14,21 +14,37 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import NoReturn
 
-from judging.engine.interface import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
+from judging.engine.interface import (
+    Fault,
+    Misconfigured,
+    NoAccess,
+    Outage,
+    RateLimited,
+    Rejected,
+    TimedOut,
+    Unreachable,
+)
 from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
 from judging.engine.response_times import ResponseTimes, Trend
 
 CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
 FIRST_REJECTIONS = 10  # rejections in a row before any success: the request is wrong
+ALIKE = 3  # questions in a row that are refused as if the judge were set up wrong: it is
+_LOADING = 503  # the status of a server that is there and not ready yet
 LEFT_OUT_SECONDS = 60.0  # an address that was given up, while others answer
 _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots regained by a full round of answers
 _CUT = 0.5
 _SHRINK = 0.75  # where answers get slower
+_FEW_SLOTS = 16  # with these, the usual time of an answer is learnt, and none is given up for it
+# Of the time after which answers are slow, a quarter of the time-out: twice the slots could take
+# twice as long, and must not time out.
+_MOST_OF_PATIENCE = 2.2
 
 
 @dataclass(slots=True)
@@ -39,6 +55,7 @@ class Permit:
     epoch: int
     successes: int
     tokens: int = 0
+    slots: int = 1  # when it was given
 
 
 class Bucket:
@@ -107,6 +124,8 @@ class Limiter:
         self._failures = 0
         self._rejections = 0
         self._failing_since: float | None = None
+        self._failing: set[Hashable] = set()  # questions that failed since the last answer
+        self._refused: set[Hashable] = set()
         self._epoch = 0
         self.last_words = ""  # the reason why the endpoint was given up
         self._given_up_at = -math.inf
@@ -129,8 +148,12 @@ class Limiter:
     @property
     def slots(self) -> int:
         """The number of requests that may be in flight now."""
-        slots = 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
-        return min(slots, self._granted) if self._is_shared else slots
+        return min(self._own_slots, self._granted) if self._is_shared else self._own_slots
+
+    @property
+    def _own_slots(self) -> int:
+        """The same, as far as this process knows the server."""
+        return 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
 
     @property
     def load(self) -> float:
@@ -165,6 +188,11 @@ class Limiter:
                 self.release(future.result(), is_unused=True)
             raise
 
+    def renew(self, permit: Permit) -> None:
+        """Keep the slot for another request at once, which counts against the rates too."""
+        self._draw(self._clock(), 1, permit.tokens)
+        permit.since, permit.successes = self._clock(), self.successes
+
     def release(self, permit: Permit, *, is_unused: bool = False) -> None:
         """Return the slot, exactly once for every permit.
 
@@ -180,6 +208,8 @@ class Limiter:
         self.successes += 1
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
+        self._failing.clear()
+        self._refused.clear()
         self._asked_until = 0.0
         self._given_up_at = -math.inf
         self._answered_at = self._clock()
@@ -188,30 +218,50 @@ class Limiter:
         if self.limits.is_adaptive and not self._may_grow(seconds):
             return
         # Slow answers show that more requests at once would only wait and time out.
-        if seconds <= max(self.limits.slow_after, 2 * self._fastest):
+        slow_after = self.limits.slow_after
+        if seconds <= min(max(slow_after, 2 * self._fastest), _MOST_OF_PATIENCE * slow_after):
             growth = 1.0 if self._is_rising else _GROWTH / self._window
             self._window = min(float(self.limits.concurrency), self._window + growth)
 
-    def failed(self, permit: Permit, fault: Fault) -> None:
-        """Slow down as the fault requires. Raises `Outage` when the endpoint is given up."""
+    def failed(
+        self,
+        permit: Permit,
+        fault: Fault,
+        *,
+        question: Hashable = None,
+        is_own: bool = False,
+        has_answered: bool = False,
+    ) -> bool:
+        """Slow down as the fault requires. Raises `Outage` when the endpoint is given up.
+
+        `is_own`: the fault is known to be that of the question, so the endpoint is kept.
+        `has_answered`: it is known to have answered others. Return whether the question alone
+        has failed for as long as the judge waits, so that it is at fault.
+        """
         if permit.epoch != self._epoch:
             raise Outage(self.last_words)  # given up while this request was under way
-        if isinstance(fault, Misconfigured):
-            self._give_up(str(fault))
+        has_answered |= bool(self.successes)
         if isinstance(fault, Rejected):
-            self._rejections += 1
-            if self._rejections >= FIRST_REJECTIONS and not self.successes:
-                self._give_up(f"The server rejects every request: {fault}")
-            return
+            self._count_rejection(fault, question, is_own=is_own, has_answered=has_answered)
+            return False
         now = self._clock()
-        if self._failing_since is None:
-            # Requests sent before others were answered do not show the state before that time.
-            self._failing_since = max(permit.since, self._answered_at)
-        deadline = self._failing_since + self._patience_with(fault)
+        if isinstance(fault, TimedOut) and permit.slots > 1 and not is_own:
+            # It may have waited for the others in the server's queue, which is no fault.
+            self._slow_down(permit, now, is_total=self.successes == permit.successes)
+            return False
+        is_own &= not isinstance(fault, Unreachable)
+        if not is_own:
+            self._failing.add(question)
+            if self._failing_since is None:
+                # Requests sent before others were answered do not show the state before that time.
+                self._failing_since = max(permit.since, self._answered_at)
+        since = now if self._failing_since is None else self._failing_since
+        deadline = since + self._patience_with(fault)
+        own = 0.0
         if isinstance(fault, RateLimited):
             self._slow_down(permit, now)
             own = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
-        else:
+        elif not is_own:
             own = self._back_off(permit, fault, now)
         if fault.retry_after is not None:
             self._asked_until = max(self._asked_until, now + fault.retry_after)
@@ -219,11 +269,40 @@ class Limiter:
         elif own:
             self._pause(min(now + own, deadline))  # the last try comes when patience ends
         # Neither a pause of our own nor one that other processes lengthened ends a run.
-        if now >= deadline or self._asked_until > deadline:
+        if self._asked_until > deadline:
             self._give_up(self._verdict(fault, now))
+        if is_own or now < deadline:
+            return False
+        if self._failing == {question} != {None} and not isinstance(
+            fault, Unreachable | RateLimited
+        ):
+            if self._waiting or self._in_flight > 1:
+                return False  # another question shows whose fault it is
+            if has_answered:
+                return True
+        self._give_up(self._verdict(fault, now))
+
+    def _count_rejection(
+        self, fault: Rejected, question: Hashable, *, is_own: bool, has_answered: bool
+    ) -> None:
+        """Give up an endpoint that refuses different questions alike, with no answer between."""
+        if isinstance(fault, NoAccess):
+            self._give_up(str(fault))
+        if is_own:
+            return
+        if isinstance(fault, Misconfigured):
+            is_again = question in self._refused
+            self._refused.add(question)
+            is_only = self._in_flight <= 1 and not self._waiting
+            if len(self._refused) >= ALIKE or (not has_answered and (is_again or is_only)):
+                self._give_up(str(fault))
+            return
+        self._rejections += 1
+        if self._rejections >= FIRST_REJECTIONS and not has_answered:
+            self._give_up(f"The server rejects every request: {fault}")
 
     def _patience_with(self, fault: Fault) -> float:
-        if self.successes or isinstance(fault, RateLimited):
+        if self.successes or isinstance(fault, RateLimited) or fault.status == _LOADING:
             return self.limits.patience
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 
@@ -235,19 +314,20 @@ class Limiter:
             return 0.0
         self._stepped_at = now
         self._steps += 1
-        if isinstance(fault, TimedOut):  # more was asked at once than it answers in time
-            self._slow_down(permit, now)
         return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
 
-    def _slow_down(self, permit: Permit, now: float) -> None:
+    def _slow_down(self, permit: Permit, now: float, *, is_total: bool = False) -> None:
+        """Cut the slots; to one if `is_total`, because none of them brought an answer."""
         # Requests sent before the last cut did not know of it, so one wave cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
+            if is_total:
+                self._window = 1.0
 
     def _may_grow(self, seconds: float) -> bool:
         """Whether an answer after `seconds` allows more slots; fewer if answers get slower."""
-        fewest = float(self.limits.first or 1)
+        fewest = float(max(_FEW_SLOTS, self.limits.first or 1))
         is_new = self._times.add(seconds, self.slots, is_fewest=self._window <= fewest)
         if is_new and self._times.trend is Trend.SLOWER and self._window > fewest:
             self._window = max(fewest, self._window * _SHRINK)
@@ -282,13 +362,15 @@ class Limiter:
             )
         return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
 
-    def _give_up(self, sentence: str) -> None:
+    def _give_up(self, sentence: str) -> NoReturn:
         """Fail all waiting requests; a later run starts with full patience."""
         self._epoch += 1
         self.last_words = sentence
         self._given_up_at = self._clock()
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
+        self._failing.clear()
+        self._refused.clear()
         self._resume_at = self._asked_until = 0.0
         self._window = float(self.limits.first or self.limits.concurrency)
         self._is_rising = True
@@ -317,7 +399,8 @@ class Limiter:
             self._in_flight += 1
             self.moved_at = now
             self._draw(now, 1, tokens)
-            future.set_result(Permit(now, self._epoch, self.successes, tokens))
+            permit = Permit(now, self._epoch, self.successes, tokens, self._own_slots)
+            future.set_result(permit)
 
     def _delay(self, now: float) -> float:
         """Seconds until the pause and the rates allow another request."""

@@ -25,6 +25,10 @@ class Routes:
         self._routes = list(routes)
 
     @property
+    def limiters(self) -> list[Limiter]:
+        return [route.limiter for route in self._routes]
+
+    @property
     def moved_at(self) -> float:
         """When a request was last sent to any of them, or a grant arrived."""
         return max(route.limiter.moved_at for route in self._routes)

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
-from judging.backends.backend import NO_PROBABILITIES
+from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
 from judging.backends.registry import BACKENDS, DEFAULT
 from judging.catalog.changes import OutdatedJudge, version_of
 from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
@@ -52,6 +52,7 @@ MORE_GROUPS = (
             "probabilities",
             "takes_images",
             "takes_audio",
+            "leave_out",
             "own_sources",
         ),
     ),
@@ -142,6 +143,12 @@ class JudgeForm(forms.ModelForm):
         help_text="Stored encrypted and never shown again.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+    leave_out = forms.MultipleChoiceField(
+        required=False,
+        choices=[("temperature", "Temperature"), ("top_p", "Top p"), ("seed", "Seed")],
+        label="Not sent, because the server refuses it",
+        widget=forms.CheckboxSelectMultiple,
+    )
     own_sources = forms.CharField(
         required=False,
         max_length=1000,
@@ -216,7 +223,7 @@ class JudgeForm(forms.ModelForm):
     def _fix(self, judge: Judge | None) -> None:
         """Disable what answers depend on, once a run has used the judge."""
         self.is_fixed = judge is not None and judge.runs.exists()
-        for name in ("name", *IDENTITY) if self.is_fixed else ():
+        for name in ("name", "leave_out", *IDENTITY) if self.is_fixed else ():
             if name in self.fields:
                 self.fields[name].disabled = True
         for name in ("price_input", "price_output", "price_cached_input"):
@@ -302,6 +309,8 @@ class JudgeForm(forms.ModelForm):
             for name in (*_LABELS, "more_base_urls", "own_sources")
             if not self.fields[name].disabled
         }
+        if not self.is_fixed:
+            fields["model_options"] = self._options()
         how = self.cleaned_data["key_from"]
         if how in (NO_KEY, VARIABLE):
             fields["api_key_env"] = self.cleaned_data["api_key_env"] if how == VARIABLE else ""
@@ -312,12 +321,18 @@ class JudgeForm(forms.ModelForm):
             "seen": self.cleaned_data["seen"],
         }
 
+    def _options(self) -> dict[str, Any]:
+        left_out = ",".join(self.cleaned_data["leave_out"])
+        return {LEAVE_OUT: left_out} if left_out else {}
+
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
         if isinstance(error, OutdatedJudge):
             self._show_difference(error)
             return
         if isinstance(error, FieldError):
+            if error.field == "model_options" and error.field not in self.fields:
+                error.field = "leave_out"
             field = error.field if error.field in self.fields else None
             self.add_error(field, error.worded(self._label))
         else:
@@ -355,6 +370,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             initial[name] = f"{initial[name].normalize():f}"
     return initial | {
         "own_sources": ", ".join(judge.own_sources),
+        "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
         "more_base_urls": "\n".join(judge.more_base_urls),
     }
 

@@ -32,6 +32,7 @@ _LEFT_OUT = (
     "structured",
     "takes_images",
     "takes_audio",
+    "leave_out",
 )
 
 

@@ -114,6 +114,11 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
             f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} cannot change "
             "any more. Add a judge with another name."
         )
+    if "base_url" in fields:
+        fields = fields | {"base_url": fields["base_url"].strip()}
+    if "more_base_urls" in fields:
+        addresses = [address.strip() for address in fields["more_base_urls"]]
+        fields = fields | {"more_base_urls": addresses}
     if new_addresses(judge, fields):
         fields = {"sealed_key": ""} | fields
     was_priced, old_addresses = judge.is_priced, judge.base_urls

@@ -74,6 +74,6 @@ def _answers(address: str) -> bool:
 
     try:
         httpx2.get(f"{address.rstrip('/')}/models", timeout=_SECONDS, verify=certificates())
-    except httpx2.HTTPError:
-        return False
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError):
+        return False  # also if the environment names a proxy that cannot be used
     return True

@@ -13,10 +13,12 @@ from judging.engine.interface import (
     JudgeQuestion,
     LearningBackend,
     Misconfigured,
+    NoAccess,
     Parameters,
     Rejected,
 )
 from judging.models import Batch, JudgeRun
+from judging.selectors import has_replies
 from judging.worker import batch_requests, runtime
 from judging.worker.records import ledger
 
@@ -49,7 +51,8 @@ class AnswerReader:
             self._milliseconds = None  # nobody knows when its requests were sent
         self._closings: list[ledger.Closing] = []
         self._answered = self._again = 0
-        self.stop_with = ""
+        self._no_access = self._misconfigured = ""
+        self._has_replies = has_replies(run.pk)
 
     def read(self, question: JudgeQuestion, line: BatchLine) -> None:
         replies, answer = question.replies, None
@@ -68,6 +71,7 @@ class AnswerReader:
             answer = None if line.expired else self._verdict(question, fault, line)
         else:
             replies += 1
+            self._has_replies = True
             read = read_answer(question, reply, is_last=is_last_reply(reply, replies))
             # Questions of several steps are not asked by batch.
             answer = None if isinstance(read, JudgeQuestion) else read
@@ -94,8 +98,14 @@ class AnswerReader:
 
     def _verdict(self, question: JudgeQuestion, fault: Fault, line: BatchLine) -> Answer | None:
         """The end of a question that the server refuses; None if it is asked again."""
+        if isinstance(fault, NoAccess):
+            self._no_access = str(fault)
+            return None
         if isinstance(fault, Misconfigured):
-            self.stop_with = str(fault)
+            # As long as others are answered, it concerns the question, whatever it says.
+            if self._has_replies:
+                return Answer("error", error=str(fault))
+            self._misconfigured = self._misconfigured or str(fault)
             return None
         if isinstance(fault, Rejected):
             if self._learn(line.content, self._sent_with[question.id]):
@@ -121,6 +131,11 @@ class AnswerReader:
     def flush(self) -> None:
         batch_requests.store(self._closings)
         self._closings = []
+
+    @property
+    def stop_with(self) -> str:
+        """Why the run must stop; empty if it can go on."""
+        return self._no_access or ("" if self._has_replies else self._misconfigured)
 
     @property
     def answered(self) -> int:

@@ -59,7 +59,8 @@ def advance_run(*, run_id: int) -> None:
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     try:
         check_sharing(run.study, run.judge)
-        client = kind_of(run.judge).batch_client(settings_of(run.judge))
+        with runtime.client_of(run.judge):
+            client = kind_of(run.judge).batch_client(settings_of(run.judge))
     except BadJudge as error:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return

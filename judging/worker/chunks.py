@@ -238,7 +238,9 @@ def _ask(
     )
     try:
         check_sharing(run.study, run.judge)
-        asker = runtime.asker(run.judge, ledger)
+        # Only a question that failed before needs to know whether others were answered.
+        has_answered = any(each.has_failed for each in questions) and has_replies(run.pk)
+        asker = runtime.asker(run.judge, ledger, has_answered=has_answered)
     except BadJudge as error:
         stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return

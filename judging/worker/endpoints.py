@@ -13,7 +13,7 @@ from judging.engine.limits import Limits
 from judging.models import Judge
 from judging.worker.stored_keys import SealedKey
 
-FIRST_SLOTS = 16  # at a server, before it has answered anything
+FIRST_SLOTS = 2  # at a server, before it has answered anything
 
 
 def kind_of(judge: Judge) -> BackendKind:

@@ -3,7 +3,7 @@
 import hashlib
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from judging.engine.interface import SIDES, JudgeQuestion, Side
@@ -16,18 +16,21 @@ from studies.statements.together import Statements
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
     """Build the prompts and store which prompt each judgment was asked with."""
-    attempts = dict(
-        Attempt.objects.filter(judgment__in=judgments)
+    failed = Count("pk", filter=~Q(outcome__in=[Attempt.Outcome.REPLIED, Attempt.Outcome.SENT]))
+    attempts = {
+        judgment: (last, failed)
+        for judgment, last, failed in Attempt.objects.filter(judgment__in=judgments)
         .order_by("judgment")
         .values_list("judgment")
-        .annotate(last=Max("number"))
-    )
+        .annotate(last=Max("number"), failed=failed)
+    }
     asking = Asking.of(run)
     is_lenient = run.reading == JudgeRun.Reading.LENIENT
     questions = []
     for judgment in judgments:
         messages = asking.messages(judgment.item, shown_first=judgment.shown_first)
         judgment.prompt_sha256 = prompt_sha256(messages)
+        last, failures = attempts.get(judgment.pk, (0, 0))
         questions.append(
             JudgeQuestion(
                 id=judgment.pk,
@@ -35,7 +38,8 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
                 protocol=asking.reply_format_of(judgment.item, shown_first=judgment.shown_first),
                 seed=_seed_of(run, judgment),
                 replies=judgment.replies,
-                attempts=attempts.get(judgment.pk, 0),
+                attempts=last,
+                has_failed=failures > 0,
                 earlier=tuple(judgment.earlier_replies or ())
                 or asking.earlier(judgment.item, shown_first=judgment.shown_first),
                 is_lenient=is_lenient,

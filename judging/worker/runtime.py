@@ -1,6 +1,9 @@
 """Objects that exist once in a process that judges: the engine's loop and the writer."""
 
+import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import connection
@@ -10,11 +13,14 @@ from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import Backend, Ledger
 from judging.engine.loop import EngineLoop
 from judging.engine.routes import Route
+from judging.errors import BadJudge, JudgingError
 from judging.models import Judge
 from judging.worker import shared_rate_limits
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
 from judging.worker.records import ledger
 from judging.worker.records.writer import Writer
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,12 +82,16 @@ def shut_down() -> None:
     _stopping.clear()
 
 
-def asker(judge: Judge, its_ledger: Ledger) -> Asker:
+def asker(judge: Judge, its_ledger: Ledger, *, has_answered: bool = False) -> Asker:
     """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.
     """
-    return Asker(routes=[_route(judge, address) for address in judge.base_urls], ledger=its_ledger)
+    return Asker(
+        routes=[_route(judge, address) for address in judge.base_urls],
+        ledger=its_ledger,
+        has_answered=has_answered,
+    )
 
 
 def _route(judge: Judge, address: str) -> Route:
@@ -106,4 +116,24 @@ def connect(judge: Judge) -> None:
 
 def backend_of(judge: Judge, address: str = "") -> Backend:
     """The backend for all judges with equal settings, with what it has learned about its server."""
-    return get().loop.backend(backend_key(judge, address), backend_maker(judge, address))
+    with client_of(judge):
+        return get().loop.backend(backend_key(judge, address), backend_maker(judge, address))
+
+
+@contextmanager
+def client_of(judge: Judge) -> Iterator[None]:
+    """Make a judge's client. Raises `BadJudge` whatever the reason why it cannot be made.
+
+    A worker that raised anything else would leave the run queued for ever.
+    """
+    try:
+        yield
+    except JudgingError:
+        raise
+    except Exception as error:
+        logger.exception("The client of judge %s could not be made.", judge.pk)
+        raise BadJudge(
+            f"Judge “{judge.name}” cannot be asked from here: its client could not be made. The "
+            "log of this process says why. Check the judge's address, and in the environment the "
+            "settings of proxies (such as HTTPS_PROXY) and of certificates (SSL_CERT_FILE)."
+        ) from error

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 
-from judging.engine.asking import MAX_OWN_FAULTS, OwnFaults
+from judging.engine.asking import OwnFaults
 from judging.engine.interface import Misconfigured, Outage
 from judging.engine.limits import Limits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter
@@ -105,11 +105,12 @@ def test_faults_are_a_question_s_own_only_where_others_were_answered_meanwhile()
     _, (first, second), _ = made(4, 4)
     faults = OwnFaults()
 
-    counts = [faults.count(first.limiter) for _ in range(MAX_OWN_FAULTS)]
+    counts = [faults.count(first.limiter) for _ in range(3)]
     second.limiter.successes += 5  # of another address: says nothing about this one
-    assert [*counts, faults.count(first.limiter)] == [0] * (MAX_OWN_FAULTS + 1)
+    assert (counts, faults.are_own(first.limiter)) == ([1, 2, 3], False)
     first.limiter.successes += 1
-    assert faults.count(first.limiter) == MAX_OWN_FAULTS + 2
+    assert faults.are_own(first.limiter)
+    assert not faults.are_own(second.limiter)
 
 
 @pytest.fixture

@@ -403,7 +403,7 @@ REJECTIONS = [
     (error(400, "x/y is not a valid model ID"), 1, "knows no such model"),
     (error(400, "Model Not Exist"), 1, "knows no such model"),
     (error(402, "Insufficient balance"), 1, "no quota left"),
-    (error(400, "Bad request"), 3, "rejected the first 3 questions"),
+    (error(400, "Bad request"), 9, "rejected the first 3 questions"),
 ]
 
 

@@ -1,9 +1,15 @@
+from decimal import Decimal
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.models import JudgeRun
+import manage
+from judging.backends import connections
+from judging.models import Attempt, Judge, JudgeRun
+from judging.runs import lifecycle
+from judging.runs.request_conditions import conditions_of
+from judging.selectors import progress_words, run_progress
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
@@ -64,7 +70,13 @@ def test_an_outage_is_a_failure_of_the_command(study, llm, engine):
 
 
 def test_an_item_that_failed_is_a_failure_of_the_command(study, judge, llm):
-    llm.answer = lambda body, n: error(400, "odd") if n == 1 else completion("[[A]]")
+    first = []
+
+    def answer(body, n):
+        first[:] = first or body["messages"]
+        return error(400, "odd") if body["messages"] == first else completion("[[A]]")
+
+    llm.answer = answer
 
     with pytest.raises(CommandError, match="2 of 3 answered, 1 failed"):
         judge_command("--inline")
@@ -126,3 +138,134 @@ def test_recorded_replies_are_judged_without_any_server(study, engine, tmp_path)
     judgment = JudgeRun.objects.get().judgments.get()
     assert "1 of 1 answered" in out
     assert (judgment.choice, judgment.model_snapshot) == ("r1", "recorded.jsonl")
+
+
+def add(*arguments):
+    out = StringIO()
+    call_command("add_judge", "mine", "--model", "m", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_spaces_around_an_address_are_removed(db, llm):
+    add("--base-url", f" {llm.url} ", "--also-at", "http://127.0.0.1:9/v1 ")
+
+    judge = Judge.objects.get()
+    assert judge.base_urls == [llm.url, "http://127.0.0.1:9/v1"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://ho st/v1", "http://host/v 1", "http://host/v1\x07", "http://[::1/v1", "http://h:x/v1"],
+)
+def test_an_address_that_is_none_is_bad_usage(db, address):
+    with pytest.raises(CommandError, match="--base-url must be an address like"):
+        add("--base-url", address)
+    with pytest.raises(CommandError, match="--also-at must be an address like"):
+        add("--base-url", "http://127.0.0.1:9/v1", "--also-at", address)
+
+
+def test_a_key_that_no_request_can_carry_stops_the_run_and_costs_nothing(
+    study, judge, llm, monkeypatch
+):
+    monkeypatch.setenv("MY_KEY", "sk-ключ")
+    make_judge(api_key_env="MY_KEY", price_input=1, price_output=1)
+
+    with pytest.raises(CommandError, match="MY_KEY has a space or a character that no request"):
+        judge_command("--inline", "--yes")
+
+    assert (llm.requests, Attempt.objects.count()) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("ALL_PROXY", "gopher://127.0.0.1:1/", "ALL_PROXY names no proxy"),
+        ("SSL_CERT_FILE", "/no/such/file", "its client could not be made"),
+    ],
+)
+def test_a_client_that_cannot_be_made_ends_the_run_with_a_sentence(
+    study, engine, monkeypatch, name, value, words
+):
+    monkeypatch.setenv(name, value)
+    connections.certificates.cache_clear()
+    make_judge(base_url="https://server.example/v1")
+
+    with pytest.raises(CommandError, match=words) as caught:
+        judge_command("--inline")
+
+    assert "Error" not in str(caught.value)
+    run = JudgeRun.objects.get()
+    assert (run.state, Attempt.objects.count()) == ("stopped_outage", 0)
+    connections.certificates.cache_clear()
+
+
+def test_ctrl_c_is_a_sentence_and_keeps_what_was_answered(study, judge, llm, monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(lifecycle, "work_off", interrupt)
+
+    with pytest.raises(CommandError, match="Stopped by hand") as caught:
+        judge_command("--inline")
+
+    assert caught.value.returncode == 130
+
+
+def test_parameters_that_are_left_out_are_never_sent_and_that_is_as_set(study, llm, engine):
+    add("--base-url", llm.url, "--leave-out", "seed", "--leave-out", "top_p")
+    judge = Judge.objects.get()
+    Judge.objects.update(name="judge")
+
+    judge_command("--inline")
+
+    assert judge.model_options == {"leave_out": "seed,top_p"}
+    assert all(body.keys().isdisjoint({"seed", "top_p"}) for body in llm.requests)
+    assert all("temperature" in body for body in llm.requests)
+    [conditions] = conditions_of([JudgeRun.objects.get()]).values()
+    assert conditions.sentences == []
+
+
+def test_parameters_that_are_left_out_can_be_sent_again(db, llm):
+    add("--base-url", llm.url, "--leave-out", "seed")
+
+    add("--leave-out", "")
+
+    assert Judge.objects.get().model_options == {}
+
+
+def test_a_parameter_that_must_be_sent_is_bad_usage(db, llm):
+    with pytest.raises(CommandError, match="cannot leave out “model”"):
+        add("--base-url", llm.url, "--leave-out", "model")
+
+
+def test_progress_says_what_it_cost_so_far_and_what_went_wrong(study, judge, llm):
+    make_judge(price_input=Decimal(10), price_output=Decimal(100))
+    first = []
+
+    def answer(body, n):
+        first[:] = first or body["messages"]
+        if n == 2:
+            return error(500)
+        return completion("Hm." if body["messages"] == first else "[[A]]")
+
+    llm.answer = answer
+
+    judge_command("--inline", "--yes")
+
+    run = JudgeRun.objects.get()
+    words = progress_words(run, run_progress(run))
+    assert words == f"${run.spent:.4f}, 1 retry, 1 unreadable"
+    assert run.spent > 0
+
+
+def test_ctrl_c_ends_any_command_with_a_sentence(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", interrupt)
+
+    with pytest.raises(SystemExit) as caught:
+        manage.main()
+
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "\nStopped. What was stored until now is kept.\n"

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from judging.backends.connections import Connections
+from judging.errors import BadJudge
 from tests.judging.llm_server import Answer, completion
 
 OK = completion("[[A]]")
@@ -84,3 +85,36 @@ def test_servers_are_told_not_to_compress(llm):
     post(llm.url, [1])
 
     assert llm.headers[0]["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "gopher://127.0.0.1:7891/"),
+        ("HTTP_PROXY", "http://:x"),
+        ("HTTP_PROXY", "://"),
+        ("http_proxy", "ftp://host:1"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_in_a_sentence(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(BadJudge, match=f"{variable.upper()} names no proxy that can be used"):
+        Connections("http://server.example/v1", headers={}, timeout=1.0)
+
+
+@pytest.mark.parametrize("value", ["socks://127.0.0.1:1/", "socks5://u:secret@127.0.0.1:1"])
+def test_a_socks_proxy_needs_a_package(monkeypatch, value):
+    monkeypatch.setenv("ALL_PROXY", value)
+    monkeypatch.setattr("judging.backends.connections.importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(BadJudge, match="needs the Python package socksio") as caught:
+        Connections("http://server.example/v1", headers={}, timeout=1.0)
+
+    assert "secret" not in str(caught.value)
+
+
+def test_a_proxy_without_a_scheme_is_one_of_http_as_elsewhere(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:3128")
+
+    assert Connections("http://server.example/v1", headers={}, timeout=1.0)

@@ -18,6 +18,7 @@ from judging.engine.interface import (
     JudgeQuestion,
     LedgerFailed,
     Misconfigured,
+    NoAccess,
     Parameters,
     RateLimited,
     Rejected,
@@ -132,14 +133,62 @@ def test_a_text_that_comes_in_parts_is_read_without_the_thoughts(llm):
 def test_a_success_that_is_none_is_told_in_the_words_of_the_server(llm):
     llm.answer = lambda body, n: error(200, "the model is overloaded")
 
-    with pytest.raises(Garbage, match=r"no chat completion \(the model is overloaded\)"):
+    with pytest.raises(ServerError, match=r"HTTP 200: the model is overloaded") as caught:
         ask(llm.url)
+
+    assert not caught.value.maybe_billed
+
+
+@pytest.mark.parametrize(
+    ("body", "fault", "is_billed"),
+    [
+        ({"error": {"code": 429, "message": "free-models-per-day"}}, RateLimited, False),
+        ({"error": {"code": "503", "message": "no instance"}}, ServerError, False),
+        ({"error": {"code": 401, "message": "User not found."}}, NoAccess, False),
+        ({"error": {"code": 402, "message": "Insufficient credits"}}, NoAccess, False),
+        ({"error": {"code": 400, "message": "too long"}}, Rejected, False),
+        ({"error": "busy", "choices": None}, ServerError, False),
+        ({"object": "error", "message": "busy", "code": 40303}, ServerError, False),
+        ({"detail": "Not Found"}, ServerError, False),
+        ({"success": False, "errors": [{"code": 7003, "message": "no"}]}, ServerError, False),
+        ({"error_code": 18, "error_msg": "Open api qps request limit reached"}, ServerError, False),
+        ({"code": 200, "msg": "ok", "data": {"text": "A"}}, Garbage, True),
+        ([{"error": {"message": "odd"}}], Garbage, True),
+        ({"error": {"message": "late"}, "usage": {"prompt_tokens": 9}}, Garbage, True),
+        ({"error": {"message": "late"}, "usage": {"prompt_tokens": 0}}, ServerError, False),
+        (
+            {"choices": [{"error": {"code": 502, "message": "x"}, "message": {"content": "A"}}]},
+            ServerError,
+            True,
+        ),
+        ("<html>Sign in to this network</html>", Garbage, False),
+    ],
+)
+def test_only_what_a_model_may_have_worked_on_can_be_billed(llm, body, fault, is_billed):
+    text = body if isinstance(body, str) else json.dumps(body)
+    llm.answer = lambda _, n: Answer(body=text.encode())
+
+    with pytest.raises(Fault) as caught:
+        ask(llm.url)
+
+    assert (type(caught.value), caught.value.maybe_billed) == (fault, is_billed)
+
+
+@pytest.mark.parametrize(("key", "address"), [("kéy-0123456", ""), ("two\nlines-12345", "")])
+def test_a_request_that_cannot_leave_costs_nothing(llm, key, address):
+    with pytest.raises(Fault) as caught:
+        ask(llm.url + address, key=key)
+
+    assert not caught.value.maybe_billed
+    assert "Error" not in str(caught.value)
+    assert llm.requests == []
 
 
 @pytest.mark.parametrize(
     "usage",
     [
         {"prompt_tokens": -1, "completion_tokens": 5},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
         {"prompt_tokens": 10**30, "completion_tokens": 5},
         {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 3 * 10**9},
         {"prompt_tokens": "ten", "completion_tokens": 5},

@@ -237,6 +237,31 @@ def test_the_other_name_of_the_limit_is_refused_only_where_it_was_sent():
         {"code": 403, "message": "Content violates usage guidelines. Failed check: SAFETY_CHECK"},
         {"code": "500", "message": "Violated guardrail policy"},
         {"code": 1301, "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"},
+        {
+            "message": "litellm.BadRequestError: litellm.ContentPolicyViolationError: "
+            "AzureException - The response was filtered due to the prompt triggering Azure "
+            "OpenAI's content management policy.",
+            "code": "400",
+        },
+        {
+            "message": "litellm.APIError: {'error': {'code': 'content_filter', 'innererror': "
+            "{'content_filter_result': {'hate': {'filtered': True}}}}}"
+        },
+        {"message": "Output blocked by content filtering policy", "type": "invalid_request_error"},
+        {"message": "Content Exists Risk", "type": "invalid_request_error"},
+        {"message": "The request was rejected because it was considered high risk"},
+        {"message": "Input data may contain inappropriate content.", "code": "InvalidParameter"},
+        {
+            "message": "Provider returned error",
+            "metadata": {
+                "raw": '{"error":{"code":"content_filter","message":"blocked by filter"}}'
+            },
+        },
+        {"message": "Your request was blocked by our moderation system", "code": 403},
+        {"message": "Your prompt was flagged as potentially violating our usage policy."},
+        {"message": "系统检测到输入或生成内容可能包含不安全或敏感内容", "code": "1301"},
+        {"message": "The guardrail intervened.", "type": "guardrail_intervened"},
+        {"code": "SensitiveContentDetected", "message": "The request may contain sensitive text."},
     ],
 )
 def test_a_content_filter_declines(error):
@@ -253,6 +278,11 @@ def test_a_content_filter_declines(error):
         {"code": 400, "innererror": "x"},
         {"message": "Invalid value in: “How does a content filter for a pool work?”"},
         {"message": "blocked: too many requests"},
+        {"message": "<!DOCTYPE html><title>Cloudflare</title>Sorry, your request was blocked"},
+        {"message": "Access denied: your IP address was blocked."},
+        {"message": "Unsupported parameter: 'seed'"},
+        {"message": "The model is overloaded; requests are refused for a minute."},
+        {"message": "Which filter removes content from a web page? is longer than 5 characters"},
     ],
 )
 def test_other_errors_decline_nothing(error):

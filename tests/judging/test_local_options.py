@@ -2,7 +2,9 @@
 
 import random
 import re
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -87,7 +89,7 @@ def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
 
 
 def test_a_server_has_no_such_options(db):
-    with pytest.raises(BadJudge, match="The backend openai has no options"):
+    with pytest.raises(BadJudge, match="the backend openai has no option"):
         add_judge(name="j", model="m", model_options={"dtype": "float16"})
 
 
@@ -336,3 +338,23 @@ def test_a_new_model_with_options_has_no_revision_of_the_old_one(local):
     judge, _ = add_judge(name="j", model=f"o/n@{'d' * 40}", model_options={"dtype": "float32"})
 
     assert judge.model_options == {"dtype": "float32", "revision": "d" * 40}
+
+
+@pytest.mark.parametrize("model", ["/no/such/folder", "./models/x", "~/models/x", "a/b/c", "C:\\x"])
+def test_a_folder_that_is_not_there_is_named_in_a_sentence(local, model):
+    with pytest.raises(BadJudge, match=r"there is no folder “.*” on this machine"):
+        add_judge(name="j", backend="transformers", model=model)
+
+
+@pytest.mark.parametrize("model", ["owner/name--x", "owner/name.", "name@main"])
+def test_a_name_that_the_hub_does_not_know_is_a_sentence(local, monkeypatch, model):
+    class Hub:
+        def model_info(self, name, *, revision, timeout):
+            raise ValueError("the name is refused")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(HfApi=Hub))
+
+    with pytest.raises(BadJudge, match="is not known: the name is refused") as caught:
+        add_judge(name="j", backend="transformers", model=model)
+
+    assert "Error" not in str(caught.value)

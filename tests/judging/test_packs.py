@@ -340,6 +340,36 @@ def test_error_lines_are_counted_and_their_questions_asked_again(study, judge, s
     assert run.sentence.startswith("2 of its questions have no readable reply yet.")
 
 
+@pytest.mark.parametrize("bad", [[1], [1, 2], [LIMIT]])
+def test_an_item_that_a_firewall_blocks_does_not_stop_the_others(
+    study, judge, server, tmp_path, bad
+):
+    names: list[str] = []
+
+    def block(row):
+        names.append(row["custom_id"])
+        if len(names) in bad:
+            row["response"] |= {"status_code": 403, "body": {"message": "You have been blocked"}}
+        return row
+
+    def block_the_same(row):
+        if row["custom_id"].rsplit("-", 3)[1] in blocked:
+            row["response"] |= {"status_code": 403, "body": {"message": "You have been blocked"}}
+        return row
+
+    spec = spec_of(study, judge)
+    write_pack(spec, tmp_path / "one")
+    read(study, answers(tmp_path / "one", server, change=block))
+    blocked = {names[number - 1].rsplit("-", 3)[1] for number in bad}
+    run = JudgeRun.objects.get()
+    if states(run).get("pending"):
+        write_pack(spec, tmp_path / "two")
+        read(study, answers(tmp_path / "two", server, change=block_the_same))
+
+    run.refresh_from_db()
+    assert (run.state, states(run)) == ("done", {"done": LIMIT - len(bad), "error": len(bad)})
+
+
 def test_a_refused_parameter_is_left_out_of_the_next_pack(study, judge, server, tmp_path):
     def refuse(row):
         message = "Unsupported parameter: 'temperature' is not supported with this model."

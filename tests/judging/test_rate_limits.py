@@ -4,10 +4,12 @@ import pytest
 
 from judging.engine.interface import (
     Misconfigured,
+    NoAccess,
     Outage,
     RateLimited,
     Rejected,
     ServerError,
+    TimedOut,
     Unreachable,
 )
 from judging.engine.limits import Limits
@@ -182,6 +184,39 @@ def test_a_server_that_never_answered_is_given_up_sooner():
     run(scenario())
 
 
+def test_a_server_that_loads_its_model_is_waited_for():
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(patience=600), clock=clock)
+        (permit,) = await take(limiter, 1)
+
+        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+        clock.now += 500
+        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+
+    run(scenario())
+
+
+def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(concurrency=1, patience=12), clock=clock)
+        (permit,) = await take(limiter, 1)
+        waiting = asyncio.ensure_future(limiter.acquire())
+        await asyncio.sleep(0)
+        clock.now += 12
+
+        assert not limiter.failed(permit, TimedOut("no answer"), question=1, has_answered=True)
+        limiter.release(permit)
+
+        other = await waiting
+        clock.now += 12
+        with pytest.raises(Outage, match="no usable answer for 24 seconds"):
+            limiter.failed(other, TimedOut("no answer"), question=2, has_answered=True)
+
+    run(scenario())
+
+
 def test_an_answer_in_between_renews_the_patience():
     async def scenario():
         clock = Clock()
@@ -218,7 +253,7 @@ def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
         limiter = Limiter(Limits())
         first, second = await take(limiter, 2)
         with pytest.raises(Outage, match="wrong key"):
-            limiter.failed(first, Misconfigured("wrong key"))
+            limiter.failed(first, NoAccess("wrong key"))
 
         with pytest.raises(Outage, match=r"^wrong key$"):
             limiter.failed(second, ServerError("HTTP 500"))

@@ -12,7 +12,7 @@ from analysis.report.files.citation import methods_paragraph
 from analysis.report.sections.methods.runs import run_facts
 from judging.models import Attempt, SentParameters
 from judging.runs.request_conditions import conditions_of
-from tests.factories import make_items, make_study, sign_in
+from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.run_helpers import judge_all, states
@@ -53,17 +53,45 @@ NO_TEMPERATURE = refusal(
     ],
     ids=["words of a prompt", "both limits", "limit too large", "value too large", "long"],
 )
-def test_a_complaint_that_merely_names_a_parameter_changes_no_request(judge, llm, complaint):
+def test_a_complaint_that_merely_names_a_parameter_changes_no_later_request(judge, llm, complaint):
     study = make_study()
-    make_items(study, 4)
+    make_item(study=study, key="aaa", question="Refused?")
+    make_items(study, 3)
     make_judge(concurrency=1)
-    llm.answer = lambda body, n: complaint if n == 1 else completion("[[A]]")
+    llm.answer = lambda body, n: (
+        complaint if "Refused?" in body["messages"][0]["content"] else completion("[[A]]")
+    )
 
     run = judge_all(study, judge)
 
     assert states(run) == {"done": 3, "error": 1}
-    assert all(body.keys() - {"messages"} == PARAMETERS for body in llm.requests)
-    assert len(llm.requests) == 4
+    sent = [judgment.sent_with.parameters for judgment in run.judgments.filter(state="done")]
+    assert [each.keys() for each in sent] == [PARAMETERS] * 3
+    # Asked again without these, in case that the complaint was meant.
+    assert len(llm.requests) <= 4 + 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "refused"),
+    [
+        (Answer(400, b'{"message": "Bad Request"}'), {"seed"}),
+        (Answer(422, b"Unprocessable"), {"temperature", "top_p"}),
+        (refusal("invalid temperature: only 1 is allowed for this model"), {"temperature"}),
+    ],
+)
+def test_what_a_server_refuses_in_any_words_is_left_out_and_recorded(judge, llm, answer, refused):
+    study = make_study()
+    make_items(study, 60)
+    llm.answer = lambda body, n: answer if body.keys() & refused else completion("[[A]]")
+
+    run = judge_all(study, judge)
+
+    assert states(run) == {"done": 60}
+    assert len(llm.requests) <= 60 + 20
+    assert {*llm.requests[-1]} - {"messages"} == PARAMETERS - refused
+    for judgment in run.judgments.select_related("sent_with"):
+        assert not judgment.sent_with.parameters.keys() & refused
+    assert next(iter(conditions_of([run]).values())).sentences
 
 
 def test_every_attempt_and_answer_says_what_it_was_sent_with(judge, llm):

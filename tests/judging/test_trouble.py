@@ -195,7 +195,7 @@ def test_the_same_call_asks_again_what_failed_and_nothing_else(judge, llm):
     assert (run.state, states(run), len(llm.requests)) == ("done", {"done": 3}, 4)
 
 
-def test_an_item_that_alone_makes_the_server_fail_ends_as_an_error(judge, llm):
+def test_an_item_that_alone_makes_the_server_fail_ends_as_an_error(judge, llm, soon):
     study = make_study()
     make_items(study, 30)
     make_item(study=study, key="aaa", question="Poison?")
@@ -262,3 +262,82 @@ def test_a_server_that_takes_no_seed_is_asked_without(judge, llm):
     judge_all(study, judge)
 
     assert "seed" not in llm.requests[-1]
+
+
+BLOCKED = Answer(403, b"<!DOCTYPE html><title>Attention Required!</title>You have been blocked")
+
+
+def is_poison(body):
+    return "Poison" in body["messages"][0]["content"]
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """The tries of a question at fault follow each other at once."""
+    monkeypatch.setattr("judging.engine.asking._LONGEST_OWN_PAUSE", 0.01)
+
+
+def study_with_poison(*keys, others=18):
+    study = make_study()
+    make_items(study, others)
+    for key in keys:
+        make_item(study=study, key=key, question=f"Poison {key}?")
+    return study
+
+
+@pytest.mark.parametrize("keys", [["aaa", "aab"], ["zzy", "zzz"], ["aaa", "zzx", "zzy", "zzz"]])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        BLOCKED,
+        error(500, "Context size has been exceeded."),
+        error(404, "not found"),
+        error(400, "Cannot judge: the user asks about an invalid API key, model does not exist."),
+    ],
+    ids=["403", "500", "404", "400"],
+)
+def test_some_items_that_always_fail_never_stop_a_run_for_ever(llm, engine, soon, answer, keys):
+    judge = make_judge(base_url=llm.url, outage_seconds=1)
+    study = study_with_poison(*keys)
+    llm.answer = lambda body, n: answer if is_poison(body) else completion("[[A]]")
+
+    for _ in range(2):  # several left alone together may be an outage, but not twice
+        run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 18, "error": len(keys)})
+
+
+def test_the_last_item_that_fails_alone_is_at_fault_and_not_the_server(llm, engine):
+    judge = make_judge(base_url=llm.url, outage_seconds=1, concurrency=1)
+    study = study_with_poison("zzz", others=3)
+    llm.answer = lambda body, n: error(500, "crash") if is_poison(body) else completion("[[A]]")
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 3, "error": 1})
+
+
+@pytest.mark.parametrize("answer", [BLOCKED, error(404, "no such model")], ids=["403", "404"])
+def test_a_server_that_refuses_different_items_alike_stops_the_run_soon(llm, engine, answer):
+    judge = make_judge(base_url=llm.url, concurrency=2)
+    study = make_study()
+    make_items(study, 40)
+    llm.answer = lambda body, n: completion("[[A]]") if n <= 10 else answer
+
+    run = judge_all(study, judge)
+
+    assert run.state == "stopped_outage"
+    assert len(llm.requests) <= 16
+    assert states(run)["done"] == 10
+
+
+def test_a_server_that_is_away_when_failed_items_are_asked_again_still_stops_the_run(llm, engine):
+    judge = make_judge(base_url=llm.url, outage_seconds=1)
+    study = study_with_poison("aaa", others=3)
+    llm.answer = lambda body, n: error(400, "odd") if is_poison(body) else completion("[[A]]")
+    judge_all(study, judge)
+    judge = make_judge(base_url="http://127.0.0.1:9/v1", outage_seconds=1)  # nobody listens
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("stopped_outage", {"done": 3, "pending": 1})

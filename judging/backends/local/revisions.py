@@ -10,6 +10,7 @@ from pathlib import Path
 from judging.errors import ConflictingValue, Reason
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_HUB_NAME = re.compile(r"(?:\w[\w.-]*/)?\w[\w.-]*")
 _SECONDS = 10  # that a hub may take
 _CHUNK = 1 << 22
 
@@ -17,6 +18,11 @@ _UNRESOLVED = Reason(
     "no_exact_revision",
     "{field}: the commit of “{model}” is not known: {problem}. Connect this machine to the hub, "
     "write the commit after @ (40 hexadecimal digits), or use a folder on this machine.",
+)
+_NO_FOLDER = Reason(
+    "no_folder",
+    "{field}: there is no folder “{model}” on this machine, and no model of the hub has such a "
+    "name, which would be NAME or OWNER/NAME. Check the path.",
 )
 _CHANGED = "The folder “{name}” has another content than when the judge was added"
 
@@ -34,6 +40,8 @@ def exact_revision(model: str) -> str:
     if Path(model).is_dir():
         return content_hash(Path(model))
     name, revision = split(model)
+    if not _HUB_NAME.fullmatch(name):
+        raise ConflictingValue("model", _NO_FOLDER, model=model)
     if _COMMIT.fullmatch(revision):
         return revision
     try:
@@ -71,9 +79,12 @@ def _downloaded(name: str, branch: str) -> str:
         from huggingface_hub import constants, file_download
     except ImportError:
         return ""
-    folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
-    ref = Path(constants.HF_HUB_CACHE) / folder / "refs" / branch
-    commit = ref.read_text().strip() if ref.is_file() else ""
+    try:
+        folder = file_download.repo_folder_name(repo_id=name, repo_type="model")
+        ref = Path(constants.HF_HUB_CACHE) / folder / "refs" / branch
+        commit = ref.read_text().strip() if ref.is_file() else ""
+    except (ValueError, OSError):  # a name that the hub does not allow, or a broken cache
+        return ""
     return commit if _COMMIT.fullmatch(commit) else ""
 
 

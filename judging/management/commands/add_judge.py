@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from judging.backends import registry
+from judging.backends.backend import LEAVE_OUT
 from judging.backends.local.options import TEMPLATE
 from judging.errors import BadJudge
 from judging.management.errors import command_error
@@ -165,6 +166,13 @@ class Command(BaseCommand):
             "attention, chat_template, thinking, template.NAME; repeatable, empty removes one",
         )
         parser.add_argument(
+            "--leave-out",
+            action="append",
+            metavar="P",
+            help="parameter that the server refuses, so that requests leave it out: temperature, "
+            "top_p or seed; repeatable, none with an empty text",
+        )
+        parser.add_argument(
             "--own-source",
             action="append",
             metavar="S",
@@ -179,6 +187,9 @@ class Command(BaseCommand):
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
             fields["model_options"] = dict(options["option"])
+        if options["leave_out"] is not None:
+            left_out = {LEAVE_OUT: ",".join(filter(None, options["leave_out"]))}
+            fields["model_options"] = fields.get("model_options", {}) | left_out
         if options["also_at"] is not None:
             fields["more_base_urls"] = [address for address in options["also_at"] if address]
         try:

@@ -12,7 +12,7 @@ from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
 from judging.runs.costs.estimates import Estimate, estimate_plan
-from judging.selectors import campaign_progress, run_progress
+from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
@@ -92,14 +92,16 @@ class Command(BaseCommand):
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
                 with progress_bar(sys.stderr, total=run_progress(run).total, label=label) as bar:
-                    lifecycle.work_off(
-                        run_id=run.pk,
-                        on_wait=lambda run=run, bar=bar: bar.update(  # type: ignore[misc]
-                            outlive_restart(partial(run_progress, run)).ended - bar.n
-                        ),
-                    )
+                    lifecycle.work_off(run_id=run.pk, on_wait=partial(_show, run, bar))
         finally:
             runtime.shut_down()
+
+
+def _show(run: JudgeRun, bar: Any) -> None:
+    outlive_restart(run.refresh_from_db)
+    progress = outlive_restart(partial(run_progress, run))
+    bar.set_postfix_str(progress_words(run, progress), refresh=False)
+    bar.update(progress.ended - bar.n)
 
 
 def _key_of(field: str) -> str:

@@ -21,7 +21,14 @@ from judging.runs.rows.extension import run_for
 from judging.runs.rows.reuse import saving_of
 from judging.runs.rows.spec import Reuse, RunSpec
 from judging.runs.rows.study_facts import StudyFacts
-from judging.selectors import RunCost, RunProgress, has_replies, run_cost, run_progress
+from judging.selectors import (
+    RunCost,
+    RunProgress,
+    has_replies,
+    progress_words,
+    run_cost,
+    run_progress,
+)
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
@@ -34,6 +41,10 @@ from studies.services.provider_permission import confirm_providers
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
+_STOPPED = (
+    "Stopped by hand. All replies that arrived are kept. The same command continues the run. "
+    "Workers that are asking it go on: pause the run on its page."
+)
 
 
 class Command(BaseCommand):
@@ -198,6 +209,8 @@ class Command(BaseCommand):
                 self._follow(run)
         except DatabaseAway as error:
             raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError(_STOPPED, returncode=130) from None
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
 
@@ -255,7 +268,9 @@ class Command(BaseCommand):
 
     def _show(self, run: JudgeRun, bar: Any, watch: VersionWatch) -> None:
         """Show progress, and warn of a model that changed."""
-        bar.update(_look(run).ended - bar.n)
+        progress = _look(run)
+        bar.set_postfix_str(progress_words(run, progress), refresh=False)
+        bar.update(progress.ended - bar.n)
         for sentence in outlive_restart(watch.look):
             self.stderr.write(f"▲ {sentence}")
 

@@ -46,6 +46,20 @@ def test_a_judge_that_runs_have_used_keeps_its_model_and_the_runs_their_costs(
     assert "so it cannot be removed" in words(response)
 
 
+def test_parameters_that_a_server_refuses_are_left_out_by_boxes(admin, study):
+    submit(admin, leave_out=["seed", "temperature"])
+    judge = Judge.objects.get()
+    assert judge.model_options == {"leave_out": "seed,temperature"}
+    assert "Not sent seed,temperature" in words(admin.get(page_of(judge)))
+    change = page_of(judge, "change-judge")
+    assert admin.get(change).text.count(" checked") == 3  # the two, and the source of the key
+
+    submit(admin, change, name="mine")
+
+    judge.refresh_from_db()
+    assert judge.model_options == {}
+
+
 def test_a_change_is_in_the_log_of_every_study_whose_runs_use_the_judge(admin, study):
     judge = make_judge(base_url=ADDRESS)
     other = make_study(slug="other")
