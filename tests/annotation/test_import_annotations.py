@@ -321,7 +321,8 @@ def test_certainties_on_another_scale_are_asked_for_or_converted(study, tmp_path
         call_command("import_annotations", "imported", path)
     call_command("import_annotations", "imported", path, "--scale", "0-1")
 
-    assert sorted(Annotation.objects.values_list("certainty", flat=True)) == [*range(10, 100, 10)]
+    stored = Annotation.objects.order_by("certainty").values_list("certainty", flat=True)
+    assert list(stored) == [*range(10, 100, 10)]
     low = "".join(f"x{n},i1,r1,{n % 7 + 1}.0\n" for n in range(10))
     with pytest.raises(Refused, match=r"all 10 certainties are from 1 to 7, not to 100"):
         load(study, "rater_id,item_id,choice,certainty\n" + low)

@@ -1,6 +1,7 @@
 """Advisory flags: each is raised by what it names, and by nothing a careful person does."""
 
 import random
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -259,7 +260,7 @@ def machine(rng, kind):
     return times, [min(100, max(1, round(rng.gauss(78, 9)))) for _ in range(N_ITEMS)]
 
 
-HONEST = {
+HONEST: dict[str, dict[str, Any]] = {
     "usual": {},
     "fast": {"pace": (650, 1000)},
     "slow": {"pace": (90, 140)},

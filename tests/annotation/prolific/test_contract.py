@@ -338,7 +338,7 @@ def test_the_table_says_what_the_description_says():
         operation = paths[path][method.lower()]
         query = {p["name"]: p for p in operation.get("parameters", []) if p["in"] == "query"}
         content = operation.get("requestBody", {}).get("content", {})
-        body = resolved(next(iter(content.values()), {}).get("schema", {}))
+        body = resolved(next(iter(content.values()), {"schema": {}})["schema"])
         variants = [resolved(one) for one in body.get("oneOf", [body])]
         fields = {n: f for one in variants for n, f in one.get("properties", {}).items()}
         for part, known in (("query", query), ("body", fields)):

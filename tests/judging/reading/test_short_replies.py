@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -104,6 +105,10 @@ Response A: Take the bus.|Response B: Take the train.||The correct answer is: Re
 """.strip().splitlines()
 
 
+def _letter(letters: dict[str, str], found: re.Match[str]) -> str:
+    return letters[found[0]]
+
+
 @pytest.mark.parametrize("reply", STATEMENTS)
 def test_a_short_statement_is_read_with_the_place_of_its_letter(reply):
     reply = reply.replace("|", "\n")
@@ -111,7 +116,7 @@ def test_a_short_statement_is_read_with_the_place_of_its_letter(reply):
     for side, other in (("A", "B"), ("B", "A")):
         # Letters that begin a word stay.
         letters = {"A": side, "B": other}
-        text = re.sub(r"[AB](?![a-z])", lambda found, to=letters: to[found[0]], reply)
+        text = re.sub(r"[AB](?![a-z])", partial(_letter, letters), reply)
         verdict = read(text)
         assert verdict.side == side, text
         assert text[verdict.position] == side
