@@ -45,7 +45,7 @@ def load(settings: TransformersSettings) -> Loaded:
             name, dtype=dtype, **source, **_how(options, dtype)
         )
         if "device_map" not in _how(options, dtype):
-            model = model.to("cuda" if has_gpu else "cpu")
+            model = model.to("cuda" if has_gpu and options.device_map != "cpu" else "cpu")
         model = model.eval()
         chat = Chat(tokenizer, options)
     except Exception as error:
@@ -76,7 +76,8 @@ def _how(options: ModelOptions, dtype: Any) -> dict[str, Any]:
     how: dict[str, Any] = {}
     if options.attention != AUTO:
         how["attn_implementation"] = options.attention
-    if options.device_map != "single":
+    # On one device, a model is moved once it is loaded: a map needs the package accelerate.
+    if options.device_map not in ("single", "cpu"):
         how["device_map"] = options.device_map
     if options.quantisation != "none":
         from transformers import BitsAndBytesConfig
