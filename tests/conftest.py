@@ -55,6 +55,11 @@ django.test.client.store_rendered_templates = _store_pages
 gc.set_threshold(50_000, 20, 50)
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """No packed files in names of tests: their bytes hold the time, which differs by process."""
+    return argname if isinstance(val, bytes) and len(val) > 20 else None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Look for examples in the code and its documentation alone: tests have none.

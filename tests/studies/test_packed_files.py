@@ -150,7 +150,6 @@ def test_a_text_that_a_workbook_repeats_counts_each_time(monkeypatch):
         ("x.gz", gzip.compress(gzip.compress(b"a")), "holds another packed file"),
         ("x.zip", zipped(x__csv=zipped(y__csv="a,b\n")), "holds another packed file"),
     ],
-    ids=["cut off", "gzip in gzip", "zip in zip"],  # the bytes hold the time of packing
 )
 def test_a_damaged_or_doubly_packed_file_is_refused(name, data, message):
     with pytest.raises(Refused, match=message):
