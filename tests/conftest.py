@@ -57,7 +57,7 @@ gc.set_threshold(50_000, 20, 50)
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """No packed files in names of tests: their bytes hold the time, which differs by process."""
-    return argname if isinstance(val, bytes) and len(val) > 20 else None
+    return argname if isinstance(val, bytes) and len(val) > 12 else None
 
 
 @pytest.hookimpl(wrapper=True)
