@@ -4,6 +4,7 @@ import re
 
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import REASON_NO_CSRF_COOKIE
 from django.shortcuts import render
 from django.utils import translation
 
@@ -23,16 +24,18 @@ def _study_of(request: HttpRequest) -> Study | None:
         return None
 
 
-def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+def _page(request: HttpRequest, template: str, status: int, **context: object) -> HttpResponse:
     """Render `template` in the study's language, or in English outside a study."""
     study = _study_of(request)
     language = study.language if study else "en"
     with translation.override(language):
-        return render(request, template, {"study": study, "language": language}, status=status)
+        context |= {"study": study, "language": language}
+        return render(request, template, context, status=status)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(request, "403_csrf.html", 403)
+    """Cookies are named where the browser sent none, and only there."""
+    return _page(request, "403_csrf.html", 403, no_cookie=reason == REASON_NO_CSRF_COOKIE)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,6 +1,5 @@
 // The last page: a button that copies the code, and nothing left behind on this device.
-import { sendWaiting } from "./annotator-offline.js";
-import { all, remove } from "./annotator-store.js";
+import { all, remove, sendWaiting } from "./annotator-sending.js";
 
 const button = document.querySelector("[data-copy]");
 if (button && navigator.clipboard) {
