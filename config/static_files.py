@@ -1,6 +1,8 @@
 """The names and the compression of scripts, styles and pictures of the program itself."""
 
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import (  # type: ignore[import-untyped]
+    CompressedManifestStaticFilesStorage,
+)
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):
