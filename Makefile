@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all lint lint-types lint-rest bench docs audit sbom test-gpu
+.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest bench docs audit sbom test-gpu
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what c
 
 test-all: .venv/.dev  ## the same with every case of sampled tests
 	$(BIN)/python -m tests.run --all
+
+test-browsers: .venv/.dev  ## the participants' pages in old and other browsers, those that are there
+	$(BIN)/pytest -m real_browsers tests/browser/test_real_browsers.py
 
 # Types take ten times as long as the rest, and as many processes as there are cores.
 lint: .venv/.dev  ## format, style, types, import directions, migrations

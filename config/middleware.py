@@ -7,6 +7,8 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_cache_control
 
 _POLICY = {
@@ -70,6 +72,24 @@ def no_store(
         return response
 
     return middleware
+
+
+class Compression(GZipMiddleware):
+    """Compress the participants' pages, for slow networks, and no other page.
+
+    Where a page shows a secret beside words of whoever made its link, the compressed length tells
+    them parts of the secret (BREACH). A participant's page shows nothing of its link but a query
+    string, and is sent as it is if there is one; forms have a token that nobody else knows, which
+    looks different in each response. Django adds up to 100 bytes at random.
+    """
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        is_theirs = request.path_info.startswith("/s/") and not request.META.get("QUERY_STRING")
+        if is_theirs and response.headers.get("Content-Type", "").startswith("text/"):
+            return super().process_response(request, response)
+        return response
 
 
 # The participants' pages know people by a signed cookie of their own. A page that also asks for the

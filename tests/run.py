@@ -61,7 +61,7 @@ DIFFERS_ON_SQLITE = (
     "tests/studies/test_sign_ins.py",
 )
 ROOT = Path(__file__).resolve().parent.parent
-NEVER = "not gpu and not live"
+NEVER = "not gpu and not live and not real_browsers"
 REPORT = "report.xml"
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:
 # the workers of all passes and a hundred processes import the same ones.

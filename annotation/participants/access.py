@@ -139,7 +139,8 @@ def participant_page(
         def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
             annotator = identify(request, slug)
             if annotator is None:
-                return no_identity(request, get_object_or_404(Study, slug=slug))
+                study = get_object_or_404(Study, slug=slug)
+                return no_identity(request, study, is_first_page=False)
             with translation.override(annotator.study.language):
                 request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
                 try:
@@ -175,9 +176,17 @@ def see_other(url: str) -> HttpResponse:
     return response
 
 
-def no_identity(request: HttpRequest, study: Study) -> HttpResponse:
-    """Explain how to enter the study; a link without a usable id stores nothing."""
-    context = {"study": study, "preview_offered": may_preview(request, study)}
+def no_identity(request: HttpRequest, study: Study, *, is_first_page: bool) -> HttpResponse:
+    """Explain how to enter the study.
+
+    At the first page neither cookie nor link had a usable id, and nothing was stored. On later
+    pages only a cookie tells who somebody is: without it, it is most likely blocked.
+    """
+    context = {
+        "study": study,
+        "is_first_page": is_first_page and study.entry != Study.Entry.LINK,
+        "preview_offered": may_preview(request, study),
+    }
     with translation.override(study.language):
         return render(request, "annotation/endings/no_id.html", context, status=400)
 

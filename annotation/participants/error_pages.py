@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import REASON_NO_CSRF_COOKIE
 from django.shortcuts import render
 from django.utils import translation
 
@@ -37,7 +38,8 @@ def _page(request: HttpRequest, template: str, status: int, **more: Any) -> Http
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _page(request, "403_csrf.html", 403)
+    """Cookies are named where the browser sent none, and only there."""
+    return _page(request, "403_csrf.html", 403, no_cookie=reason == REASON_NO_CSRF_COOKIE)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -39,14 +39,16 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
     """
     visit, pid = _visit(request, study), request.GET.get("PROLIFIC_PID", "")
     if visit is None:
-        return _not_theirs(request, study, is_known=False) if pid else no_identity(request, study)
+        if pid:
+            return _not_theirs(request, study, is_known=False)
+        return no_identity(request, study, is_first_page=True)
     if pid:
         if visit.annotator.identity_hash not in identity_hashes(pid):
             return _not_theirs(request, study, is_known=True)
         try:
             verify_return(study, request.GET)
         except EntryRefused:
-            return no_identity(request, study)
+            return no_identity(request, study, is_first_page=True)
     opened = visit.answers.filter(choice="").order_by("position").first()
     if opened is None or not visit.is_due:
         on_platform = visit.finished_at and study.entry == Study.Entry.PROLIFIC
@@ -69,7 +71,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     annotator = find_annotator(request, study.slug)
     visit = _open_visits(study).filter(annotator=annotator).first() if annotator else None
     if visit is None:
-        return no_identity(request, study)
+        return no_identity(request, study, is_first_page=False)
     answer = get_object_or_404(
         RetestAnswer.objects.select_related("item__persona"), visit=visit, position=position
     )

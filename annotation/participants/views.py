@@ -73,7 +73,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             # In a worker: nobody waits for it, and without one the next reading does it.
             refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
     except EntryRefused:
-        return no_identity(request, study)
+        return no_identity(request, study, is_first_page=True)
     except TookPartBefore:
         return took_part(request, study)
     except StudyNotOpen:

@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "api.problems.problems_of_the_api",
     "config.arrivals.StorableText",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.Compression",
     "config.middleware.no_store",
     "config.middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
@@ -131,7 +132,7 @@ if "OPTIONS" in FILES:
 STORAGES = {
     "files": FILES,
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "config.static_files.StaticFiles"},
 }
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https

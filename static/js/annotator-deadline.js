@@ -1,6 +1,16 @@
 // The notice that the time is nearly over appears by itself on a page that stays open, and more
 // time is asked for without leaving it.
-import { showClock } from "./annotator-clock.js";
+
+// Moments in the clock time of this device, with its zone; without this file they are in UTC.
+function showClock(time) {
+  const moment = new Date(time.dateTime);
+  const today = moment.toDateString() === new Date().toDateString();
+  time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
+    hour: "2-digit", minute: "2-digit", timeZoneName: "short", ...(today ? {} : { weekday: "long" }),
+  }).format(moment);
+}
+
+document.querySelectorAll("[data-clock]").forEach(showClock);
 
 const place = document.querySelector("[data-deadline]");
 const box = place.querySelector(".deadline-box");

@@ -1,7 +1,15 @@
 // The last page: a button that copies the code, and nothing left behind on this device.
-import "./annotator-clock.js";
-import { sendWaiting } from "./annotator-offline.js";
-import { all, remove } from "./annotator-store.js";
+import { all, remove, sendWaiting } from "./annotator-sending.js";
+
+// Moments in the clock time of this device, with its zone; without this file they are in UTC.
+document.querySelectorAll("[data-clock]").forEach((time) => {
+  const moment = new Date(time.dateTime);
+  const today = moment.toDateString() === new Date().toDateString();
+  const day = { day: "numeric", month: "long", year: "numeric" };
+  time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
+    hour: "2-digit", minute: "2-digit", timeZoneName: "short", ...(today ? {} : day),
+  }).format(moment);
+});
 
 const button = document.querySelector("[data-copy]");
 if (button && navigator.clipboard) {

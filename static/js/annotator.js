@@ -1,13 +1,344 @@
 // The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active time, sheets,
 // what waits for the network, and the next item without another request.
-import { keepDraft } from "./annotator-draft.js";
-import { followHistory, showItem } from "./annotator-next.js";
-import { sendUntilStored } from "./annotator-offline.js";
-import { measureActiveTime } from "./annotator-time.js";
-import { mountPlaces } from "./annotator-places.js";
-import { mountCertainty } from "./annotator-slider.js";
-import { mountSheets } from "./annotator-sheets.js";
-import { mountShortcuts } from "./annotator-shortcuts.js";
+import { followHistory, keepDraft, sendUntilStored, showItem } from "./annotator-sending.js";
+
+// Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
+
+const IDLE_MS = 60_000;
+// A recording that plays is being listened to.
+const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "timeupdate"];
+
+/** Returns {read, add}: milliseconds so far, and a way to add those of an earlier visit. */
+function measureActiveTime({ signal }) {
+  let total = 0;
+  let since = performance.now();
+  let lastSign = since;
+
+  function settle() {
+    const now = performance.now();
+    if (since !== null) total += Math.max(0, Math.min(now, lastSign + IDLE_MS) - since);
+    since = document.hidden ? null : now;
+  }
+
+  function sign() {
+    settle();
+    lastSign = performance.now();
+  }
+
+  for (const name of SIGNS) addEventListener(name, sign, { capture: true, passive: true, signal });
+  document.addEventListener("visibilitychange", sign, { signal });
+  return {
+    read() { settle(); return Math.round(total); },
+    add(milliseconds) { total += milliseconds; },
+  };
+}
+
+// A slider beside the number box; the two stay in step and neither has a starting value.
+
+const STEPS = {
+  ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
+};
+
+/** What somebody typed, as a whole number from 1 to 100, or null. */
+function readCertainty(text) {
+  const match = /^\s*(\d{1,3})\s*%?\s*$/.exec(text);
+  const value = match ? Number(match[1]) : 0;
+  return value >= 1 && value <= 100 ? value : null;
+}
+
+function readBands() {
+  return [...document.querySelectorAll("[data-low]")].map((row) => ({
+    low: Number(row.dataset.low),
+    high: Number(row.dataset.high),
+    name: row.querySelector("[data-name]").textContent,
+    definition: row.querySelector("[data-definition]").textContent,
+  }));
+}
+
+function makeRange(place) {
+  const range = document.createElement("input");
+  range.type = "range";
+  range.min = 1;
+  range.max = 100;
+  range.setAttribute("aria-label", place.dataset.label);
+  const low = document.createElement("span");
+  const high = document.createElement("span");
+  low.textContent = "1";
+  high.textContent = "100";
+  for (const end of [low, high]) end.setAttribute("aria-hidden", "true");
+  place.append(low, range, high);
+  place.classList.add("is-ready");
+  return range;
+}
+
+/** A part of the text that the style sheet leaves out where there is no room. */
+function part(name, text) {
+  const span = document.createElement("span");
+  span.className = name;
+  span.textContent = text;
+  return span;
+}
+
+function mountRange(range, box, { set, show }) {
+  range.addEventListener("keydown", (event) => {
+    const unset = range.classList.contains("unset");
+    if (event.key === "Home") set(1);
+    else if (event.key === "End") set(100);
+    else if (event.key in STEPS) set(unset ? 50 : Number(range.value) + STEPS[event.key]);
+    else return;
+    event.preventDefault();
+  });
+
+  // A thumb that starts on the slider and then scrolls the page must leave it as it was: the
+  // browser cancels the pointer when it takes the gesture over.
+  let before = null;
+  let scrolling = false;
+  range.addEventListener("pointerdown", () => {
+    before = readCertainty(box.value);
+    scrolling = false;
+  });
+  range.addEventListener("pointercancel", () => {
+    scrolling = true;
+    box.value = before ?? "";
+    show(before);
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  range.addEventListener("input", () => { if (!scrolling) set(Number(range.value)); });
+  // A click exactly where the hidden thumb waits changes nothing and fires no input event.
+  range.addEventListener("click", () => { if (!scrolling) set(Number(range.value)); });
+}
+
+/** Mount the slider, where the study has one, and name the level of the number that is typed.
+    Returns {show}, or null where the study asks for no certainty. */
+function mountCertainty(form) {
+  const box = form.elements.certainty;
+  if (!box) return null;
+  const place = form.querySelector("[data-slider]");
+  const band = form.querySelector("[data-band]");
+  const spoken = form.querySelector("[data-band-spoken]");
+  const bands = readBands();
+  const range = place && makeRange(place);
+  let speaking;
+
+  function show(value) {
+    const found = bands.find(({ low, high }) => value >= low && value <= high);
+    if (range) {
+      range.classList.toggle("unset", value === null);
+      range.setAttribute("aria-valuetext", found ? `${value}, ${found.name}` : place.dataset.unset);
+      if (found) range.value = value;
+    }
+    band.textContent = "";
+    band.parentElement.classList.toggle("is-named", value !== null);
+    if (value !== null) {
+      const name = document.createElement("b");
+      name.textContent = found.name;
+      band.append(
+        part("band-long", `${value}, `), name,
+        part("band-long", ` (${found.low}–${found.high})`),
+        part("band-meaning", `: ${found.definition}`),
+      );
+    }
+    // Screen readers hear the level once the hand rests, not at every step.
+    clearTimeout(speaking);
+    speaking = setTimeout(() => { spoken.textContent = found ? `${value}, ${found.name}` : ""; }, 600);
+  }
+
+  function set(value) {
+    const limited = Math.min(100, Math.max(1, value));
+    box.value = limited;
+    form.elements.control.value = "slider";
+    show(limited);
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  if (range) mountRange(range, box, { set, show });
+  for (const level of form.querySelectorAll("[name=level]")) {
+    level.addEventListener("change", () => {
+      form.querySelector("[data-hint]").textContent = level.dataset.range;
+    });
+  }
+  box.addEventListener("input", () => {
+    form.elements.control.value = "number";
+    show(readCertainty(box.value));
+  });
+  show(readCertainty(box.value));
+  return { show: () => show(readCertainty(box.value)) };
+}
+
+// Places of the responses of a set: each place once, the order so far, and keys for it.
+
+/** Returns {show, isComplete, press}, or null where the page shows two responses to choose from. */
+function mountPlaces(form) {
+  const groups = [...form.querySelectorAll("[data-places]")];
+  if (!groups.length) return null;
+  const columns = form.querySelector(".columns");
+  const spoken = form.querySelector("[data-places-spoken]");
+  const orders = form.querySelectorAll("[data-order]");
+
+  const chosen = (group) => group.querySelector(":checked");
+  const radios = (group) => [...group.querySelectorAll("input")];
+  const holder = (place) => groups.find((group) => chosen(group)?.value === place);
+  const isComplete = () => groups.every(chosen);
+
+  function show() {
+    const letters = groups.map((_, n) => holder(String(n + 1))?.dataset.places.toUpperCase() ?? "–");
+    for (const order of orders) {
+      order.textContent = letters.join(" › ");
+      order.closest("[hidden]")?.removeAttribute("hidden");
+    }
+    columns.classList.toggle("is-ranked", isComplete());
+  }
+
+  function say(sentence, group, place = "") {
+    return spoken.dataset[sentence].replace("{name}", group.dataset.name).replace("{place}", place);
+  }
+
+  function free(group) {
+    const radio = chosen(group);
+    radio.checked = false;
+    radio.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  function give(group, place) {
+    const radio = radios(group)[place - 1];
+    radio.checked = true;
+    radio.focus();
+    radio.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  for (const group of groups) {
+    group.addEventListener("change", ({ target }) => {
+      show();
+      if (!target.checked) return;
+      const sentences = [say("placed", group, target.labels[0].textContent.trim())];
+      for (const other of groups) {
+        if (other === group || chosen(other)?.value !== target.value) continue;
+        free(other);
+        sentences.push(say("freed", other));
+      }
+      spoken.textContent = sentences.join(" ");
+    });
+  }
+
+  /** A letter gives its response the next free place, or takes it back; a digit is a place. */
+  function press(key, target) {
+    const named = groups.find((group) => group.dataset.places === key);
+    if (named && chosen(named)) {
+      radios(named)[0].focus();
+      free(named);
+      spoken.textContent = say("freed", named);
+    } else if (named) {
+      const next = groups.findIndex((_, n) => !holder(String(n + 1)));
+      give(named, next + 1);
+    } else {
+      const group = target.closest?.("[data-places]");
+      if (!group || !/^[1-9]$/.test(key) || Number(key) > groups.length) return false;
+      give(group, Number(key));
+    }
+    return true;
+  }
+
+  show();
+  return { show, isComplete, press };
+}
+
+// Sheets over the page: the profile and the help.
+
+/** Open a sheet at its beginning: by itself a browser goes to its first button, which is the last
+    thing on it. Browsers that know no dialogs show it as any other part of the page. */
+function openSheet(name) {
+  const sheet = document.getElementById(`${name}-dialog`);
+  if (sheet.showModal) sheet.showModal();
+  else sheet.setAttribute("open", "");
+  sheet.querySelector("h2").focus();
+  sheet.scrollTop = 0;
+}
+
+function mountSheets() {
+  const profile = document.querySelector("[data-profile]");
+  // People who answer for themselves see none.
+  if (profile) document.querySelector("[data-profile-copy]").append(profile.cloneNode(true));
+  for (const link of document.querySelectorAll("[data-opens]")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      openSheet(link.dataset.opens);
+    });
+  }
+  for (const sheet of document.querySelectorAll("dialog.sheet")) {
+    if (sheet.close) continue;
+    sheet.querySelector("[method=dialog]").addEventListener("submit", (event) => {
+      event.preventDefault();
+      sheet.removeAttribute("open");
+    });
+  }
+}
+
+// One-letter shortcuts: never inside a text field, and anybody can switch them off.
+
+const SWITCH = "thirdperson:shortcuts";
+const RADIOS = { a: "choice-a", 1: "choice-a", b: "choice-b", 2: "choice-b", t: "choice-tie" };
+
+function enabled() {
+  try {
+    return localStorage.getItem(SWITCH) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function mountSwitch() {
+  for (const box of document.querySelectorAll("[data-shortcuts]")) {
+    box.closest("[hidden]")?.removeAttribute("hidden");
+    box.checked = enabled();
+    box.addEventListener("change", () => {
+      try {
+        localStorage.setItem(SWITCH, box.checked ? "on" : "off");
+      } catch {
+        box.checked = true; // It cannot be kept, so it does not pretend to.
+      }
+    });
+  }
+}
+
+const isDigit = (key) => /^[0-9]$/.test(key);
+
+function takesCertainty(form, places) {
+  if (!form.elements.certainty) return false;
+  return places ? places.isComplete() : ["a", "b"].includes(form.elements.choice.value);
+}
+
+function choose(radio) {
+  radio.checked = true;
+  radio.focus();
+  radio.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+function mountShortcuts(form, { places, signal }) {
+  mountSwitch();
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.matches("input[type=text], textarea, select");
+    const busy = event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
+    const unseen = form.querySelector("[data-sensitive]:not([open])");
+    if (typing || busy || unseen || !enabled()) return;
+
+    const key = event.key.toLowerCase();
+    const radio = document.getElementById(RADIOS[key] ?? "");
+    // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
+    if (isDigit(key) && takesCertainty(form, places)) {
+      form.elements.certainty.focus();
+      return; // The browser types it there.
+    }
+    if (radio) choose(radio);
+    else if (places?.press(key, event.target)) { /* a place was given or taken back */ }
+    else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
+    else if (key === "?") openSheet("help");
+    // Inside a radio Enter would do this anyway; after a click on the page, or at its heading
+    // where reading starts, it should too.
+    else if (key === "enter" && event.target.matches("body, main, h1, h2")) form.elements.submit.click();
+    else return;
+    event.preventDefault();
+  }, { signal });
+}
 
 function submitOnce(form) {
   // In a preview a double press sends one request; an answer's own way out knows by itself.
@@ -44,6 +375,26 @@ function mountBar(form, { signal }) {
   bar.addEventListener("focusin", () => bar.classList.remove("is-folded"));
 }
 
+/** Name by classes what is chosen, for browsers whose style sheets cannot ask (without `:has`). */
+function mountMarks(form) {
+  const marked = [...form.querySelectorAll(".card, .place, .level")];
+  const columns = form.querySelector(".columns");
+
+  function show() {
+    for (const part of marked) part.classList.toggle("is-chosen", Boolean(part.querySelector(":checked")));
+    const { value = "" } = form.elements.choice ?? {};
+    for (const side of ["a", "b", "tie"]) columns.classList.toggle(`chose-${side}`, value === side);
+    columns.classList.toggle("has-choice", value !== "");
+  }
+
+  form.addEventListener("change", show);
+  form.addEventListener("toggle", ({ target }) => {
+    target.closest(".folded")?.classList.toggle("is-unfolded", target.open);
+  }, true);
+  show();
+  return { show };
+}
+
 function nameThisPage(form) {
   // “task/” shows the item whose turn it is: give the entry in the browser's history the item's
   // own address, so that Back leads to this item and its answer.
@@ -61,7 +412,9 @@ function mount() {
   const activeTime = measureActiveTime({ signal });
   const certainty = mountCertainty(form);
   const places = mountPlaces(form);
-  const { isWaiting } = keepDraft(form, { certainty, places, activeTime, signal });
+  const marks = mountMarks(form);
+  const showEntered = () => [certainty, places, marks].forEach((part) => part?.show());
+  const { isWaiting } = keepDraft(form, { show: showEntered, activeTime, signal });
   mountShortcuts(form, { places, signal });
   mountSheets();
   mountBar(form, { signal });

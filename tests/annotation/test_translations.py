@@ -33,7 +33,7 @@ TEMPLATES = [
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 # The names of keys, sides and signs are the same in every language.
 SAME_EVERYWHERE = {"A", "B", "T", "C", "1", "2", "Enter", "UTC", "Thirdperson"}
-CLASS_NAMES = {"reading", "item", "ending-done"}
+CLASS_NAMES = {"reading", "item", 'class="shows-item"', "ending-done"}
 
 
 def words_outside_gettext(text: str) -> list[str]:

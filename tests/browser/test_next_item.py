@@ -49,6 +49,19 @@ def test_an_answer_and_the_next_item_are_one_request(open_page, study, size):
     assert Annotation.objects.count() == AnnotationRevision.objects.count() == 3
 
 
+def test_the_first_item_takes_few_requests(open_page, study):
+    """The page, two style sheets, two scripts, and one for the time limit."""
+    page = open_page(viewport=PHONE)
+    asked = []
+    page.on("request", lambda r: asked.append(r.url) if r.url.startswith("http") else None)
+
+    enter_items(page, study)
+    page.wait_for_load_state("networkidle")
+
+    assert page.locator("[data-deadline]").count() == 1
+    assert len(asked) == len(set(asked)) == 6
+
+
 @pytest.mark.sampled(keep=1)
 @SIZES
 def test_the_next_item_is_read_from_its_beginning(open_page, study, size):

@@ -1,5 +1,6 @@
 """The site as a whole: headers, health, production settings, access log."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from django.contrib.auth.models import User
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
+from config.static_files import StaticFiles
+from tests.annotation.pages.walking import start
+from tests.factories import make_items, make_study
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -184,3 +188,35 @@ def test_a_process_that_dies_is_named():
     with pytest.raises(ProcessDied, match="short ended with exit code 3"):
         processes.check()
     processes.stop()
+
+
+def test_a_script_imports_others_by_the_names_that_hold_their_hashes(tmp_path):
+    for script in Path(ROOT, "static/js").glob("annotator*.js"):
+        (tmp_path / script.name).write_bytes(script.read_bytes())
+    storage = StaticFiles(location=tmp_path, base_url="/static/")
+
+    found = {path.name: (storage, path.name) for path in tmp_path.glob("*.js")}
+    renamed = storage.post_process(found)
+    hashed = {name: new for name, new, _ in renamed if new.endswith(".js")}
+
+    main = (tmp_path / hashed["annotator.js"]).read_text()
+    assert f'from "./{hashed["annotator-sending.js"]}"' in main
+    assert 'annotator-sending.js"' not in main
+
+
+@pytest.mark.django_db
+def test_participants_pages_are_compressed_and_those_that_show_a_query_are_not(client):
+    study = make_study(items_per_annotator=2)
+    make_items(study, 2)
+    start(study, client=client)
+    takes = {"headers": {"accept-encoding": "gzip"}}
+    item = f"/s/{study.slug}/task/1/"
+
+    page = client.get(item, **takes)
+    secure = [client.get(f"{item}?a=b", **takes), client.get("/accounts/login/", **takes)]
+
+    assert page.headers["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in page.headers["Vary"]
+    assert b"data-item-form" in gzip.decompress(page.content)
+    assert len(page.content) < 7_000
+    assert [response.headers.get("Content-Encoding") for response in secure] == [None, None]

@@ -1,5 +1,7 @@
 """Who may come in, who is told what instead, and that nothing is stored then."""
 
+from html import unescape
+
 import pytest
 from django.test import Client
 
@@ -45,6 +47,37 @@ def test_a_link_without_a_usable_id_gets_the_help_page_and_stores_nothing(query)
     assert "alert(1)" not in response.content.decode()
     assert not Annotator.objects.exists()
     assert not [name for name in response.cookies if name.startswith("participant")]
+
+
+@pytest.mark.parametrize("entry", ["prolific", "list", "link"])
+@pytest.mark.parametrize(
+    ("language", "heading", "step"),
+    [
+        ("en", "Please allow cookies for this site", "consent"),
+        ("de", "Bitte erlauben Sie Cookies für diese Website", "task"),
+    ],
+)
+def test_without_cookies_a_page_names_them_first(entry, language, heading, step):
+    study = make_study(entry=entry, language=language)
+    make_items(study, 1)
+    client = arrive(study)
+    client.cookies.clear()
+
+    response = client.get(f"/s/{study.slug}/{step}/")
+
+    page = unescape(response.content.decode())
+    assert response.status_code == 400
+    assert f"<h1>{heading}</h1>" in page
+    assert "Link" not in page.split("Cookie", 1)[0]
+    assert "does not tell us" not in page
+    assert "stored" not in page
+
+
+@pytest.mark.parametrize("entry", ["prolific", "list"])
+def test_a_link_without_an_id_names_cookies_as_well(entry):
+    page = Client().get(f"/s/{make_study(entry=entry).slug}/").content.decode()
+
+    assert "No cookie of this study tells us who you are, and neither does this link" in page
 
 
 def test_a_study_bound_to_prolific_takes_only_ids_of_its_form():

@@ -27,6 +27,21 @@ def test_a_refused_form_says_how_to_go_on(language, words):
     assert f'<html lang="{language}"' in response.content.decode()
 
 
+def test_a_refused_form_names_cookies_only_where_the_browser_sent_none():
+    study = make_study()
+    client = arrive(study, client=Client(enforce_csrf_checks=True))
+    consent = f"/s/{study.slug}/consent/"
+
+    with_cookie = client.post(consent, {"consent": "yes"}).content.decode()
+    client.cookies.clear()
+    without = client.post(consent, {"consent": "yes"}).content.decode()
+
+    assert "open for too long" in with_cookie
+    assert "cookie" not in with_cookie
+    assert "Your browser sent no cookie" in without
+    assert "open for too long" not in without
+
+
 def test_elsewhere_it_is_english():
     response = Client(enforce_csrf_checks=True).post("/accounts/login/", {"username": "x"})
 
