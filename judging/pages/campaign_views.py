@@ -81,7 +81,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "estimate": estimate,
         "like": like,
         "asked_in": form["language"].value() or "",
-        "has_changed": "start" in request.POST,
+        "has_changed": "start" in request.POST and not form.errors,
         "forbids_providers": forbids_providers(study),
     }
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)
