@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 
@@ -69,11 +69,13 @@ def _first(
     user: User, key: str, digest: str, answer: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     with transaction.atomic():
-        try:
-            with transaction.atomic():
-                row = IdempotentRequest.objects.create(user=user, key=key, request_sha256=digest)
-        except IntegrityError as error:
-            raise _Known from error
+        # Waits for another request with this key. If that has stored a response, this adds nothing.
+        IdempotentRequest.objects.bulk_create(
+            [IdempotentRequest(user=user, key=key, request_sha256=digest)], ignore_conflicts=True
+        )
+        row = IdempotentRequest.objects.get(user=user, key=key)
+        if row.status:
+            raise _Known
         response = answer()
         assert isinstance(response, HttpResponse)  # noqa: S101  # no POST answers with a file
         row.status, row.body = response.status_code, response.content.decode()

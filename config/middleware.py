@@ -1,15 +1,21 @@
 """Headers of every page, and accounts for the pages that have them."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
+from django.shortcuts import render
 from django.utils.cache import patch_cache_control
+
+logger = logging.getLogger(__name__)
 
 _POLICY = {
     "default-src": "'none'",
@@ -132,3 +138,35 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
 
 class Messages(_ForAccounts, MessageMiddleware):
     pass
+
+
+class Gone:
+    """Say that something is gone if it was deleted while somebody changed it, or deleted it too.
+
+    The view has found it, and the service, once it has the lock, finds it no longer.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if request.method != "POST" or request.path_info.startswith(_WITHOUT_ACCOUNTS):
+            return None
+        if not isinstance(exception, ObjectDoesNotExist) and not _has_lost_study(
+            request, exception
+        ):
+            return None
+        logger.warning("%s: it is gone", request.path, exc_info=exception)
+        return render(request, "gone.html", status=404)
+
+
+def _has_lost_study(request: HttpRequest, exception: Exception) -> bool:
+    """Whether a statement failed because the study of the page was deleted."""
+    from studies.models import Study
+
+    slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    is_of_study = isinstance(exception, DatabaseError) and slug is not None
+    return is_of_study and not Study.objects.filter(slug=slug).exists()

@@ -136,6 +136,42 @@ def test_no_message_names_the_class_of_an_error():
     assert named == []
 
 
+def saves_of_state(path: Path) -> Iterator[tuple[str, str]]:
+    """Each function that saves the state of a row which it has read: its name and its source."""
+    source = path.read_text(encoding="utf-8")
+    if "update_fields" not in source:
+        return
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        lists = {
+            ast.unparse(target): ast.unparse(node.value)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+        }
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".save"):
+                named = [ast.unparse(k.value) for k in call.keywords if k.arg == "update_fields"]
+                if any("'state'" in text or "'state'" in lists.get(text, "") for text in named):
+                    yield function.name, ast.get_source_segment(source, function) or ""
+
+
+def test_a_state_is_saved_only_under_a_lock():
+    """Elsewhere it changes by a conditional UPDATE, whose count says whether it was in time."""
+    found = [
+        (path, *save)
+        for app in APPS
+        for path in (ROOT / app).rglob("*.py")
+        for save in saves_of_state(path)
+    ]
+
+    assert len(found) >= 4
+    for path, name, source in found:
+        takes_it = "lock_study(" in source or "select_for_update(" in source
+        assert takes_it or "locked" in source, f"{path}: {name} saves a state without a lock"
+
+
 def test_one_place_writes_csv():
     """Anybody else's writer would let formulas and unquoted line breaks through."""
     writers = [

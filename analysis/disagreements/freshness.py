@@ -6,7 +6,6 @@ changes when the comparison is older than a minute and somebody opens the page.
 
 from datetime import timedelta
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from analysis.data.items.comparisons import fingerprint_of, is_small
@@ -58,9 +57,9 @@ def _get(study: Study, run_id: int | None) -> Comparison:
     rows = Comparison.objects.filter(study=study, run=run_id).select_related("run")
     if found := rows.first():
         return found
-    try:
-        with transaction.atomic():
-            Comparison.objects.create(study=study, run_id=run_id, state=Comparison.State.DONE)
-    except IntegrityError:
-        pass  # Somebody opened the same page at the same moment.
+    # Somebody may open the same page at the same moment.
+    Comparison.objects.bulk_create(
+        [Comparison(study=study, run_id=run_id, state=Comparison.State.DONE)],
+        ignore_conflicts=True,
+    )
     return rows.get()

@@ -1,13 +1,13 @@
 """Changing the note and the tags of an item."""
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from analysis.errors import AnalysisError
 from analysis.models import ItemNote, ItemTag
 from studies.models.studies import Study
-from studies.services.studies import record
+from studies.services.studies import lock_study, record
 
 MOST_TAGS, TAG_LENGTH, NOTE_LENGTH = 20, 40, 5_000
 
@@ -49,6 +49,7 @@ def tags_of(study: Study) -> list[str]:
     return [name for (name,) in names.distinct()]
 
 
+@transaction.atomic
 def save_note(
     study: Study, item_id: int, key: str, *, text: str, tags: list[str], version: int, user: User
 ) -> None:
@@ -58,30 +59,29 @@ def save_note(
     tags, not the text.
     """
     text = text.strip()
-    try:
-        with transaction.atomic():
-            note = _next_version(study, item_id, text, version=version, user=user)
-            before = set(note.tags.values_list("name", flat=True))
-            note.tags.exclude(name__in=tags).delete()
-            ItemTag.objects.bulk_create(
-                ItemTag(note=note, name=name) for name in tags if name not in before
-            )
-            record(
-                study,
-                "item note changed",
-                user=user,
-                item=key,
-                has_note=bool(text),
-                added=sorted(set(tags) - before),
-                removed=sorted(before - set(tags)),
-            )
-    except IntegrityError as error:  # Both were the first to write a note.
-        raise NoteChanged from error
+    lock_study(study.pk)  # Of two first notes, the second finds the other.
+    note = _next_version(study, item_id, text, version=version, user=user)
+    before = set(note.tags.values_list("name", flat=True))
+    note.tags.exclude(name__in=tags).delete()
+    ItemTag.objects.bulk_create(
+        ItemTag(note=note, name=name) for name in tags if name not in before
+    )
+    record(
+        study,
+        "item note changed",
+        user=user,
+        item=key,
+        has_note=bool(text),
+        added=sorted(set(tags) - before),
+        removed=sorted(before - set(tags)),
+    )
 
 
 def _next_version(study: Study, item_id: int, text: str, *, version: int, user: User) -> ItemNote:
     values = {"text": text, "changed_by": user, "changed_at": timezone.now()}
     if not version:
+        if ItemNote.objects.filter(item=item_id).exists():
+            raise NoteChanged
         return ItemNote.objects.create(study=study, item_id=item_id, **values)
     changed = ItemNote.objects.filter(item=item_id, study=study, version=version)
     if not changed.update(version=version + 1, **values):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.errors import ComprehensionError
 from annotation.models import ComprehensionAnswer, ComprehensionQuestion
 from studies.models import Study, Task
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 
 MOST = 10
 
@@ -185,15 +185,26 @@ def questions_of(study: Study) -> list[QuestionText]:
     ]
 
 
+def seen_text(questions: Iterable[QuestionText]) -> str:
+    """The hash of the questions that a form shows."""
+    return seen_of(as_toml(questions))
+
+
 @transaction.atomic
 def set_questions(
-    *, study_id: int, questions: Sequence[QuestionText], user: User | None = None
+    *,
+    study_id: int,
+    questions: Sequence[QuestionText],
+    seen: str | None = None,
+    user: User | None = None,
 ) -> list[QuestionText]:
     """Set or remove a study's comprehension check; repeating the same questions changes nothing.
 
-    Raises `ComprehensionError` once an annotator has answered: the questions are fixed then.
+    Raises `ComprehensionError` once an annotator has answered: the questions are fixed then, and
+    `StaleVersion` if the questions are not those whose `seen_text` a form showed.
     """
     study = lock_study(study_id)
+    check_seen(study, seen, seen_text(questions_of(study)), what="the comprehension questions")
     if questions_of(study) == list(questions):
         return list(questions)
     if ComprehensionAnswer.objects.filter(question__study=study).exists():

@@ -13,8 +13,9 @@ from annotation.errors import PlacesError
 from annotation.models import RelatedStudy
 from annotation.seats.capacity import SeatCapacity, places_of
 from annotation.seats.quotas import have_entered
-from annotation.services.admission.related_studies import set_related_studies
+from annotation.services.admission.related_studies import seen_selection, set_related_studies
 from annotation.services.capacity import raise_places
+from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.pages.numbers import whole_number
 from studies.selectors import get_study, studies_for
@@ -56,6 +57,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         except PlacesError as error:
             fault = str(error)
     context = {
+        "seen": seen_selection(study),  # Before the selection is read.
         "study": study,
         "now": now,
         "then": None if fault else then,
@@ -100,13 +102,22 @@ def related(request: HttpRequest, slug: str) -> HttpResponse:
     """Store the studies whose annotators are excluded; unknown studies are skipped."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     chosen = set(request.POST.getlist("related"))
-    set_related_studies(
-        study_id=study.pk,
-        related_ids=[other.pk for other in _others(request, study) if other.slug in chosen],
-        user=cast(User, request.user),
-    )
-    messages.success(
-        request,
-        "Selection saved. Participants of the selected studies can no longer join this one.",
-    )
+    try:
+        set_related_studies(
+            study_id=study.pk,
+            related_ids=[other.pk for other in _others(request, study) if other.slug in chosen],
+            seen=request.POST.get("seen"),
+            user=cast(User, request.user),
+        )
+    except StaleVersion:
+        messages.error(
+            request,
+            "Someone else changed this selection while you edited. Nothing was saved. The page "
+            "shows theirs: select again.",
+        )
+    else:
+        messages.success(
+            request,
+            "Selection saved. Participants of the selected studies can no longer join this one.",
+        )
     return redirect("people:places", slug)

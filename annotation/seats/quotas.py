@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from annotation.errors import QuotaError
 from annotation.models import Annotator, DemographicQuestion, QuotaGroup
 from studies.models import Study
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 
 
 def matching_group(
@@ -103,16 +103,23 @@ class Quota:
 def set_quotas(
     *,
     study_id: int,
-    questions: Sequence[QuotaQuestion],
+    questions: Sequence[QuotaQuestion] | None = None,
     groups: Sequence[Quota],
+    seen: str | None = None,
     user: User | None = None,
 ) -> list[QuotaGroup]:
     """Give a study its questions and quota groups; repeating the same plan changes nothing.
 
+    Without `questions` it keeps those that it has. `seen` is the `seen_plan` that a form showed.
+
     Groups keep their taken places: targets may change at any time, but never below the places
-    taken, and questions and criteria only until the first annotator enters. Raises `QuotaError`.
+    taken, and questions and criteria only until the first annotator enters. Raises `QuotaError`,
+    and `StaleVersion` if somebody has changed what was seen.
     """
     study = lock_study(study_id)
+    check_seen(study, seen, seen_plan(study), what="the quota groups or their questions")
+    if questions is None:
+        questions = questions_of(study)
     _check_plan(questions, groups)
     known = {_criteria_key(group.criteria): group for group in study.quota_groups.all()}
     planned = {_criteria_key(group.criteria): group for group in groups}
@@ -132,11 +139,33 @@ def set_quotas(
     return list(study.quota_groups.all())
 
 
+def seen_plan(study: Study) -> str:
+    """The hash of the questions and groups that a form of groups shows."""
+    groups = study.quota_groups.values_list("criteria", "is_everyone_else", "target")
+    return seen_of(seen_questions(study), list(groups))
+
+
+def seen_questions(study: Study) -> str:
+    """The hash of the questions that a form of questions shows."""
+    shown = study.demographic_questions.values_list("key", "label", "options", "sentence")
+    return seen_of(list(shown))
+
+
+@transaction.atomic
 def set_about_questions(
-    *, study_id: int, questions: Sequence[QuotaQuestion], user: User | None = None
+    *,
+    study_id: int,
+    questions: Sequence[QuotaQuestion],
+    seen: str | None = None,
+    user: User | None = None,
 ) -> None:
-    """Give a study its questions of “About you” and keep its quota groups. Raises `QuotaError`."""
-    study = Study.objects.get(pk=study_id)
+    """Give a study its questions of “About you” and keep its quota groups.
+
+    Raises `QuotaError`, and `StaleVersion` if the questions are not those that were `seen`.
+    """
+    # Before the groups are read: a quota that is saved at this moment is kept.
+    study = lock_study(study_id)
+    check_seen(study, seen, seen_questions(study), what="the questions of “About you”")
     groups = [Quota(group.target, group.criteria) for group in study.quota_groups.all()]
     offered = {question.key: question.options for question in questions}
     for old in questions_of(study):

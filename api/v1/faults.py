@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from django.core.exceptions import (
     NON_FIELD_ERRORS,
+    ObjectDoesNotExist,
     PermissionDenied,
     RequestDataTooBig,
     SuspiciousOperation,
@@ -37,7 +38,7 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem(422, _INVALID, errors=list(_of_shape(error)))
         case HttpError():
             return Problem(error.status_code, str(error))
-        case Http404():
+        case Http404() | ObjectDoesNotExist():  # deleted since it was found
             return Problem(404, "There is nothing at this address, or this token may not see it.")
         case PermissionDenied():
             return Problem(403, "Your account may not do this. Ask an administrator.")

@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "config.middleware.Accounts",
     "config.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.middleware.Gone",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -199,13 +199,15 @@ class _Reading:
             )
             left = held.count()
             self.missing += left
-            pack.answered = pack.requests - left
-            fields = ["answered"]
+            same = Batch.objects.filter(pk=pack.pk)
+            same.update(answered=pack.requests - left)
             if not left:
-                pack.state, pack.ended_at = Batch.State.COLLECTED, timezone.now()
-                pack.sentence = f"All {pack.requests:,} replies have been read."
-                fields += ["state", "ended_at", "sentence"]
-            pack.save(update_fields=fields)
+                # Somebody may have discarded it while its replies were read.
+                same.filter(state__in=Batch.OPEN).update(
+                    state=Batch.State.COLLECTED,
+                    ended_at=timezone.now(),
+                    sentence=f"All {pack.requests:,} replies have been read.",
+                )
         self._note_parameters()
         self._settle()
 

@@ -1,5 +1,6 @@
 """The form of a campaign: which judges are asked what, how, and for how much."""
 
+import hashlib
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
@@ -225,6 +226,11 @@ class CampaignForm(CostedForm):
         known_probes = {name for name, _ in probes}
         added = [name for name in self._like.get("probes", ()) if name not in {"", *known_probes}]
         self._choices("probes", probes + [(name, name) for name in added])
+
+    @property
+    def digest(self) -> str:
+        """Also of the campaign that is extended, which somebody else may change meanwhile."""
+        return hashlib.sha256(f"{super().digest}{self._like}".encode()).hexdigest()[:16]
 
     @property
     def who(self) -> list[forms.BoundField]:

@@ -28,7 +28,6 @@ from judging.selectors import (
     RunProgress,
     RunRow,
     campaign_use,
-    campaigns_of,
     get_campaign,
     may_edit,
     run_rows,
@@ -57,7 +56,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
     """Plan a campaign, see its cost, start it; nothing is asked before the cost was shown."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
-    name = f"Campaign {campaigns_of(study).count() + 1}"
+    name = campaigns.free_name(study)
     judge = _preselected(request.GET.get("judge", ""))
     form = CampaignForm(study, request.POST or None, name=name, like=like, judge=judge)
     estimate = None
@@ -70,6 +69,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
                     study_id=study.pk,
                     plan=plan,
                     probe=request.POST["start"] == "probe",
+                    is_new=like is None or plan.name != like.name,
                     user=cast(User, request.user),
                 )
                 return redirect("judging:campaign", slug, campaign.public_id)
@@ -81,7 +81,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "estimate": estimate,
         "like": like,
         "asked_in": form["language"].value() or "",
-        "has_changed": "start" in request.POST,
+        "has_changed": "start" in request.POST and not form.errors,
         "forbids_providers": forbids_providers(study),
     }
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)

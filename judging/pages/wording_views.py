@@ -20,8 +20,14 @@ from judging.wordings.checks import MOST_LETTERS, SLOTS
 from judging.wordings.comparison import compare
 from judging.wordings.examples import example_prompts
 from judging.wordings.recovered import import_protocol
-from judging.wordings.versions import checked_texts, delete_wording, is_used, save_wording
-from studies.errors import StudyError
+from judging.wordings.versions import (
+    checked_texts,
+    delete_wording,
+    is_used,
+    newest_wording,
+    save_wording,
+)
+from studies.errors import StaleVersion, StudyError
 from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.framed import with_frames
@@ -162,17 +168,22 @@ def write_wording(request: HttpRequest, slug: str) -> HttpResponse:
     fields = ("name", "setting", *TEXTS, "note")
     initial = {field: getattr(like, field) for field in fields} if like else {}
     form = WordingForm(request.POST or None, initial=initial)
-    shown: dict[str, Any] = {}
+    seen = request.POST.get("seen")
+    shown: dict[str, Any] = {"seen": seen or (like.sha256 if like else "")}
     if form.is_valid():
         try:
             if "save" in request.POST:
                 values = {field: form.cleaned_data[field] for field in fields}
-                stored = save_wording(study_id=study.pk, user=cast(User, user), **values)
+                stored = save_wording(study_id=study.pk, seen=seen, user=cast(User, user), **values)
                 messages.success(request, f"{stored} is saved.")
                 return redirect("judging:wording", slug, stored.public_id)
-            shown = _checked(study, form)
+            shown |= _checked(study, form)
         except JudgingError as error:
             form.show(error)
+        except StaleVersion as error:
+            form.add_error(None, str(error))
+            theirs = newest_wording(study, form.cleaned_data["name"])
+            shown["seen"] = theirs.sha256 if theirs else ""
     context = {"study": study, "form": form, "like": like, "slots": SLOTS} | shown
     page = render(request, "judging/wording_form.html", context, status=422 if form.errors else 200)
     return with_frames(page)

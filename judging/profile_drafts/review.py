@@ -51,6 +51,7 @@ def _open_draft(study: Study, draft_id: str) -> ProfileDraft:
 
 
 def _decide(draft: ProfileDraft, state: str, *, text: str, user: User) -> ProfileDraft:
+    """Store the decision on a draft whose study is locked."""
     draft.state, draft.text, draft.reviewed_by = state, text, user
     draft.reviewed_at = timezone.now()
     draft.save(update_fields=["state", "text", "reviewed_by", "reviewed_at"])

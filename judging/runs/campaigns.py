@@ -19,10 +19,10 @@ from judging.runs.lifecycle import cancel_run, resume_run, start_run
 from judging.runs.rows.extension import run_for
 from judging.runs.rows.spec import NO_PRICE, Reuse, RunSpec
 from judging.runs.rows.study_facts import StudyFacts
-from judging.selectors import has_replies
+from judging.selectors import campaigns_of, has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
-from studies.services.studies import lock_study
+from studies.services.studies import lock_study, record
 
 SWEEPS = ("leave-one-out", "one-only")
 
@@ -30,6 +30,11 @@ _NO_SWEEP = Reason(
     "no_sweep", "{field}: leave-one-out and one-only need personas with two features or more."
 )
 _NO_JUDGE = Reason("no_judge", "{field}: there is no judge “{judge}”. Add it with add_judge first.")
+_NAME_TAKEN = Reason(
+    "name_taken",
+    "{field}: a campaign “{value}” with another plan is there already, maybe started by somebody "
+    "else just now. Give this one another name, for example “{free}”, or extend the other one.",
+)
 _NAME_OF_JUDGE = Reason(
     "name_of_judge", "{field}: a judge has the name “{jury}” too. Give the jury another name."
 )
@@ -224,9 +229,13 @@ def start_campaign(
     plan: CampaignPlan,
     probe: bool = False,
     enqueue: bool = True,
+    is_new: bool = False,
     user: User | None = None,
 ) -> Campaign:
     """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
+
+    The campaign of this name gets the plan with its budget; with `is_new` one that has another plan
+    is left as it is, and `ConflictingValue` is raised.
 
     With `probe` each run asks one question and waits for `start_after_probe`; runs that have
     replies wait unchanged until then. The same plan again asks nothing new. Raises
@@ -236,15 +245,7 @@ def start_campaign(
         study = lock_study(study_id)
         judges = _judges(plan)
         _check_prices(plan, judges)
-        campaign, _ = Campaign.objects.update_or_create(
-            study=study,
-            name=plan.name,
-            defaults={
-                "plan": asdict(plan),
-                "budget": None if plan.budget is None else Decimal(plan.budget),
-                "token_budget": plan.token_budget,
-            },
-        )
+        campaign = _campaign(study, plan, is_new=is_new, user=user)
         # Names of judges differ from those of juries: the report distinguishes both by name alone.
         for name, members in plan.juries.items():
             if Judge.objects.filter(name=name).exists():
@@ -259,6 +260,46 @@ def start_campaign(
             runs.append(run)
         campaign.runs.add(*runs)
     return campaign
+
+
+def _campaign(study: Study, plan: CampaignPlan, *, is_new: bool, user: User | None) -> Campaign:
+    """The campaign of a plan in a locked study; a change of its budget is logged."""
+    values = {
+        "plan": asdict(plan),
+        "budget": None if plan.budget is None else Decimal(plan.budget),
+        "token_budget": plan.token_budget,
+    }
+    campaign, is_made = Campaign.objects.get_or_create(study=study, name=plan.name, defaults=values)
+    if is_made or (campaign.plan and plan_of(campaign) == plan):
+        return campaign
+    if is_new or not campaign.plan:  # One without a plan is the budget of several campaigns.
+        raise ConflictingValue("name", _NAME_TAKEN, value=plan.name, free=free_name(study))
+    changed = [
+        name for name in ("budget", "token_budget") if getattr(campaign, name) != values[name]
+    ]
+    for name in changed:
+        before, after = (
+            None if v is None else str(v) for v in (getattr(campaign, name), values[name])
+        )
+        record(
+            study,
+            "campaign changed",
+            user=user,
+            campaign=plan.name,
+            field=name,
+            before=before,
+            after=after,
+        )
+    Campaign.objects.filter(pk=campaign.pk).update(**values)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def free_name(study: Study) -> str:
+    """“Campaign 3” for a study with two campaigns, or the next number that no campaign has."""
+    taken = set(Campaign.objects.filter(study=study).values_list("name", flat=True))
+    numbers = itertools.count(campaigns_of(study).count() + 1)
+    return next(name for number in numbers if (name := f"Campaign {number}") not in taken)
 
 
 @transaction.atomic

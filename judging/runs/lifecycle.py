@@ -143,6 +143,9 @@ def _wake(
     same.update(**given)
     if _has_open(run):
         idle = same.exclude(state=JudgeRun.State.RUNNING)
+        if run.state != JudgeRun.State.CANCELLED:
+            # Somebody may have cancelled it since it was read: then it stays cancelled.
+            idle = idle.exclude(state=JudgeRun.State.CANCELLED)
         if probe and has_replies(run.pk):
             idle.update(state=JudgeRun.State.PAUSED, sentence=chunks.AFTER_PROBE)
         else:
@@ -245,8 +248,13 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
 
 @transaction.atomic
 def retry_failed(*, run_id: int, user: User | None = None) -> bool:
-    """Ask the failed questions again; False if there are none."""
-    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    """Ask the failed questions again; False if there are none, or once the run is cancelled."""
+    # Locked, because a cancel of the same moment would otherwise be undone.
+    run = (
+        JudgeRun.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("study")
+        .get(pk=run_id)
+    )
     if run.is_imported or run.state == JudgeRun.State.CANCELLED:
         return False
     retried = _retry(run)

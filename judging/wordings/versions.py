@@ -11,7 +11,7 @@ from judging.models import PromptTemplate
 from judging.protocols.registry import protocol
 from judging.wordings.checks import Checked, check_template
 from studies.models import Item, Study
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record
 from studies.texts.normalisation import digest
 
 _NAME = Reason(
@@ -35,12 +35,14 @@ def save_wording(
     note: str = "",
     source: str = PromptTemplate.Source.WRITTEN,
     exact_texts: Mapping[str, Any] | None = None,
+    seen: str | None = None,
     user: User | None = None,
 ) -> PromptTemplate:
     """Store a wording as the newest version of its name, and return it.
 
     The newest version is replaced as long as no run uses it; the same content again changes
-    nothing. Raises `InvalidValue` with the field at fault.
+    nothing. Raises `InvalidValue` with the field at fault, and `StaleVersion` if a version would be
+    replaced that is not the one with the hash `seen`.
     """
     study = lock_study(study_id)
     name = name.strip()
@@ -51,10 +53,11 @@ def save_wording(
             raise InvalidValue(field, _PROBLEM, problem=" ".join(found.problems))
     texts = dict(exact_texts or {})
     sha256 = digest([setting, template, template_without_persona, texts])
-    newest = PromptTemplate.objects.filter(study=study, name=name).order_by("version").last()
+    newest = newest_wording(study, name)
     if newest is not None and newest.sha256 == sha256:
         return newest
     if newest is not None and not is_used(newest):
+        check_seen(study, seen, newest.sha256, what=f"the wording “{name}”")
         stored, event = newest, "wording changed"
     else:
         version = newest.version + 1 if newest else 1
@@ -66,6 +69,10 @@ def save_wording(
     stored.save()
     record(study, event, user=user, wording=stored.reference, sha256=sha256)
     return stored
+
+
+def newest_wording(study: Study, name: str) -> PromptTemplate | None:
+    return PromptTemplate.objects.filter(study=study, name=name).order_by("version").last()
 
 
 def check_name(name: str) -> None:

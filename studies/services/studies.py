@@ -8,8 +8,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from studies.errors import StudyError
+from studies.errors import StaleVersion, StudyError
 from studies.models import Membership, Study, StudyLog
+from studies.texts.normalisation import digest
 
 
 def lock_study(study_id: int) -> Study:
@@ -20,6 +21,23 @@ def lock_study(study_id: int) -> Study:
     if not connection.in_atomic_block:
         raise RuntimeError("lock_study needs a transaction")
     return Study.objects.select_for_update(no_key=True).get(pk=study_id)
+
+
+def seen_of(*shown: Any) -> str:
+    """A short hash of what a form shows, which the form sends back as `seen`."""
+    return digest([*shown])[:16]
+
+
+def check_seen(study: Study, seen: str | None, now: str, *, what: str) -> None:
+    """Refuse to replace what a user has not seen: `StaleVersion` if it was changed since.
+
+    The study is locked, and `now` is the hash of what is stored; no `seen` if no form was shown.
+    """
+    if seen is not None and seen != now:
+        raise StaleVersion(
+            f"Someone else changed {what} of “{study.slug}” while you edited. Nothing was saved. "
+            "Open this page in another tab to see theirs. To replace it with yours, save again."
+        )
 
 
 RESERVED = {"new"}

@@ -19,6 +19,8 @@ from studies.study_files.settings import (
 )
 from studies.study_files.writing import Snapshot, snapshot
 
+_LOGGED = 50  # lines of the changes, for those whose edits were replaced
+
 
 @dataclass(frozen=True)
 class Applied:
@@ -62,7 +64,13 @@ def apply_study(
         changes = differences(before, snapshot(study))
         is_stored = store and bool(changes)
         if is_stored:
-            record(study, "applied from files", user=user, changes=len(changes))
+            record(
+                study,
+                "applied from files",
+                user=user,
+                changes=len(changes),
+                lines=changes[:_LOGGED],
+            )
         else:
             transaction.set_rollback(True)
     return Applied(content["slug"], known is None, is_stored, changes, remarks)

@@ -1,7 +1,8 @@
 """Campaigns: a grid of runs by one plan, all or none, and one page."""
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from decimal import Decimal
 from io import StringIO
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
 from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
 from judging.runs.costs.estimates import estimate_plan
-from judging.runs.lifecycle import work_off
+from judging.runs.lifecycle import _wake, cancel_run, retry_failed, work_off
+from studies.models import StudyLog
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 
@@ -374,6 +376,61 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     assert campaign.token_budget == 10_000
     assert campaign.plan | {"token_budget": 10} == asdict(plan)
     assert set(campaign.runs.values_list("state", flat=True)) == {"queued"}
+
+
+def test_a_second_campaign_of_the_same_name_leaves_the_first_one_as_it_is(
+    study, llm, engine, editor, monkeypatch
+):
+    """Two researchers open the form, which proposes the same name to both."""
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    priced_judges(llm)
+    url = reverse("judging:new", args=["s"])
+    assert editor.get(url).context["form"]["name"].value() == "Campaign 1"
+    mine = {**NEW, "name": "Campaign 1", "budget": "0.10"}
+    press(editor, url, mine)
+
+    theirs = press(editor, url, {**mine, "judges": ["two"], "budget": "9.00"})
+    again = press(editor, url, mine)
+
+    campaign = Campaign.objects.get()
+    assert theirs.status_code == 422
+    assert "“Campaign 1” with another plan is there already" in theirs.content.decode()
+    assert "“Campaign 2”" in theirs.content.decode()
+    assert again.url == reverse("judging:campaign", args=["s", campaign.public_id])
+    assert campaign.budget == Decimal("0.10")
+    assert set(campaign.runs.values_list("judge__name", flat=True)) == {"one"}
+    assert editor.get(url).context["form"]["name"].value() == "Campaign 2"
+
+
+def test_two_who_extend_a_campaign_see_what_the_other_did(study, judges, editor, monkeypatch):
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    plan = CampaignPlan(name="Panel", judges=["one"], token_budget=10)
+    campaign = start_campaign(study_id=study.pk, plan=plan)
+    url = reverse("judging:new", args=["s"]) + f"?like={campaign.public_id}"
+    sent = {**NEW, "name": "Panel", "token_budget": "200"}
+    shown = editor.post(url, {**sent, "estimate": "yes"}).context["form"].digest
+    start_campaign(study_id=study.pk, plan=replace(plan, token_budget=5000))
+
+    page = editor.post(url, {**sent, "shown": shown, "start": "yes"})
+
+    assert "The cost changed since you opened this page" in page.content.decode()
+    campaign.refresh_from_db()
+    assert campaign.token_budget == 5000
+    (change,) = StudyLog.objects.filter(event="campaign changed")
+    assert (change.detail["before"], change.detail["after"]) == ("10", "5000")
+
+
+def test_a_retry_does_not_undo_a_cancel(study, judges, monkeypatch):
+    """The cancel comes after the run was read."""
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    start_campaign(study_id=study.pk, plan=CampaignPlan(name="x", judges=["one"]))
+    run = JudgeRun.objects.get()
+    cancel_run(run_id=run.pk)
+
+    _wake(run, by_batch=False)
+
+    assert JudgeRun.objects.get().state == JudgeRun.State.CANCELLED
+    assert not retry_failed(run_id=run.pk)
 
 
 def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(

@@ -144,7 +144,9 @@ class Claim:
 
 
 @contextmanager
-def alone(study_id: int, client: Client | None = None) -> Iterator[Recruitment]:
+def alone(
+    study_id: int, client: Client | None = None, *, what: str = "this study"
+) -> Iterator[Recruitment]:
     """Claim a study's recruitment while something is sent that must not be sent twice.
 
     No transaction is open meanwhile: the claim is a time in the row, so that a claim left by a
@@ -160,7 +162,7 @@ def alone(study_id: int, client: Client | None = None) -> Iterator[Recruitment]:
     ).update(busy_until=until)
     if not claimed:
         raise NotAllowed(
-            "Something is being changed on Prolific for this study right now. "
+            f"Something is being changed on Prolific for {what} right now. "
             "Wait a moment, look at what it did, then try again."
         )
     claim = Claim(recruitment.pk, until)

@@ -30,7 +30,7 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 
 _GROUP_SALT = "annotation.prolific.group"
 
@@ -41,10 +41,21 @@ def plan_of(study: Study) -> LaunchPlan:
     return LaunchPlan.of(found.plan) if found else LaunchPlan()
 
 
+def seen_launch(plan: LaunchPlan) -> str:
+    """The hash of the plan that a form shows."""
+    return seen_of(plan.stored())
+
+
 @transaction.atomic
-def save_plan(*, study_id: int, plan: LaunchPlan, user: User | None = None) -> Recruitment:
-    """Store the launch plan. Raises `NotAllowed` once drafts were created from it."""
+def save_plan(
+    *, study_id: int, plan: LaunchPlan, seen: str | None = None, user: User | None = None
+) -> Recruitment:
+    """Store the launch plan. Raises `NotAllowed` once drafts were created from it.
+
+    Raises `StaleVersion` if the stored plan is not the one whose `seen_launch` a form showed.
+    """
     study = lock_study(study_id)
+    check_seen(study, seen, seen_launch(plan_of(study)), what="the launch plan")
     if ProlificStudy.objects.filter(study=study).exists():
         raise NotAllowed("The draft is made: delete it on Prolific and forget it here first.")
     recruitment, _ = Recruitment.objects.get_or_create(study=study)

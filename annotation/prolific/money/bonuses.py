@@ -8,15 +8,17 @@ participants have received, never by paying again.
 """
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Bonus, BonusPayment, ProlificSubmission
+from annotation.prolific.api import types
 from annotation.prolific.api.account import alone, connect
 from annotation.prolific.api.client import MAX_BULK_BONUS, Client
 from annotation.prolific.api.errors import NotAllowed, ProlificError
@@ -28,6 +30,10 @@ from studies.services.studies import lock_study, record
 State = BonusPayment.State
 # Prolific carries payments out after it has answered: until then a missing one means nothing.
 SETTLES_WITHIN = dt.timedelta(minutes=15)
+# The reasons of bonuses that pay for work: a person gets one of them, or is approved.
+PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
+TURNED_AWAY = "time until they were turned away"
+FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
 def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -> BonusPayment:
     """Store a payment and its bonuses. Nothing is sent.
 
-    Raises `NotAllowed` when a participant already has such a bonus, or while a payment is unclear.
+    Raises `NotAllowed` when a participant already has such a bonus, or is paid for the same work by
+    another bonus or an approval, or while a payment is unclear.
     """
     study = lock_study(study_id)
     if not 0 < len(lines) <= MAX_BULK_BONUS:
@@ -71,28 +78,71 @@ def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -
     rows = {submission.prolific_study for submission in submissions.values()}
     if len(rows) != 1:
         raise NotAllowed("The submissions belong to several groups. Pay one group at a time.")
+    made = [
+        Bonus(
+            submission=submissions[line.submission_id],
+            amount=line.amount,
+            reason=line.reason.strip()[:200],
+            before=submissions[line.submission_id].bonuses,
+        )
+        for line in lines
+    ]
+    _refuse_to_pay_twice(made)
     payment = BonusPayment.objects.create(prolific_study=rows.pop(), user=user)
-    try:
-        with transaction.atomic():
-            Bonus.objects.bulk_create(
-                Bonus(
-                    payment=payment,
-                    submission=submissions[line.submission_id],
-                    amount=line.amount,
-                    reason=line.reason.strip()[:200],
-                    before=submissions[line.submission_id].bonuses,
-                )
-                for line in lines
-            )
-    except IntegrityError:
-        raise NotAllowed(
-            "A selected participant already has a bonus for this reason. Load the page again."
-        ) from None
+    for bonus in made:
+        bonus.payment = payment
+    Bonus.objects.bulk_create(made)
     return payment
 
 
+def with_work_bonus(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
+    """The submissions of these people that have a bonus for work, prepared or paid."""
+    return _of_same_people(submissions).filter(
+        bonus_lines__is_open=True, bonus_lines__reason__in=FOR_WORK
+    )
+
+
+def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
+    """These submissions, and the others of the same annotators."""
+    found = list(submissions)
+    people = [submission.annotator_id for submission in found if submission.annotator_id]
+    return ProlificSubmission.objects.filter(
+        Q(pk__in=[submission.pk for submission in found]) | Q(annotator__in=people)
+    )
+
+
+def _refuse_to_pay_twice(made: Sequence[Bonus]) -> None:
+    """Raise `NotAllowed` for a bonus that exists, or for work that is paid in another way.
+
+    The study is locked, as it is while an approval is stored, so neither overtakes the other.
+    """
+    there = Bonus.objects.filter(
+        is_open=True, submission__in=[bonus.submission_id for bonus in made]
+    ).values_list("submission_id", "reason")
+    if set(there) & {(bonus.submission_id, bonus.reason) for bonus in made}:
+        raise NotAllowed(
+            "A selected participant already has a bonus for this reason. Load the page again."
+        )
+    working = [b.submission for b in made if b.submission is not None and b.reason in FOR_WORK]
+    if with_work_bonus(working).exists():
+        raise NotAllowed(
+            "A selected participant already has a bonus for their work. Load the page again."
+        )
+    approved = Q(status=types.APPROVED) | Q(
+        status=types.AWAITING_REVIEW, approval_asked_at__isnull=False
+    )
+    if _of_same_people(working).filter(approved).exists():
+        raise NotAllowed(
+            "A selected participant is already approved, which pays the full reward. "
+            "Load the page again."
+        )
+
+
 def set_up(*, payment_id: int) -> BonusPayment:
-    """Announce the payment to Prolific; no money moves. Repeats change nothing once it is ready."""
+    """Announce the payment to Prolific; no money moves. Repeats change nothing once it is ready.
+
+    Raises `NotAllowed` if it was cancelled meanwhile, and a `ProlificError`.
+    """
     payment = _payment(payment_id)
     client = connect()
     with alone(payment.prolific_study.study_id, client):
@@ -109,9 +159,13 @@ def set_up(*, payment_id: int) -> BonusPayment:
         ]
         # A lost answer leaves a payment that is set up and never paid: that costs nothing.
         made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
-        payment.bulk_id, payment.total, payment.state = made.id, made.total, State.READY
-        payment.fees, payment.tax = made.fees, made.tax
-        payment.save(update_fields=["bulk_id", "total", "fees", "tax", "state"])
+        # Only from prepared: somebody may have cancelled it while Prolific answered.
+        stored = BonusPayment.objects.filter(pk=payment.pk, state=State.PREPARED).update(
+            bulk_id=made.id, total=made.total, fees=made.fees, tax=made.tax, state=State.READY
+        )
+        payment = _payment(payment_id)
+        if not stored:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}. Nothing was paid.")
     return payment
 
 
@@ -146,7 +200,10 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
             if not error.outcome_unknown:
                 _back_to_ready(payment.pk)
             raise
-        BonusPayment.objects.filter(pk=payment.pk).update(state=State.PAID, paid_at=timezone.now())
+        # Another process that reads the bonuses may have seen it arrive before.
+        BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
+            state=State.PAID, paid_at=timezone.now()
+        )
         record(study, "bonuses paid", user=user, people=payment.lines.count(), total=payment.total)
     return _payment(payment_id)
 
@@ -213,12 +270,21 @@ def _back_to_ready(payment_id: int) -> None:
 
 
 def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
-    """Store each participant's bonuses so far, so that an arrival is visible afterwards."""
+    """Store each participant's bonuses so far, so that an arrival is visible afterwards.
+
+    Raises `NotAllowed` if one was approved on Prolific since, which pays for the same work.
+    """
     if payment.state != State.READY:
         return
     for line in payment.lines.select_related("submission"):
         if line.submission is not None:
-            line.before = list(client.submission(line.submission.submission_id).bonuses)
+            there = client.submission(line.submission.submission_id)
+            if there.status == types.APPROVED and line.reason in FOR_WORK:
+                raise NotAllowed(
+                    "A participant of this payment was approved on Prolific meanwhile, which pays "
+                    "the full reward. Cancel this payment, then prepare it again for the others."
+                )
+            line.before = list(there.bonuses)
             line.save(update_fields=["before"])
 
 

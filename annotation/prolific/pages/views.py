@@ -28,6 +28,7 @@ from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
 from annotation.prolific.sync.webhooks import subscribe
+from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.numbers import whole_number
@@ -181,15 +182,26 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         questions=list(study.demographic_questions.all()),
         live=known.filters,
     )
-    if form.is_valid() and attempt(
-        request,
-        lambda: launch.save_plan(study_id=study.pk, plan=form.plan(), user=user_of(request)),
-        lambda _: "Launch plan saved.",
-    ):
-        return redirect("people:prolific-launch", study.slug)
+    seen = request.POST.get("seen")
+
+    def save() -> None:
+        launch.save_plan(study_id=study.pk, plan=form.plan(), seen=seen, user=user_of(request))
+
+    try:
+        if form.is_valid() and attempt(request, save, lambda _: "Launch plan saved."):
+            return redirect("people:prolific-launch", study.slug)
+    except StaleVersion as error:
+        form.add_error(None, str(error))
+        seen = None
     status = UNPROCESSABLE if form.is_bound else 200
     search = request.GET.get("search", "")
-    context = {"form": form, "known": known, "search": search, "found": known.search(search)}
+    context = {
+        "form": form,
+        "seen": seen or launch.seen_launch(stored),
+        "known": known,
+        "search": search,
+        "found": known.search(search),
+    }
     return show(request, study, "plan", context, status=status)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
@@ -17,11 +18,12 @@ from annotation.prolific.api import types
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.client import MAX_BULK_APPROVE
 from annotation.prolific.api.errors import NotAllowed, ProlificError
+from annotation.prolific.money.bonuses import with_work_bonus
 from annotation.prolific.money.permissions import owners_only
 from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
 from studies.models import Study
-from studies.services.studies import record
+from studies.services.studies import lock_study, record
 
 LEAST_MESSAGE = 100
 # The platform's grounds. Disagreement, accuracy and certainty are not grounds.
@@ -60,16 +62,16 @@ def approve(
         raise NotAllowed("Some of these submissions are not part of this study. Select them again.")
     client = connect()
     follow(study_id=study_id, client=client)
-    chosen = list(own.all())
-    waiting = [s for s in chosen if s.status == types.AWAITING_REVIEW]
-    gone = Counter(
-        s.status for s in chosen if s.status not in (types.AWAITING_REVIEW, types.APPROVED)
-    )
-    ProlificSubmission.objects.filter(pk__in=[s.pk for s in waiting]).update(
-        approval_asked_at=timezone.now()
-    )
-    if waiting:
-        record(study, "approved on Prolific", user=user, people=len(waiting))
+    with transaction.atomic():
+        # Locked as while a bonus is prepared, so that nobody gets a part and then the whole.
+        lock_study(study_id)
+        chosen = list(own.all())
+        waiting, gone = _to_approve(chosen)
+        ProlificSubmission.objects.filter(pk__in=[s.pk for s in waiting]).update(
+            approval_asked_at=timezone.now()
+        )
+        if waiting:
+            record(study, "approved on Prolific", user=user, people=len(waiting))
     for start in range(0, len(waiting), MAX_BULK_APPROVE):
         client.approve([s.submission_id for s in waiting[start : start + MAX_BULK_APPROVE]])
     follow(study_id=study_id, client=client)
@@ -77,6 +79,26 @@ def approve(
         pk__in=[s.pk for s in chosen], status=types.APPROVED
     ).count()
     return Approved(len(waiting), approved, gone)
+
+
+def _to_approve(
+    chosen: Sequence[ProlificSubmission],
+) -> tuple[list[ProlificSubmission], Counter[str]]:
+    """The submissions that await review, and how many others have which status.
+
+    Raises `NotAllowed` if one of these people has a bonus for the same work.
+    """
+    waiting = [s for s in chosen if s.status == types.AWAITING_REVIEW]
+    gone = Counter(
+        s.status for s in chosen if s.status not in (types.AWAITING_REVIEW, types.APPROVED)
+    )
+    if with_work_bonus(waiting).exists():
+        raise NotAllowed(
+            "A selected participant has a bonus for this work, and an approval would pay the full "
+            "reward on top. Cancel that bonus under Bonuses if it is not paid; otherwise ask the "
+            "participant to return the submission."
+        )
+    return waiting, gone
 
 
 def reject(

@@ -25,15 +25,12 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.launch.place_and_pay_checks import least_screen_out
-from annotation.prolific.money.bonuses import pro_rata
+from annotation.prolific.money.bonuses import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
 from annotation.quality.flags import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from studies.models import Study
-
-PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
-TURNED_AWAY = "time until they were turned away"
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
 
@@ -182,9 +179,7 @@ def _minutes(milliseconds: int, began: dt.datetime | None, last: dt.datetime) ->
 
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
     """The annotators who have a bonus in progress or paid for their work."""
-    lines = Bonus.objects.filter(
-        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL, TURNED_AWAY]
-    )
+    lines = Bonus.objects.filter(submission__in=submissions, is_open=True, reason__in=FOR_WORK)
     return {line.submission_id for line in lines if line.submission_id is not None}
 
 

@@ -106,12 +106,17 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
 
     An existing secret of the workspace is kept: a new one would break other installations that use
     it. Existing subscriptions stay as they are. Raises `NotAllowed`, `ProlificError`.
+
+    Secret and subscriptions belong to the account, so one study at a time changes them: all claim
+    the same row.
     """
     study = Study.objects.get(pk=study_id)
     if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
         raise NotAllowed("Prolific calls public https addresses alone. Set PUBLIC_BASE_URL.")
     client = connect()
-    with alone(study_id, client) as recruitment:
+    recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
+    first = Recruitment.objects.order_by("pk").values_list("study_id", flat=True)[0]
+    with alone(first, client, what="this account"):
         workspace = workspace_of(recruitment, client).id
         kept = client.secrets(workspace)
         secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)

@@ -18,6 +18,7 @@ from annotation.content.comprehension import (
     as_toml,
     questions_of,
     read_questions,
+    seen_text,
     set_questions,
     standard_questions,
 )
@@ -46,6 +47,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     stored = questions_of(study)
     rows, text, fault, target = [_row(q) for q in stored], as_toml(stored), "", "quiz"
+    seen = request.POST.get("seen", seen_text(stored))
     if request.method == "POST" and (action := request.POST.get("do", "")) not in ("", "save"):
         rows = arranged(read_rows(request.POST, "quiz", _FIELDS, most=MOST), action)
         if action == "add":
@@ -54,9 +56,16 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         text = request.POST.get("questions", text)
         try:
             asked = _sent(request, study)
-            set_questions(study_id=study.pk, questions=asked, user=cast(User, request.user))
-        except ComprehensionError as error:
+            set_questions(
+                study_id=study.pk,
+                questions=asked,
+                seen=request.POST.get("seen"),
+                user=cast(User, request.user),
+            )
+        except (ComprehensionError, StaleVersion) as error:
             fault = str(error)
+            if isinstance(error, StaleVersion):
+                seen = seen_text(stored)
             if action:
                 rows = read_rows(request.POST, "quiz", _FIELDS, most=MOST)
             else:
@@ -71,6 +80,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         "is_full": len(rows) >= MOST,
         "is_fixed": ComprehensionAnswer.objects.filter(question__study=study).exists(),
         "text": text,
+        "seen": seen,
         "fault": fault,
         "target": target,
         "own_instructions": bool(study.instructions),

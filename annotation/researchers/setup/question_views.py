@@ -15,7 +15,14 @@ from django.views.decorators.http import require_http_methods
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion
 from annotation.researchers.setup.rows import Row, arranged, lines, read_rows
-from annotation.seats.quotas import QuotaQuestion, have_entered, is_sentence, set_about_questions
+from annotation.seats.quotas import (
+    QuotaQuestion,
+    have_entered,
+    is_sentence,
+    seen_questions,
+    set_about_questions,
+)
+from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.selectors import get_study
 
@@ -63,21 +70,28 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     """Show, arrange and store the questions; only “Save questions” stores anything."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     fixed = have_entered(study)
+    seen = now = seen_questions(study)  # Before the rows are read: a later change is then noticed.
     rows, fault = _stored_rows(study), ""
     if request.method == "POST" and not fixed:
         action = request.POST.get("do", "save")
         if ready := READY.get(action.removeprefix("use-")) if action[:4] == "use-" else None:
-            return _use(request, study, [*rows, ready])
+            return _use(request, study, [*rows, ready], seen=now)
+        seen = request.POST.get("seen", now)
         rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST), action)
         if action == "add" or action.removeprefix("add-") in READY:
             rows.append(READY.get(action.removeprefix("add-"), dict.fromkeys(_FIELDS, "")))
         if action == "save":
             try:
                 set_about_questions(
-                    study_id=study.pk, questions=_read(study, rows), user=cast(User, request.user)
+                    study_id=study.pk,
+                    questions=_read(study, rows),
+                    seen=request.POST.get("seen"),
+                    user=cast(User, request.user),
                 )
             except QuotaError as error:
                 fault = str(error)
+            except StaleVersion as error:
+                fault, seen = str(error), now
             else:
                 messages.success(request, f"Questions saved: {len(rows)}.")
                 return redirect("people:questions", slug)
@@ -86,6 +100,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "rows": [row | {"is_used": row["key"] in used} for row in rows],
+        "seen": seen,
         "fixed": fixed,
         "fault": fault,
         "ready": [(key, name) for key, name in NAMES.items() if key not in taken],
@@ -96,13 +111,16 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/setup/questions.html", context, status=status)
 
 
-def _use(request: HttpRequest, study: Study, rows: Sequence[Row]) -> HttpResponse:
+def _use(request: HttpRequest, study: Study, rows: Sequence[Row], *, seen: str) -> HttpResponse:
     """Store one more of the usual questions, and show the quota groups that it makes."""
     try:
         set_about_questions(
-            study_id=study.pk, questions=_read(study, rows), user=cast(User, request.user)
+            study_id=study.pk,
+            questions=_read(study, rows),
+            seen=seen,
+            user=cast(User, request.user),
         )
-    except QuotaError as error:
+    except (QuotaError, StaleVersion) as error:
         messages.error(request, str(error))
     return redirect("people:quota", study.slug)
 

@@ -27,7 +27,15 @@ from annotation.researchers.setup.quota_grid import (
     shared_out,
 )
 from annotation.seats.capacity import SeatCapacity, places_of
-from annotation.seats.quotas import Quota, QuotaQuestion, have_entered, questions_of, set_quotas
+from annotation.seats.quotas import (
+    Quota,
+    QuotaQuestion,
+    have_entered,
+    questions_of,
+    seen_plan,
+    set_quotas,
+)
+from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.numbers import whole_number
@@ -48,6 +56,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
             "Annotators have entered, so the quota groups are fixed. You can increase them here.",
         )
         return redirect("people:places", slug)
+    seen = seen_plan(study)  # Before what is shown is read: a later change is then noticed.
     asked = questions_of(study)
     chosen = _chosen(request, study, asked)
     fault, texts, everyone_else = "", _stored_texts(study, chosen), _stored_rest(study)
@@ -57,16 +66,20 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         action = request.POST.get("do", "save")
         everyone_else = request.POST.get(_ELSE, "").strip()
+        now, seen = seen, request.POST.get("seen", seen)
         try:
             texts = _filled(request, action, chosen, capacity)
             if action in ("save", "remove"):
-                return _save(request, study, asked, chosen if action == "save" else [], texts)
+                return _save(request, study, chosen if action == "save" else [], texts)
         except QuotaError as error:
             fault, texts = str(error), _typed(request, chosen)
+        except StaleVersion as error:
+            fault, seen = str(error), now
     context = {
         "study": study,
         "asked": [(question, question in chosen) for question in asked],
         "chosen": chosen,
+        "seen": seen,
         "without_places": _without_places(chosen, texts),
         "fault": fault,
         "has_groups": study.quota_groups.exists(),
@@ -184,7 +197,6 @@ def _share(text: str, label: str) -> Fraction:
 def _save(
     request: HttpRequest,
     study: Study,
-    asked: Sequence[QuotaQuestion],
     chosen: Sequence[QuotaQuestion],
     texts: Mapping[Values, str],
 ) -> HttpResponse:
@@ -194,7 +206,12 @@ def _save(
         groups.append(Quota(read_target(rest, "Everyone else")))
     if chosen and not groups:
         raise QuotaError("The grid is empty. Enter a number of annotators in at least one field.")
-    set_quotas(study_id=study.pk, questions=asked, groups=groups, user=cast(User, request.user))
+    set_quotas(
+        study_id=study.pk,
+        groups=groups,
+        seen=request.POST.get("seen"),
+        user=cast(User, request.user),
+    )
     places = sum(group.target for group in groups)
     messages.success(
         request,

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotation.models import Annotator, RelatedStudy
 from studies.models import Study
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 
 
 def took_part_before(study: Study, hashes: Collection[str]) -> bool:
@@ -21,15 +21,26 @@ def took_part_before(study: Study, hashes: Collection[str]) -> bool:
     ).exists()
 
 
+def seen_selection(study: Study) -> str:
+    """The hash of the selection that a form shows."""
+    return seen_of(sorted(study.related_studies.values_list("related", flat=True)))
+
+
 @transaction.atomic
 def set_related_studies(
-    *, study_id: int, related_ids: Collection[int], user: User | None = None
+    *,
+    study_id: int,
+    related_ids: Collection[int],
+    seen: str | None = None,
+    user: User | None = None,
 ) -> None:
     """Exclude annotators of these studies from now on; annotators who have entered stay.
 
-    The study itself is skipped. Repeats change nothing.
+    The study itself is skipped. Repeats change nothing. Raises `StaleVersion` if the selection is
+    not the one whose `seen_selection` a form showed.
     """
     study = lock_study(study_id)
+    check_seen(study, seen, seen_selection(study), what="the selection of related studies")
     wanted = set(related_ids) - {study_id}
     present = set(study.related_studies.values_list("related", flat=True))
     if wanted == present:

@@ -1,5 +1,6 @@
 """Seats, answers and quota groups: what annotators hold, against the counters."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,9 +12,14 @@ from annotation.models import (
     AnnotationRevision,
     Annotator,
     Assignment,
+    Bonus,
+    BonusPayment,
     Draft,
+    ProlificSubmission,
     QuotaGroup,
 )
+from annotation.prolific.api import types
+from annotation.prolific.money.bonuses import FOR_WORK
 from annotation.seats import flow
 from config.operations.doctor.faults import PORTION, Fault, InvariantCheck, portions
 from studies.models import Item, Study
@@ -269,6 +275,33 @@ def remove_draft(fault: Fault) -> str:
     return f"Draft {fault.key}: deleted."
 
 
+def paid_twice() -> Iterator[Fault]:
+    """People whose work is paid by a bonus and an approval, or who have two bonuses for one reason.
+
+    And bonuses that are cancelled while their payment is not, or the other way round.
+    """
+    approved = ProlificSubmission.objects.filter(status=types.APPROVED)
+    people = set(approved.exclude(annotator=None).values_list("annotator", flat=True))
+    submissions = set(approved.values_list("pk", flat=True))
+    seen = Counter[tuple[Any, ...]]()
+    lines = Bonus.objects.order_by("pk").values_list(
+        *("payment", "payment__state", "is_open", "reason", "submission"),
+        *("submission__annotator", "payment__prolific_study__study__slug"),
+    )
+    for payment, state, is_open, reason, submission, person, study in list(lines):
+        if is_open == (state == BonusPayment.State.CANCELLED):
+            yield Fault(f"Payment {payment} is {state}, and a bonus of it is not.", study)
+        if not is_open or submission is None:
+            continue
+        who = f"Annotator {person}" if person else f"Submission {submission}"
+        kind = "work" if reason in FOR_WORK else reason
+        if kind == "work" and (person in people or submission in submissions):
+            yield Fault(f"{who}: approved, and payment {payment} pays for the work too.", study)
+        seen[study, person or submission, bool(person), kind] += 1
+        if seen[study, person or submission, bool(person), kind] == 2:
+            yield Fault(f"{who}: payment {payment} is a second bonus for “{kind}”.", study)
+
+
 CHECKS = [
     InvariantCheck(
         "item-counters",
@@ -327,5 +360,11 @@ CHECKS = [
         drafts_without_place,
         "doctor --repair deletes drafts without a place.",
         remove_draft,
+    ),
+    InvariantCheck(
+        "payments",
+        "Nobody is paid twice for the same work",
+        paid_twice,
+        "Cancel the bonus under Bonuses if it is not paid. Prolific cannot take back what is paid.",
     ),
 ]

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from studies.errors import StudyError
+from studies.errors import StaleVersion, StudyError
 from studies.models import Membership, Retention, Study
 from studies.pages.listing import role_of
 from studies.pages.settings_views import MAY_CREATE
@@ -19,7 +19,12 @@ from studies.selectors import get_study
 from studies.services.whole_studies import archive as archives
 from studies.services.whole_studies.copies import copy_study
 from studies.services.whole_studies.removal import content_of, delete_study
-from studies.services.whole_studies.retention import backups_sentence, planned, set_retention
+from studies.services.whole_studies.retention import (
+    backups_sentence,
+    planned,
+    seen_dates,
+    set_retention,
+)
 
 _REFUSED = 422
 
@@ -42,6 +47,7 @@ def _page(
     proposed = {"title": f"Copy of {study.title}"[:200], "slug": f"{study.slug}-copy"[:60]}
     errors = any(form is not None and form.errors for form in (copying, deletion, keeping))
     context = {
+        "seen": seen_dates(study),  # Before the dates are read.
         "study": study,
         "copying": copying or CopyForm(initial=proposed | {"with_items": True}),
         "deletion": deletion or DeletionForm(study=study),
@@ -108,7 +114,16 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
     form = RetentionForm(request.POST)
     if not form.is_valid():
         return _page(request, study, keeping=form)
-    set_retention(study_id=study.pk, user=_user(request), **form.cleaned_data)
+    try:
+        set_retention(
+            study_id=study.pk,
+            seen=request.POST.get("seen"),
+            user=_user(request),
+            **form.cleaned_data,
+        )
+    except StaleVersion as error:
+        form.add_error(None, str(error))
+        return _page(request, study, keeping=form)
     messages.success(request, "The dates are stored.")
     return redirect("studies:whole", slug)
 

@@ -13,7 +13,6 @@ from studies.file_storage.stored import Stored
 from studies.jobs.models import Job
 from studies.media import storage
 from studies.models import ImportJob, Item, MediaFile, Study
-from studies.services.studies import lock_study
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +64,8 @@ def delete_study(*, study_id: int, by: User | None) -> None:
     Raises `StudyError` if something stands against it.
     """
     with transaction.atomic():
-        study = lock_study(study_id)
+        # Stronger than the usual lock, because it is deleted: nobody adds a row that refers to it.
+        study = Study.objects.select_for_update(no_key=False).get(pk=study_id)
         content = content_of(study)
         if content.obstacles:
             raise StudyError(" ".join(content.obstacles))

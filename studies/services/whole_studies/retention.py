@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from studies.models import Backup, Retention, Study, StudyLog
-from studies.services.studies import lock_study, record
+from studies.services.studies import check_seen, lock_study, record, seen_of
 
 WARNED_DAYS = 14
 
@@ -27,12 +27,27 @@ class Deletion:
         return (self.on - timezone.now().date()).days <= WARNED_DAYS
 
 
+def seen_dates(study: Study) -> str:
+    """The hash of the dates that a form shows."""
+    dates = Retention.objects.filter(study=study).values_list("identities_days", "delete_on")
+    return seen_of(*map(str, dates))
+
+
 @transaction.atomic
 def set_retention(
-    *, study_id: int, identities_days: int | None, delete_on: dt.date | None, user: User
+    *,
+    study_id: int,
+    identities_days: int | None,
+    delete_on: dt.date | None,
+    seen: str | None = None,
+    user: User,
 ) -> None:
-    """Store when data is deleted; nothing set keeps everything."""
+    """Store when data is deleted; nothing set keeps everything.
+
+    Raises `StaleVersion` if the dates are not those whose `seen_dates` a form showed.
+    """
     study = lock_study(study_id)
+    check_seen(study, seen, seen_dates(study), what="the dates of deletion")
     chosen = {"identities_days": identities_days, "delete_on": delete_on}
     Retention.objects.update_or_create(
         study=study, defaults={**chosen, "set_by": user, "obstacle": ""}

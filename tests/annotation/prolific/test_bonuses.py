@@ -2,6 +2,7 @@
 
 import datetime as dt
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -10,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Bonus, ProlificStudy
+from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line, pro_rata
-from annotation.prolific.settle.proposals import settlement
+from annotation.prolific.settle.decisions import approve
+from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
 from studies.money import major_units
 from tests.annotation.prolific.life import (
@@ -210,3 +213,65 @@ def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
 
     with pytest.raises(NotAllowed):
         bonuses.prepare(study_id=study.pk, lines=wanted)
+
+
+def test_a_payment_that_is_cancelled_while_prolific_answers_stays_cancelled(
+    study, owed, prolific, monkeypatch
+):
+    payment = bonuses.prepare(study_id=study.pk, lines=owed)
+    ask = Client.set_up_bonuses
+
+    def answer_late(self, *args):
+        made = ask(self, *args)
+        bonuses.cancel(payment_id=payment.pk)
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "set_up_bonuses", answer_late)
+        with pytest.raises(NotAllowed, match="cancelled"):
+            bonuses.set_up(payment_id=payment.pk)
+
+    with pytest.raises(NotAllowed, match="cancelled"):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    again = ready(study, owed)
+    bonuses.pay(payment_id=again.pk, confirmed=again.total)
+    assert paid_there(prolific) == [[150], [150]]
+
+
+@pytest.fixture
+def came_back(row, prolific):
+    """Somebody who handed in a part: a bonus for it, or an approval, is possible."""
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.finish(person["submission"], "NOCODE")
+    follow(study_id=row.study_id)
+    (found,) = settlement(row.study).rows
+    return person, Line(found.submission.pk, found.bonus, found.bonus_reason)
+
+
+def test_who_has_a_bonus_for_a_part_does_not_get_the_full_reward_too(study, came_back, prolific):
+    _, line = came_back
+    payment = ready(study, [line])
+
+    with pytest.raises(NotAllowed, match="has a bonus for this work"):
+        approve(study_id=study.pk, submission_ids=[line.submission_id], confirmed=1)
+    with pytest.raises(NotAllowed, match="already has a bonus for their work"):
+        bonuses.prepare(study_id=study.pk, lines=[replace(line, reason=IN_FULL)])
+    bonuses.prepare(study_id=study.pk, lines=[replace(line, reason="thanks")])
+
+    bonuses.cancel(payment_id=payment.pk)
+    approve(study_id=study.pk, submission_ids=[line.submission_id], confirmed=1)
+    with pytest.raises(NotAllowed, match="already approved"):
+        bonuses.prepare(study_id=study.pk, lines=[line])
+
+
+def test_a_bonus_for_a_part_is_not_paid_once_prolific_has_approved(study, came_back, prolific):
+    person, line = came_back
+    payment = ready(study, [line])
+    prolific.world.approve([person["submission"]])
+    prolific.world.settle_approvals()
+
+    with pytest.raises(NotAllowed, match="was approved on Prolific meanwhile"):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    assert paid_there(prolific) == [[]]

@@ -1,5 +1,7 @@
 """Several people press at the same moment: what costs money happens once."""
 
+import itertools
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -9,13 +11,20 @@ from django.db import connection
 from annotation.models import BonusPayment
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import IN_FULL, PARTIAL, Line
+from annotation.prolific.settle.decisions import approve
+from annotation.prolific.sync.sync import follow
+from config.operations.doctor.annotator_checks import paid_twice
 from tests.annotation.prolific.life import (
+    answer_some,
+    arrive,
     make_recruiting,
     owed_to_two,
     paid_there,
     published,
     ready,
 )
+from tests.together import run_together
 
 
 @pytest.mark.postgres
@@ -34,3 +43,53 @@ def test_people_who_pay_at_the_same_moment_pay_once(prolific):
 
     assert paid_there(prolific) == [[150], [150]]
     assert BonusPayment.objects.get().state == "paid"
+
+
+def money_buttons(study, submission_id: int, payment_id: int) -> dict[str, Callable[[], object]]:
+    """What can be pressed about the money of one person."""
+
+    def prepare(reason: str) -> Callable[[], object]:
+        line = Line(submission_id, 150, reason)
+        return lambda: bonuses.prepare(study_id=study.pk, lines=[line])
+
+    return {
+        "set up": lambda: bonuses.set_up(payment_id=payment_id),
+        "pay": lambda: bonuses.pay(payment_id=payment_id, confirmed=210),
+        "cancel": lambda: bonuses.cancel(payment_id=payment_id),
+        "part": prepare(PARTIAL),
+        "whole": prepare(IN_FULL),
+        "approve": lambda: approve(study_id=study.pk, submission_ids=[submission_id], confirmed=1),
+    }
+
+
+BUTTONS = ("set up", "pay", "cancel", "part", "whole", "approve")
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.sampled(keep=3)
+@pytest.mark.parametrize("state", ["none", "prepared", "ready"])
+@pytest.mark.parametrize("pair", [*itertools.combinations_with_replacement(BUTTONS, 2)])
+def test_two_who_settle_at_once_pay_one_person_once(pair, state, prolific):
+    row = published(make_recruiting())
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.finish(person["submission"], "NOCODE")
+    follow(study_id=row.study_id)
+    submission = row.submissions.get()
+    line = Line(submission.pk, 150, PARTIAL)
+    payment = bonuses.prepare(study_id=row.study_id, lines=[line])
+    if state == "ready":
+        bonuses.set_up(payment_id=payment.pk)
+    elif state == "none":
+        bonuses.cancel(payment_id=payment.pk)
+    buttons = money_buttons(row.study, submission.pk, payment.pk)
+
+    errors = run_together(lambda n: buttons[pair[n]](), [0, 1])
+    prolific.world.settle_approvals()
+    follow(study_id=row.study_id)
+
+    assert all(isinstance(error, NotAllowed) for error in errors), errors
+    assert [fault.sentence for fault in paid_twice()] == []
+    status = prolific.world.submissions[person["submission"]].status
+    assert len(paid_there(prolific)[0]) + (status == "APPROVED") <= 1

@@ -12,6 +12,7 @@ from annotation.models import (
     ProlificEvent,
     ProlificSubmission,
 )
+from annotation.prolific.api.client import Client as Client_
 from annotation.prolific.api.errors import NotAllowed, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
@@ -200,6 +201,30 @@ def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prol
         "submission.status.change",
     ]
     assert all(hook.confirmed for hook in prolific.world.hooks.values())
+
+
+def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, settings, monkeypatch):
+    """While one asks for the secret, the other would ask too, and replace it."""
+    studies = [make_recruiting(), make_recruiting()]
+    for study in studies:
+        launched(study)
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    create = Client_.create_secret
+    refused = []
+
+    def create_meanwhile(self, workspace):
+        with pytest.raises(NotAllowed, match="for this account right now"):
+            subscribe(study_id=studies[1 - len(refused)].pk)
+        refused.append(workspace)
+        return create(self, workspace)
+
+    monkeypatch.setattr(Client_, "create_secret", create_meanwhile)
+
+    secrets = [subscribe(study_id=study.pk) for study in studies]
+
+    assert len(refused) == 1
+    assert set(secrets) == {prolific.world.hook_secret}
+    assert len(prolific.world.hooks) == 2
 
 
 @pytest.mark.sampled(keep=3)

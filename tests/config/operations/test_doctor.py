@@ -20,13 +20,19 @@ from analysis.models import Export, Report
 from annotation.models import (
     Annotation,
     AnnotationRevision,
+    Annotator,
     Assignment,
+    Bonus,
+    BonusPayment,
     Draft,
+    ProlificStudy,
+    ProlificSubmission,
     QuotaGroup,
 )
+from annotation.prolific.money.bonuses import IN_FULL, PARTIAL
 from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, examine
-from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
 from studies.models import FilesLocation, ImportJob, Item, StoredFile, Study
 from tests.factories import make_annotator
@@ -101,6 +107,42 @@ def lose_the_place_of_a_draft(study: Study) -> None:
     place = Draft.objects.get().assignment_id
     with without_foreign_keys() as cursor:
         cursor.execute("DELETE FROM annotation_assignment WHERE id = %s", [place])
+
+
+def pay_a_bonus(study: Study, reason: str, *, status: str = "RETURNED") -> BonusPayment:
+    """To the same person each time, under another submission."""
+    row, _ = ProlificStudy.objects.get_or_create(study=study, places=3)
+    payment = BonusPayment.objects.create(prolific_study=row)
+    submission = ProlificSubmission.objects.create(
+        prolific_study=row,
+        submission_id=f"s{payment.pk}",
+        status=status,
+        annotator=Annotator.objects.filter(study=study).first(),
+    )
+    Bonus.objects.create(payment=payment, submission=submission, amount=5, reason=reason)
+    return payment
+
+
+def pay_a_bonus_and_approve(study: Study) -> None:
+    pay_a_bonus(study, "thanks", status="APPROVED")
+    assert found() == {}
+    pay_a_bonus(study, PARTIAL)
+
+
+def pay_a_part_and_the_whole(study: Study) -> None:
+    pay_a_bonus(study, PARTIAL)
+    assert found() == {}
+    pay_a_bonus(study, IN_FULL)
+
+
+def cancel_a_payment_alone(study: Study) -> None:
+    payment = pay_a_bonus(study, PARTIAL)
+    BonusPayment.objects.filter(pk=payment.pk).update(state="cancelled")
+
+
+def spend_more_than_a_campaign_was_given(study: Study) -> None:
+    campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c"}, budget="0.000001")
+    campaign.runs.set(JudgeRun.objects.all())
 
 
 def change_the_total_of_a_run(study: Study) -> None:
@@ -210,6 +252,10 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (lose_a_revision, {"revisions"}, False),
     (change_an_answer, {"revisions"}, False),
     (lose_the_place_of_a_draft, {"drafts", "references", "item-counters"}, True),
+    (pay_a_bonus_and_approve, {"payments"}, False),
+    (pay_a_part_and_the_whole, {"payments"}, False),
+    (cancel_a_payment_alone, {"payments"}, False),
+    (spend_more_than_a_campaign_was_given, {"budgets"}, False),
     (change_the_total_of_a_run, {"run-totals"}, True),
     (exceed_a_budget, {"budgets"}, False),
     (lose_a_request, {"requests", "run-totals"}, False),

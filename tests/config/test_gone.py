@@ -1,0 +1,69 @@
+"""Something is deleted between the look of a page and the lock of the service."""
+
+import pytest
+from django.db import IntegrityError
+from django.urls import reverse
+
+from judging.models import PromptTemplate
+from judging.wordings import versions
+from studies.models import Study
+from studies.pages.team import whole_study_views
+from studies.services.whole_studies.removal import delete_rows, delete_study
+from tests.factories import make_study, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study(slug="s", state="draft")
+
+
+@pytest.fixture
+def wording(study):
+    return PromptTemplate.objects.create(
+        study=study, name="w", setting="standard", version=1, template="Choose."
+    )
+
+
+def test_a_second_press_of_delete_says_that_it_is_gone(study, monkeypatch):
+    client = sign_in(study, "owner")
+
+    def delete_twice(**wanted):
+        delete_study(**wanted)
+        delete_study(**wanted)
+
+    monkeypatch.setattr(whole_study_views, "delete_study", delete_twice)
+
+    answer = client.post(reverse("studies:delete", args=["s"]), {"confirmation": "s"})
+
+    assert answer.status_code == 404
+    assert "It is no longer there" in answer.content.decode()
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("error", [PromptTemplate.DoesNotExist, IntegrityError])
+def test_a_change_of_what_is_gone_is_no_server_error(error, study, wording, monkeypatch):
+    client = sign_in(study, "owner")
+
+    def lose(**_):
+        delete_rows(study)
+        raise error
+
+    monkeypatch.setattr("judging.pages.wording_views.delete_wording", lose)
+
+    answer = client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
+
+    assert answer.status_code == 404
+
+
+def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkeypatch):
+    client = sign_in(study, "owner")
+
+    def fail(study_id):
+        raise IntegrityError
+
+    monkeypatch.setattr(versions, "lock_study", fail)
+
+    with pytest.raises(IntegrityError):
+        client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
