@@ -8,6 +8,9 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_cache_control
+from django.utils.functional import SimpleLazyObject
+
+from studies.pages.signed_in import user_of_session
 
 _POLICY = {
     "default-src": "'none'",
@@ -97,7 +100,7 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
     """The user of the session; for a request that only reads, also that of an access token."""
 
     def process_request(self, request: HttpRequest) -> None:
-        super().process_request(request)
+        request.user = SimpleLazyObject(lambda: user_of_session(request))  # type: ignore[assignment]
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and request.method in ("GET", "HEAD"):
             from django.contrib.auth.models import AnonymousUser

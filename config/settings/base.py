@@ -109,7 +109,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "CommonPasswordValidator",
         "NumericPasswordValidator",
     )
-]
+] + [{"NAME": "studies.services.accounts.credentials.PasswordRules"}]
 CSRF_FAILURE_VIEW = "annotation.participants.error_pages.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies:list"
