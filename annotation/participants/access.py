@@ -175,11 +175,25 @@ def see_other(url: str) -> HttpResponse:
     return response
 
 
-def no_identity(request: HttpRequest, study: Study) -> HttpResponse:
-    """Explain how to enter the study; a link without a usable id stores nothing."""
-    context = {"study": study, "preview_offered": may_preview(request, study)}
+def no_identity(
+    request: HttpRequest, study: Study, *, is_other_device: bool = False, wait: int = 0
+) -> HttpResponse:
+    """Explain how to enter the study; a link without a usable id stores nothing.
+
+    `is_other_device`: the id began in another browser; `wait`: minutes until starts are taken.
+    """
+    context = {
+        "study": study,
+        "preview_offered": may_preview(request, study),
+        "is_other_device": is_other_device,
+        "wait": wait,
+    }
+    status = 429 if wait else 403 if is_other_device else 400
     with translation.override(study.language):
-        return render(request, "annotation/endings/no_id.html", context, status=400)
+        response = render(request, "annotation/endings/no_id.html", context, status=status)
+    if wait:
+        response.headers["Retry-After"] = str(60 * wait)
+    return response
 
 
 def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
