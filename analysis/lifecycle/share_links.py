@@ -18,8 +18,8 @@ from analysis.lifecycle.parameters import report_dir
 from analysis.models import Report, ShareLink
 from analysis.report.files.shared_copy import without_people
 from studies.file_storage.stored import Stored
-from studies.models import Study
 from studies.models.keys import random_id
+from studies.models.studies import Study
 from studies.services.accounts.team import Grant
 from studies.services.studies import record
 

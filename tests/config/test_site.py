@@ -1,5 +1,6 @@
 """The site as a whole: headers, health, production settings, access log."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.migrations.recorder import MigrationRecorder
 
+from config.buffering import Lines
+from config.operations.monitoring.log_lines import TextLines
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from tests.servers import free_port
 
@@ -169,6 +172,25 @@ def test_production_settings_pass_the_deployment_check(tmp_path):
 
     assert result.returncode == 0, result.stderr
     assert "no issues" in result.stdout
+
+
+@pytest.mark.parametrize("path", ["/a\nFORGED", "/a\r\x1b[31m", "/\x85\x9b"])
+def test_a_request_writes_one_line_of_the_access_log_without_control_characters(path):
+    line = ACCESS_LOG % Lines.atoms_wrapper_class({"h": "::1", "m": "GET", "U": path})
+
+    assert line.isprintable()
+
+
+def test_a_client_names_no_script_and_no_path_by_a_header():
+    command = web_command(port=1)
+
+    assert command[command.index("--forwarder-headers") + 1] == ""
+
+
+def test_a_message_is_one_line_whatever_was_typed_into_it():
+    record = logging.LogRecord("a", logging.INFO, "", 1, "user %s", ("x\nFORGED\x1b[31m",), None)
+
+    assert TextLines("%(message)s").format(record) == r"user x\nFORGED\x1b[31m"
 
 
 def test_access_lines_hold_the_path_without_its_query():

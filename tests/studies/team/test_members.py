@@ -204,7 +204,7 @@ def test_who_was_an_owner_does_not_return_by_an_own_invitation(study, how):
 
 def test_links_and_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
     owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
-    report = Report.objects.create(study=study, number=1, threshold=0.5)
+    report = Report.objects.create(study=study, number=1, threshold=80, bootstrap=100, seed=1)
     ends, stays = (
         ShareLink.objects.create(
             report=report,
