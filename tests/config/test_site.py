@@ -125,6 +125,33 @@ def test_addresses_of_others_are_not_bound_to_https_unless_asked_for(tmp_path):
     assert said == [["31536000", "False", "False"], ["31536000", "True", "True"]]
 
 
+@pytest.mark.parametrize(("scheme", "prefix"), [("https", "__Host-"), ("http", "")])
+def test_cookies_of_accounts_belong_to_this_host_alone(tmp_path, scheme, prefix):
+    script = (
+        "from django.conf import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME,"
+        "s.SESSION_COOKIE_PATH, s.SESSION_COOKIE_DOMAIN, s.SESSION_COOKIE_SECURE)"
+    )
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings.base",
+        "SECRET_KEY": "k" * 60,
+        "PUBLIC_BASE_URL": f"{scheme}://judge.example.org",
+        "VAR_DIR": str(tmp_path),
+    }
+
+    said = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    secure = str(scheme == "https")
+    assert said == [f"{prefix}sessionid", f"{prefix}csrftoken", "/", "None", secure]
+
+
 @pytest.mark.django_db
 def test_health_is_bad_when_the_worker_has_gone(client, settings, tmp_path):
     settings.CELERY_BROKER_URL = "filesystem://"
