@@ -23,11 +23,18 @@ class EntryRefused(AnnotationError):
     """The id may not enter: it is malformed, an unfilled placeholder, or not invited."""
 
 
+class OtherDevice(EntryRefused):
+    """The id is known, and this browser shows nothing that only its annotator has."""
+
+
 class TooManyStarts(AnnotationError):
-    """Too many annotators started from one address; `wait` is the time until the next may start."""
+    """Too many annotators started, or ids were tried, from one address or in one study.
+
+    `wait` is the time until the next may start.
+    """
 
     def __init__(self, wait: dt.timedelta) -> None:
-        super().__init__(f"too many starts from one address; the next one in {wait}")
+        super().__init__(f"too many starts; the next one in {wait}")
         self.wait = wait
 
 

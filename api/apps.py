@@ -7,5 +7,8 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         from api.pages import navigation
+        from api.webhooks.services import webhooks_of_an_owner
+        from studies.services.accounts import team
 
         navigation.register()
+        team.register(webhooks_of_an_owner)

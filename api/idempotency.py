@@ -24,9 +24,15 @@ _KEY = re.compile(r"[!-~]{1,200}")
 
 
 def answer_once(
-    request: HttpRequest, user: User, answer: Callable[[], HttpResponseBase]
+    request: HttpRequest,
+    user: User,
+    answer: Callable[[], HttpResponseBase],
+    authorise: Callable[[], None],
 ) -> HttpResponseBase:
-    """The response of `answer`, or the stored one of the same request before."""
+    """The response of `answer`, or the stored one of the same request before.
+
+    `authorise` raises if the request may not be made any more: its answer is not repeated then.
+    """
     key = request.headers.get(HEADER)
     if request.method != "POST" or key is None:
         return answer()
@@ -48,6 +54,7 @@ def answer_once(
             f"This {HEADER} was used for another request. Use a new key for each new request.",
             code="idempotency_key_reused",
         )
+    authorise()
     return HttpResponse(
         stored.body,
         status=stored.status,

@@ -10,6 +10,7 @@ server would run Django's database code under a loop. A proxy in front does it t
 """
 
 import contextlib
+import re
 import resource
 import selectors
 import socket
@@ -20,6 +21,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from gunicorn.arbiter import Arbiter
+from gunicorn.glogging import Logger, SafeAtoms
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
@@ -27,11 +29,28 @@ from config.requests import Incoming
 
 # Seconds for the head of a request. The rest of the request and the answer get this time plus their
 # length divided by the least accepted speed (bytes a second).
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 HEAD_SECONDS, BODY_SECONDS = 20.0, 30.0
 LEAST_SPEED = 10_000
 _CHUNK = 65_536
 _IN_MEMORY = 262_144
 _STOPPING = 2.0
+
+
+class _Printable(SafeAtoms):
+    """Parts of a line of the access log, without the control characters that a path can have."""
+
+    def __init__(self, atoms: dict[str, Any]) -> None:
+        super().__init__(atoms)
+        for name, value in self.items():
+            if isinstance(value, str):
+                self[name] = CONTROL.sub(lambda found: f"%{ord(found[0]):02X}", value)
+
+
+class Lines(Logger):
+    """gunicorn's log, where a request writes one line whatever its path holds."""
+
+    atoms_wrapper_class = _Printable
 
 
 class Answer:

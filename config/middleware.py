@@ -14,6 +14,9 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
+from django.utils.functional import SimpleLazyObject
+
+from studies.pages.signed_in import user_of_session
 
 logger = logging.getLogger(__name__)
 
@@ -122,18 +125,26 @@ class Sessions(_ForAccounts, SessionMiddleware):
 class Accounts(_ForAccounts, AuthenticationMiddleware):
     """The user of the session; for a request that only reads, also that of an access token."""
 
-    def process_request(self, request: HttpRequest) -> None:
-        super().process_request(request)
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:  # type: ignore[override]
+        request.user = SimpleLazyObject(lambda: user_of_session(request))  # type: ignore[assignment]
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and request.method in ("GET", "HEAD"):
             from django.contrib.auth.models import AnonymousUser
 
+            from api.bearer import count_request
+            from api.problems import Problem
             from studies.services.accounts.access_tokens import find_token
 
             found = find_token(token.strip())
+            if found is not None:
+                try:
+                    count_request(found)
+                except Problem as problem:
+                    return problem.response()
             reads = found is not None and found.Scope.READ in found.scopes
             request.user = found.user if found and reads else AnonymousUser()
             request.access_token = found  # type: ignore[attr-defined]
+        return None
 
 
 class Messages(_ForAccounts, MessageMiddleware):

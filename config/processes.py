@@ -29,6 +29,9 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
         "worker-connections": "4000",
         "access-logfile": "-",
         "access-logformat": ACCESS_LOG,
+        "logger-class": "config.buffering.Lines",
+        # gunicorn would take SCRIPT_NAME and PATH_INFO from any client on this machine.
+        "forwarder-headers": "",
     }
     command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--no-control-socket"]
     command += ["--preload"]  # workers are forked from a process that has loaded the site

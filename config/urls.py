@@ -33,6 +33,7 @@ urlpatterns = [
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
     path("accounts/tokens/", token_views.tokens, name="tokens"),
     path("accounts/tokens/delete/", token_views.delete_token, name="token-delete"),
+    path("accounts/end-all/", token_views.end_everything, name="end-all"),
     path("invitation/", invitation_views.invitation, name="invitation"),
     path("accounts/second-step/", second_step_views.second_step, name="second-step"),
     path("accounts/second-step/off/", second_step_views.switch_off, name="second-step-off"),

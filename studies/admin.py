@@ -3,11 +3,13 @@
 from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
+from studies.services.accounts.credentials import end_all
 from studies.services.settings import FROZEN_FIELDS, save_settings
 from studies.services.studies import record
 
@@ -25,6 +27,19 @@ class LookOnly(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):
+    """Django's own page of accounts; what was open in the name of a closed one ends."""
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not obj.is_active:
+            end_all(user=obj)
 
 
 class MembershipInline(admin.TabularInline):

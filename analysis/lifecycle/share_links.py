@@ -19,6 +19,8 @@ from analysis.models import Report, ShareLink
 from analysis.report.files.shared_copy import without_people
 from studies.file_storage.stored import Stored
 from studies.models.keys import random_id
+from studies.models.studies import Study
+from studies.services.accounts.team import Grant
 from studies.services.studies import record
 
 KEY_LENGTH = 43  # 256 bits
@@ -70,6 +72,23 @@ def revoke_link(*, link_id: int, user: User) -> bool:
         link = ShareLink.objects.select_related("report__study").get(pk=link_id)
         record(link.report.study, "share link revoked", user=user, link=link.public_id)
     return bool(revoked)
+
+
+def links_of_an_owner(study: Study, user_id: int) -> list[Grant]:
+    """The links that a user has made and that still open reports of the study."""
+    found = ShareLink.objects.filter(
+        report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=timezone.now()
+    )
+
+    def grant(link: ShareLink) -> Grant:
+        return Grant(
+            key=f"link {link.public_id}",
+            label=f"link to report {link.report.number}" + (f" for {link.note}" * bool(link.note)),
+            end=lambda by: revoke_link(link_id=link.pk, user=by),
+            hand_to=lambda heir: ShareLink.objects.filter(pk=link.pk).update(created_by=heir),
+        )
+
+    return [grant(link) for link in found.select_related("report")]
 
 
 def open_link(*, public_id: str, key: str) -> ShareLink | None:

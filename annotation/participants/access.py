@@ -176,19 +176,33 @@ def see_other(url: str) -> HttpResponse:
     return response
 
 
-def no_identity(request: HttpRequest, study: Study, *, is_first_page: bool) -> HttpResponse:
+def no_identity(
+    request: HttpRequest,
+    study: Study,
+    *,
+    is_first_page: bool = True,
+    is_other_device: bool = False,
+    wait: int = 0,
+) -> HttpResponse:
     """Explain how to enter the study.
 
     At the first page neither cookie nor link had a usable id, and nothing was stored. On later
     pages only a cookie tells who somebody is: without it, it is most likely blocked.
+    `is_other_device`: the id began in another browser; `wait`: minutes until starts are taken.
     """
     context = {
         "study": study,
         "is_first_page": is_first_page and study.entry != Study.Entry.LINK,
         "preview_offered": may_preview(request, study),
+        "is_other_device": is_other_device,
+        "wait": wait,
     }
+    status = 429 if wait else 403 if is_other_device else 400
     with translation.override(study.language):
-        return render(request, "annotation/endings/no_id.html", context, status=400)
+        response = render(request, "annotation/endings/no_id.html", context, status=status)
+    if wait:
+        response.headers["Retry-After"] = str(60 * wait)
+    return response
 
 
 def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:

@@ -12,6 +12,7 @@ from annotation.participants.access import (
     bind,
     code_context,
     find_annotator,
+    is_bound,
     no_identity,
     see_other,
     study_page,
@@ -46,9 +47,13 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
         if visit.annotator.identity_hash not in identity_hashes(pid):
             return _not_theirs(request, study, is_known=True)
         try:
-            verify_return(study, request.GET)
+            is_theirs = verify_return(study, request.GET)
         except EntryRefused:
-            return no_identity(request, study, is_first_page=True)
+            return no_identity(request, study)
+        # The id is no secret: the code, the platform or the own browser shows who it is.
+        has_shown = is_theirs or bool(request.GET.get("code")) or is_bound(request, visit.annotator)
+        if not has_shown:
+            return no_identity(request, study, is_other_device=True)
     opened = visit.answers.filter(choice="").order_by("position").first()
     if opened is None or not visit.is_due:
         on_platform = visit.finished_at and study.entry == Study.Entry.PROLIFIC

@@ -11,7 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import services
 from annotation.content.texts import consent_text
-from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore, TooManyStarts
+from annotation.errors import (
+    EntryRefused,
+    OtherDevice,
+    StudyNotOpen,
+    TookPartBefore,
+    TooManyStarts,
+)
 from annotation.models import Annotator, RetestVisit
 from annotation.participants.access import (
     bind,
@@ -67,13 +73,20 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
             pid=pid,
             prolific_study_id=request.GET.get("STUDY_ID", ""),
             session_id=request.GET.get("SESSION_ID", ""),
+            address=client_address(request),
+            bound_to=known.pk if known else None,
+            is_vouched_for=verification.vouches,
         )
         note_entry(annotator, verification)
         if annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
             # In a worker: nobody waits for it, and without one the next reading does it.
             refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
+    except OtherDevice:
+        return no_identity(request, study, is_other_device=True)
     except EntryRefused:
-        return no_identity(request, study, is_first_page=True)
+        return no_identity(request, study)
+    except TooManyStarts as error:
+        return no_identity(request, study, wait=minutes(error.wait))
     except TookPartBefore:
         return took_part(request, study)
     except StudyNotOpen:

@@ -2,7 +2,7 @@
 
 import re
 
-from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import ResolverMatch
 
 from api.bearer import authenticate, count_request
@@ -11,7 +11,9 @@ from api.problems import Problem
 from api.v1.bodies import check_media_type
 from api.v1.faults import problem_of
 from api.v1.openapi import PREFIX
-from api.v1.site import find_route, openapi
+from api.v1.routes.access import EDITOR, study_of
+from api.v1.site import check_scopes, find_route, openapi
+from studies.pages.settings_views import MAY_CREATE
 
 OPENAPI = "openapi.json"
 _IMPORTS = "/imports"
@@ -58,5 +60,17 @@ def _serve(request: HttpRequest, route: str) -> HttpResponseBase:
     _check_query(request, found)
     check_media_type(request, takes_files=route.endswith(_IMPORTS))
     return answer_once(
-        request, token.user, lambda: found.func(request, *found.args, **found.kwargs)
+        request,
+        token.user,
+        lambda: found.func(request, *found.args, **found.kwargs),
+        lambda: _authorise(request, found),
     )
+
+
+def _authorise(request: HttpRequest, found: ResolverMatch) -> None:
+    """Raise what the route itself would, for a POST whose token or member may do it no more."""
+    check_scopes(request, found)
+    if slug := found.kwargs.get("slug"):
+        study_of(request, slug, EDITOR)
+    elif not request.user.has_perm(MAY_CREATE):
+        raise Http404

@@ -1,6 +1,7 @@
 """Every route of version 1."""
 
 from functools import cache
+from inspect import getclosurevars
 from typing import Any, NoReturn
 
 from django.http import HttpRequest
@@ -62,3 +63,12 @@ def openapi() -> dict[str, Any]:
 def find_route(route: str) -> ResolverMatch:
     """The route of an address. Raises `Http404`."""
     return _resolver().resolve(route)
+
+
+def check_scopes(request: HttpRequest, found: ResolverMatch) -> None:
+    """Raise `Problem` unless the token has the scopes that the route needs."""
+    view = getclosurevars(found.func).nonlocals["self"]  # Ninja's own, with the route's operations
+    for operation in view.operations:
+        if request.method in operation.methods:
+            for check in operation.auth_callbacks:
+                check(request)

@@ -1,6 +1,5 @@
 """Addresses that this server may call: an address of a user must not lead into its own network."""
 
-import ipaddress
 import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -8,9 +7,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from api.errors import WebhookError
+from studies.network_addresses import is_public
 
-# Addresses of IPv6 that stand for those of IPv4, which are checked instead.
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _PORTS = {"https": 443, "http": 80}
 
 
@@ -50,7 +48,7 @@ def find_target(url: str) -> Target:
     except (OSError, UnicodeError) as error:
         raise WebhookError(f"The name {host} is not known: {error}.") from error
     ips = list(dict.fromkeys(str(address[0]) for *_, address in found))
-    if not settings.WEBHOOK_PRIVATE_ADDRESSES and not all(map(_is_public, ips)):
+    if not settings.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, ips)):
         raise WebhookError(
             f"{host} is an address of this machine or of a private network. Use a public address, "
             "or ask the administrator to set WEBHOOK_PRIVATE_ADDRESSES=1."
@@ -71,13 +69,3 @@ def _parts(url: str) -> tuple[str, str, int, str]:
         raise WebhookError("Use an address without a user name, password and #fragment.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path
-
-
-def _is_public(ip: str) -> bool:
-    found = ipaddress.ip_address(ip.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        found = inner or found
-    return found.is_global and not found.is_multicast

@@ -13,6 +13,7 @@ from api.webhooks.events import complete_seats
 from api.webhooks.sending import send_again
 from api.webhooks.signing import new_secret
 from studies.models import Study
+from studies.services.accounts.team import Grant
 from studies.services.studies import lock_study, record
 
 MOST = 10
@@ -60,6 +61,20 @@ def deliver_again(*, delivery: Delivery) -> None:
     """Send an event once more, whatever became of it."""
     send_again(delivery)
     _queue(delivery)
+
+
+def webhooks_of_an_owner(study: Study, user_id: int) -> list[Grant]:
+    """The webhooks of a study that a user has added."""
+
+    def grant(webhook: Webhook) -> Grant:
+        return Grant(
+            key=f"webhook {webhook.public_id}",
+            label=f"webhook to {webhook.url}",
+            end=lambda by: delete_webhook(webhook=webhook, user=by),
+            hand_to=lambda heir: Webhook.objects.filter(pk=webhook.pk).update(created_by=heir),
+        )
+
+    return [grant(webhook) for webhook in study.webhooks.filter(created_by=user_id)]
 
 
 def webhooks_of(study: Study) -> list[Webhook]:

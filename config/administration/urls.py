@@ -8,5 +8,6 @@ urlpatterns = [
     path("reports/", views.reports, name="reports"),
     path("users/", views.users, name="users"),
     path("users/active/", views.set_active, name="set-active"),
+    path("users/end-all/", views.end_everything, name="end-all"),
     path("server/", views.installation, name="server"),
 ]

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from config.administration import selectors, server
 from studies.models import Backup, Retention
+from studies.services.accounts.credentials import end_all
 
 _PER_PAGE = 50
 
@@ -68,8 +69,24 @@ def set_active(request: HttpRequest) -> HttpResponse:
     else:
         user.is_active = request.POST.get("active") == "1"
         user.save(update_fields=["is_active"])
+        if not user.is_active:
+            end_all(user=user)
         done = "can sign in again" if user.is_active else "can no longer sign in"
         messages.success(request, f"{user.get_username()} {done}.")
+    return redirect("administration:users")
+
+
+@require_POST
+@for_superusers
+def end_everything(request: HttpRequest) -> HttpResponse:
+    """Sign a user out of every browser and delete the access tokens."""
+    number = request.POST.get("user", "")
+    user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
+    keep = (request.session.session_key or "") if user == request.user else ""
+    end_all(user=user, keep_session=keep)
+    messages.success(
+        request, f"{user.get_username()} was signed out everywhere, and access tokens were deleted."
+    )
     return redirect("administration:users")
 
 

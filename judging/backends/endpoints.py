@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from judging.backends.backend import JudgeSettings
 from judging.errors import BadJudge, InvalidValue, Reason
+from studies.network_addresses import is_link_local
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -31,11 +32,6 @@ OWN_SECRETS = frozenset(
         "SECRET_KEY",
     }
 )
-# Addresses at which cloud providers serve a machine's credentials, apart from link-local ones.
-_METADATA = frozenset(
-    {"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}
-)
-
 # Endings of names that no public server has.
 _OWN_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
@@ -100,14 +96,6 @@ def check_endpoint(judge: JudgeSettings, *, field: str = "base_url") -> None:
     for host, variable in PROVIDER_KEYS.items():
         if judge.api_key_env == variable and provider_key(judge.base_url) != variable:
             raise InvalidValue("api_key_env", _KEY_OF_PROVIDER, value=variable, host=host)
-
-
-def is_link_local(address: str) -> bool:
-    """Whether an IP address is link-local, or serves a cloud provider's metadata."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or found
-    return found.is_link_local or str(found) in _METADATA
 
 
 def leads_to_link_local(host: str) -> bool:

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
-from judging.catalog.rules import check_address, check_key_variable, may_change
+from judging.catalog.rules import check_address, check_key_variable, may_change, studies_that_use
 from judging.errors import BadJudge, InvalidValue, Reason
 from judging.models import Judge
 from judging.runs.judges import new_addresses, store_judge
@@ -65,7 +65,10 @@ def save_judge(
     else:
         stored = Judge.objects.select_for_update(no_key=True).get(pk=judge.pk)
         if not may_change(user, stored):
-            raise BadJudge("You may not change this judge. Ask an administrator.")
+            raise BadJudge(
+                "You may not change this judge: somebody else added it, or a study uses it that "
+                "you cannot change. Add a judge like it, or ask an administrator."
+            )
         if seen and seen != version_of(stored):
             raise OutdatedJudge(stored, fields)
     base_url = fields.get("base_url", stored.base_url)
@@ -142,9 +145,8 @@ def _record(
 
 
 def _log(judge: Judge, study: Study, user: User, event: str, **detail: Any) -> None:
-    """Write to the log of the study and of those whose runs use the judge, which they share."""
-    affected = Study.objects.filter(judge_runs__judge=judge) | Study.objects.filter(pk=study.pk)
-    for each in affected.distinct():
+    """Write to the log of the study and of those that use the judge, which they share."""
+    for each in studies_that_use(judge) | Study.objects.filter(pk=study.pk):
         record(each, event, user=user, judge=judge.name, **detail)
 
 

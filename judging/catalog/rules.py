@@ -4,7 +4,8 @@ A judge's server receives a key and is asked from inside the network of this pro
 is a privilege. Users with the permission “Can add judge”, which superusers have, may enter any
 address. Editors of a study may use OpenAI, Anthropic and Gemini, the servers of judges that exist,
 and the hosts that JUDGE_HOSTS allows. Nobody can name an arbitrary environment variable on a page,
-and a key never follows a judge to another address.
+and a key never follows a judge to another address. All studies share a judge, so who changes one
+needs the right to do so in every study that uses it.
 """
 
 from fnmatch import fnmatchcase
@@ -12,11 +13,14 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q, QuerySet
 
 from judging.backends.endpoints import PROVIDER_KEYS, provider_key
 from judging.backends.registry import backend_kind, names
 from judging.errors import InvalidValue, Reason
 from judging.models import Judge
+from studies.models import Membership, Study
+from studies.selectors import studies_for
 
 KEY_PREFIX = "JUDGE_KEY_"
 
@@ -43,8 +47,28 @@ def may_add_addresses(user: User | AnonymousUser) -> bool:
 
 
 def may_change(user: User | AnonymousUser, judge: Judge) -> bool:
-    """Whether an editor of a study may change a judge, which all studies share."""
-    return may_add_addresses(user) or (user.pk is not None and judge.created_by_id == user.pk)
+    """Whether an editor of a study may change a judge, which all studies share.
+
+    Its address, prices and limits apply to every study that uses it: an editor of one of them does
+    not decide where the items of another one go.
+    """
+    is_own = user.pk is not None and judge.created_by_id == user.pk
+    return (may_add_addresses(user) or is_own) and not is_used_elsewhere(user, judge)
+
+
+def is_used_elsewhere(user: User | AnonymousUser, judge: Judge) -> bool:
+    """Whether a study uses the judge in which the user may change nothing."""
+    own = studies_for(user, role=Membership.Role.EDITOR)
+    return studies_that_use(judge).exclude(pk__in=own.values("pk")).exists()
+
+
+def studies_that_use(judge: Judge) -> QuerySet[Study]:
+    """The studies that name the judge in their design, or whose runs or juries ask it."""
+    return Study.objects.filter(
+        Q(pk__in=judge.runs.values("study"))
+        | Q(pk__in=judge.design_studies.values("study"))
+        | Q(pk__in=judge.juries.values("study"))
+    )
 
 
 def servers_in_use() -> list[str]:

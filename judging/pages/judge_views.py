@@ -17,7 +17,7 @@ from judging.backends.endpoints import key_variable
 from judging.backends.replay import IMPORTED
 from judging.catalog import changes
 from judging.catalog.connection_test import run_connection_test, setting_of
-from judging.catalog.rules import may_add_addresses, may_change
+from judging.catalog.rules import is_used_elsewhere, may_add_addresses, may_change
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
@@ -205,6 +205,7 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),
         "may_change": may_change(request.user, judge),
+        "is_used_elsewhere": is_used_elsewhere(request.user, judge),
         "has_form": _has_form(request.user, judge),
         "may_test": not judge.capabilities.is_local,
         "forbids_providers": bool(judge.providers) and forbids_providers(study),

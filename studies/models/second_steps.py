@@ -7,7 +7,8 @@ from django.db import models
 class SecondStep(models.Model):
     """What a user who switched it on needs besides a password.
 
-    `secret` is encrypted; of the recovery codes only hashes are stored. A code from the app counts
+    `secret` is encrypted; of the recovery codes, which have 40 random bits, slow hashes with a salt
+    are stored, around the SHA-256 that was stored at first. A code from the app counts
     once: `last_period` is the half minute of the newest one.
     """
 

@@ -1,17 +1,56 @@
-"""The user who is signed in, on pages that have no sessions otherwise."""
+"""The user who is signed in: for how long, and on pages that have no sessions otherwise."""
 
-from django.contrib.auth.middleware import AuthenticationMiddleware
+import datetime as dt
+from typing import Any
+
+from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from studies.pages.accounts.client_address import client_address
+from studies.services.accounts.credentials import ADDRESS, BEGUN, BROWSER, SEEN, is_over
 
 _session = SessionMiddleware(lambda request: HttpResponse())
-_account = AuthenticationMiddleware(lambda request: HttpResponse())
+# A page view is noted no more often than this, so that reading does not mean writing.
+_NOTED_EVERY = dt.timedelta(minutes=10)
+# So long after the password was typed, what needs it does not ask for it again.
+_FRESH = dt.timedelta(minutes=15)
+
+
+def begin_session(request: HttpRequest, **sent: Any) -> None:
+    """Note in a new session when and where it began; Django sends it `user_logged_in`."""
+    now = int(timezone.now().timestamp())
+    request.session[BEGUN] = request.session[SEEN] = now
+    request.session[BROWSER] = request.headers.get("User-Agent", "")[:200]
+    request.session[ADDRESS] = client_address(request)
+
+
+def user_of_session(request: HttpRequest) -> User | AnonymousUser:
+    """The user of the request's session, which ends here if it was idle or open for too long."""
+    user = get_user(request)
+    if not user.is_authenticated:
+        return AnonymousUser()
+    if is_over(request.session):
+        request.session.flush()
+        return AnonymousUser()
+    now = int(timezone.now().timestamp())
+    if now - request.session.get(SEEN, 0) > _NOTED_EVERY.total_seconds():
+        request.session.setdefault(BEGUN, now)
+        request.session[SEEN] = now
+    return user
+
+
+def has_just_signed_in(request: HttpRequest) -> bool:
+    """Whether the password was typed in this browser a few minutes ago."""
+    age = timezone.now().timestamp() - request.session.get(BEGUN, 0)
+    return age < _FRESH.total_seconds()
 
 
 def signed_in(request: HttpRequest) -> User | AnonymousUser:
     """The request's user, read from the session if no middleware did."""
     if not hasattr(request, "user"):
         _session.process_request(request)
-        _account.process_request(request)
+        request.user = user_of_session(request)
     return request.user

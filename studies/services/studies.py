@@ -138,6 +138,14 @@ def freeze(study_id: int) -> None:
     Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
 
 
+def keep_name(instance: User, **sent: Any) -> None:
+    """Write the name of an account that is about to be deleted into the logs it is in."""
+    rows = list(StudyLog.objects.filter(user=instance))
+    for row in rows:
+        row.detail = {"by": f"{instance.get_username()} (deleted account)"} | row.detail
+    StudyLog.objects.bulk_update(rows, ["detail"], batch_size=500)
+
+
 def record(study: Study, event: str, *, user: User | None = None, **detail: Any) -> StudyLog:
     """Write a row of the study's log."""
     return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)

@@ -148,6 +148,42 @@ def test_a_forged_header_starts_nobody_more(study, settings):
     assert Annotator.objects.count() == 3
 
 
+def test_invented_ids_start_no_more_than_an_open_link(settings):
+    settings.LINK_STARTS_PER_HOUR = 3
+    study = make_study(entry="prolific")
+
+    found = [with_id(study, f"{number:024x}") for number in range(6)]
+
+    assert [each.status_code for each in found] == [302] * 3 + [429] * 3
+    assert "Please wait 60 minutes, then open the link again." in found[-1].content.decode()
+    assert found[-1].headers["Retry-After"] == "3600"
+    assert Annotator.objects.count() == 3
+
+
+def test_invented_ids_from_many_addresses_meet_the_limit_of_the_study(settings):
+    settings.LINK_STARTS_PER_HOUR = 1
+    study = make_study(entry="prolific")
+
+    found = [with_id(study, f"{n:024x}", f"198.51.100.{n}").status_code for n in range(1, 24)]
+
+    assert found == [302] * 20 + [429] * 3
+
+
+def test_the_ids_of_a_list_are_not_found_by_trying(settings):
+    settings.LINK_STARTS_PER_HOUR = 3
+    study = make_study(entry="list")
+    study.invitations.create(key="student-7")
+
+    tried = [with_id(study, f"student-{number}").status_code for number in (1, 2, 3, 7)]
+
+    assert tried == [400, 400, 400, 429]
+    assert with_id(study, "student-7", "203.0.113.5").status_code == 302
+
+
+def with_id(study, pid, address="198.51.100.7"):
+    return Client(REMOTE_ADDR=address).get(f"/s/{study.slug}/?PROLIFIC_PID={pid}&SESSION_ID=s{pid}")
+
+
 def test_coming_back_is_no_start(study, settings):
     settings.LINK_STARTS_PER_HOUR = 1
     client, _ = start(study)

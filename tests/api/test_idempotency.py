@@ -9,7 +9,7 @@ from django.utils import timezone
 from analysis.models import Report
 from api.models import IdempotentRequest
 from api.tasks import tidy_requests
-from studies.models import ImportJob, Study
+from studies.models import AccessToken, ImportJob, Study
 from tests.api.conftest import program
 
 pytestmark = pytest.mark.django_db
@@ -93,3 +93,25 @@ def test_keys_are_forgotten_after_a_day(root):
     tidy_requests()
 
     assert not IdempotentRequest.objects.exists()
+
+
+def test_an_answer_is_not_repeated_to_who_may_not_ask_any_more(study):
+    editor = program(study, "editor")
+    other = program(study, "editor")
+    for each in (editor, other):
+        assert each.post("studies/s/reports", {}, Idempotency_Key="a").status_code == 202
+
+    study.memberships.filter(user=editor.user).delete()
+    study.memberships.filter(user=other.user).update(role="viewer")
+
+    for each in (editor, other):
+        assert each.post("studies/s/reports", {}, Idempotency_Key="a").status_code == 404
+
+
+def test_an_answer_is_not_repeated_to_a_token_that_may_not_ask(root):
+    root.post("studies", {"title": "Once"}, Idempotency_Key="a")
+    AccessToken.objects.update(scopes=["read"])
+
+    again = root.post("studies", {"title": "Once"}, Idempotency_Key="a")
+
+    assert (again.status_code, again.json()["code"]) == (403, "insufficient_scope")

@@ -252,6 +252,7 @@ def test_every_address_has_a_rule():
 
     assert others == {
         "",
+        "accounts/end-all/",
         "accounts/second-step/",
         "accounts/second-step/off/",
         "accounts/tokens/",
@@ -261,6 +262,7 @@ def test_every_address_has_a_rule():
         "administration/server/",
         "administration/users/",
         "administration/users/active/",
+        "administration/users/end-all/",
         "studies/",
         "studies/new/",
     }

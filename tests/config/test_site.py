@@ -1,6 +1,7 @@
 """The site as a whole: headers, health, production settings, access log."""
 
 import gzip
+import logging
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.migrations.recorder import MigrationRecorder
 
+from config.buffering import Lines
+from config.operations.monitoring.log_lines import TextLines
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from config.static_files import StaticFiles
 from tests.annotation.pages.walking import start
@@ -126,6 +129,33 @@ def test_addresses_of_others_are_not_bound_to_https_unless_asked_for(tmp_path):
     assert said == [["31536000", "False", "False"], ["31536000", "True", "True"]]
 
 
+@pytest.mark.parametrize(("scheme", "prefix"), [("https", "__Host-"), ("http", "")])
+def test_cookies_of_accounts_belong_to_this_host_alone(tmp_path, scheme, prefix):
+    script = (
+        "from django.conf import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME,"
+        "s.SESSION_COOKIE_PATH, s.SESSION_COOKIE_DOMAIN, s.SESSION_COOKIE_SECURE)"
+    )
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings.base",
+        "SECRET_KEY": "k" * 60,
+        "PUBLIC_BASE_URL": f"{scheme}://judge.example.org",
+        "VAR_DIR": str(tmp_path),
+    }
+
+    said = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+
+    secure = str(scheme == "https")
+    assert said == [f"{prefix}sessionid", f"{prefix}csrftoken", "/", "None", secure]
+
+
 @pytest.mark.django_db
 def test_health_is_bad_when_the_worker_has_gone(client, settings, tmp_path):
     settings.CELERY_BROKER_URL = "filesystem://"
@@ -173,6 +203,25 @@ def test_production_settings_pass_the_deployment_check(tmp_path):
 
     assert result.returncode == 0, result.stderr
     assert "no issues" in result.stdout
+
+
+@pytest.mark.parametrize("path", ["/a\nFORGED", "/a\r\x1b[31m", "/\x85\x9b"])
+def test_a_request_writes_one_line_of_the_access_log_without_control_characters(path):
+    line = ACCESS_LOG % Lines.atoms_wrapper_class({"h": "::1", "m": "GET", "U": path})
+
+    assert line.isprintable()
+
+
+def test_a_client_names_no_script_and_no_path_by_a_header():
+    command = web_command(port=1)
+
+    assert command[command.index("--forwarder-headers") + 1] == ""
+
+
+def test_a_message_is_one_line_whatever_was_typed_into_it():
+    record = logging.LogRecord("a", logging.INFO, "", 1, "user %s", ("x\nFORGED\x1b[31m",), None)
+
+    assert TextLines("%(message)s").format(record) == r"user x\nFORGED\x1b[31m"
 
 
 def test_access_lines_hold_the_path_without_its_query():

@@ -19,7 +19,6 @@ def webhook(request: HttpRequest) -> HttpResponse:
     """Store the event, queue it, and answer immediately; a repeat gets the same answer."""
     try:
         event = keep(
-            event_id=request.headers.get("X-Event-ID", ""),
             timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
             signature=request.headers.get("X-Prolific-Request-Signature", ""),
             body=request.body,

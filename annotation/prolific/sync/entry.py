@@ -36,7 +36,13 @@ class Verification(enum.Enum):
 
     SIGNED = "signed by Prolific"
     UNKNOWN = "of a session that Prolific does not know"
+    KNOWN = "of a session that Prolific gave to this participant"
     NOTHING = "nothing new"
+
+    @property
+    def vouches(self) -> bool:
+        """Whether Prolific says that the link belongs to the participant."""
+        return self in (Verification.SIGNED, Verification.KNOWN)
 
 
 def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
@@ -59,13 +65,13 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     ):
         raise EntryRefused("SESSION_ID is somebody else's")
     if _has_entered(study, pid, session):
-        return Verification.NOTHING
+        return Verification.NOTHING if mirrored is None else Verification.KNOWN
     is_signed = _is_signed(query)
     if not is_signed and _wants_signed(study) and not query.get("prolific_token"):
         raise EntryRefused("the study takes signed links only")
     if mirrored is None and not is_signed:
         return _ask(study, pid, session, page_client())
-    return Verification.SIGNED if is_signed else Verification.NOTHING
+    return Verification.SIGNED if is_signed else Verification.KNOWN
 
 
 def wants_refresh(study: Study) -> bool:
@@ -78,14 +84,15 @@ def wants_refresh(study: Study) -> bool:
     return cache.add(f"prolific-refresh-{study.pk}", True, REFRESHED_EVERY.total_seconds())
 
 
-def verify_return(study: Study, query: Mapping[str, str]) -> None:
+def verify_return(study: Study, query: Mapping[str, str]) -> bool:
     """Compare PROLIFIC_PID with the submission of the study that brings people back.
 
     That study was created on Prolific by hand, so only its submissions are known there. If Prolific
-    does not answer, or does not know the session yet, nobody is refused. Raises `EntryRefused`.
+    does not answer, or does not know the session yet, nobody is refused; returns whether it knows
+    the session as the participant's. Raises `EntryRefused`.
     """
     if not is_watched(study):
-        return
+        return False
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not session:
         raise EntryRefused("SESSION_ID is missing")
@@ -93,9 +100,10 @@ def verify_return(study: Study, query: Mapping[str, str]) -> None:
         remote = page_client().submission(session)
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
-        return
+        return False
     if remote.participant != pid:
         raise EntryRefused("SESSION_ID is somebody else's")
+    return True
 
 
 def note_entry(annotator: Annotator, verification: Verification) -> None:
@@ -146,7 +154,7 @@ def _ask(study: Study, pid: str, session: str, client: Client) -> Verification:
     if remote.status in _OVER:
         raise EntryRefused("the submission is over on Prolific")
     apply(row, remote, read_at=read_at)
-    return Verification.NOTHING
+    return Verification.KNOWN
 
 
 def _is_short(study: Study) -> bool:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import contextlib
+import datetime as dt
 import hashlib
 import hmac
 import json
@@ -25,6 +26,8 @@ from studies.models import Study
 from studies.services.studies import record
 
 EVENTS = ("submission.status.change", "study.status.change")
+# Prolific repeats a webhook that was not answered. What is missed, the next reading finds.
+_REPEATED_FOR, _AHEAD = dt.timedelta(days=1), dt.timedelta(minutes=10)
 _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -35,8 +38,7 @@ class BadWebhook(ValueError):
 def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bool:
     """Whether `signature` is base64(HMAC-SHA256(secret, timestamp + body)), in constant time.
 
-    The timestamp is part of the signed data and has no other use: repeats may carry an old one, and
-    are recognised by their event id.
+    The timestamp is part of the signed data.
     """
     expected = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     try:
@@ -46,24 +48,34 @@ def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bo
     return hmac.compare_digest(expected, given)
 
 
-def keep(*, event_id: str, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None:
+def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None:
     """Verify a webhook and store its event; None when it was stored before.
 
-    Raises `BadWebhook`.
+    An event is what its signed bytes say: the id in a header is not signed, and anybody who has
+    seen a webhook could send it again under another one. Raises `BadWebhook`.
     """
     secret = settings.PROLIFIC_WEBHOOK_SECRET
     if not secret:
         raise BadWebhook("no secret is set: PROLIFIC_WEBHOOK_SECRET")
     if not is_signed(secret=secret, timestamp=timestamp, body=body, signature=signature):
         raise BadWebhook("the signature is not ours")
+    if not _is_recent(timestamp):
+        raise BadWebhook("its time is too long ago, or in the future")
     event = _read(body)
-    # An event without an id is identified by its content.
-    event_id = event_id or hashlib.sha256(timestamp.encode() + body).hexdigest()
     stored, created = ProlificEvent.objects.get_or_create(
-        event_id=event_id[:100],
+        event_id=hashlib.sha256(timestamp.encode() + b"\n" + body).hexdigest(),
         defaults={"kind": event["event_type"][:60], "resource_id": event["resource_id"]},
     )
     return stored if created else None
+
+
+def _is_recent(timestamp: str) -> bool:
+    """Whether the time of a webhook is the present one, as far as clocks and repeats may differ."""
+    try:
+        sent = dt.datetime.fromtimestamp(float(timestamp), tz=dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return False
+    return -_AHEAD <= timezone.now() - sent <= _REPEATED_FOR
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
+from annotation.errors import EntryRefused, OtherDevice, StudyNotOpen, TookPartBefore
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
 from annotation.seats import flow
 from annotation.seats.identity import check_ids, identity_hash, identity_hashes
@@ -13,27 +13,51 @@ from studies.models import Study
 
 
 def enter(
-    *, study_id: int, pid: str, prolific_study_id: str = "", session_id: str = ""
+    *,
+    study_id: int,
+    pid: str,
+    prolific_study_id: str = "",
+    session_id: str = "",
+    address: str = "",
+    bound_to: int | None = None,
+    is_vouched_for: bool = True,
 ) -> Annotator:
     """Find or create the annotator who is `pid` in the study; every session id is kept.
 
     Idempotent: reload, second tab and second device get the same annotator. A new annotator needs
-    an open study; a known annotator can return at any time and sees their current step. Raises
-    `EntryRefused` (malformed or not invited) and, for a new annotator, `StudyNotOpen` and
-    `TookPartBefore`: nothing is stored then.
+    an open study; a known annotator can return at any time and sees their current step.
+
+    An id is no secret. Unless the platform vouches for who brings it, starts are limited by
+    `address`, if one is given, and a known annotator is let in with something that was seen before:
+    the browser, which is `bound_to` them, or a session id.
+
+    Raises `EntryRefused` (malformed or not invited), `OtherDevice` and, for a new annotator,
+    `StudyNotOpen`, `TookPartBefore` and `TooManyStarts`: nothing is stored then.
     """
     study = Study.objects.get(pk=study_id)
-    check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
+    is_limited = bool(address) and not is_vouched_for and study.state == Study.State.OPEN
+    try:
+        check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
+    except EntryRefused:
+        if is_limited and study.entry == Study.Entry.LIST:
+            count_start(study, address)  # ids of a list are not found by trying
+        raise
     hashes = identity_hashes(pid)
     known = Annotator.objects.filter(study=study, identity_hash__in=hashes).first()
     if known is None:
         if took_part_before(study, hashes):
             raise TookPartBefore(f"study {study.pk} does not take people of its related studies")
+        if is_limited:
+            count_start(study, address)
+        sessions = [session_id] if session_id else []
         with transaction.atomic():
             known = _arrive(study, identity_hash=identity_hash(pid))
             ProlificIdentity.objects.get_or_create(
-                annotator=known, defaults={"pid": pid, "study_id": prolific_study_id}
+                annotator=known,
+                defaults={"pid": pid, "study_id": prolific_study_id, "session_ids": sessions},
             )
+    elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
+        raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
     _keep_session(known, session_id)
     return _come_back(known, study)
 
@@ -93,6 +117,20 @@ def _arrive(study: Study, **identity: str) -> Annotator:
             annotator=annotator, event="state", after=Annotator.State.ARRIVED
         )
     return annotator
+
+
+def _was_seen(annotator: Annotator, session_id: str) -> bool:
+    """Whether the session is one of the annotator's.
+
+    Before anybody has agreed there is nothing to act upon: a link without a session may be opened
+    again, because a mail program may have opened it first.
+    """
+    identity = ProlificIdentity.objects.filter(annotator=annotator).first()
+    if identity is None:
+        return False
+    if not identity.session_ids and not session_id:
+        return annotator.state == Annotator.State.ARRIVED
+    return session_id in identity.session_ids
 
 
 def _keep_session(annotator: Annotator, session_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The limit on starts by an open link from one network address."""
+"""The limit on starts that nobody vouches for, from one network address and in one study."""
 
 import datetime as dt
 import logging
@@ -14,6 +14,8 @@ from studies.services.accounts.rate_limits import Limit
 
 logger = logging.getLogger(__name__)
 
+# One study may have so many times the starts of one address: who has many addresses meets this.
+_ADDRESSES = 20
 _HOUR = dt.timedelta(hours=1)
 _KEPT_FOR = dt.timedelta(hours=12)
 
@@ -21,9 +23,10 @@ _KEPT_FOR = dt.timedelta(hours=12)
 def count_start(study: Study, address: str) -> None:
     """Count a start from `address`; raises `TooManyStarts`, and then counts nothing.
 
-    Only a keyed hash of the address is stored, separate from the annotator, and only for hours.
+    A study whose people are simulated has no limit, because all of them have one address. Only a
+    keyed hash of the address is stored, separate from the annotator, and only for hours.
     """
-    if not settings.LINK_STARTS_PER_HOUR:
+    if not settings.LINK_STARTS_PER_HOUR or study.is_simulated:
         return
     hashed = salted_hmac(
         "annotation.starts", f"{study.pk} {address}", secret=settings.SECRET_KEY, algorithm="sha256"
@@ -31,8 +34,10 @@ def count_start(study: Study, address: str) -> None:
     LinkStart.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
     # Stored before it is compared, so that simultaneous starts see each other.
     own = LinkStart.objects.create(study=study, address=hashed)
-    others = LinkStart.objects.filter(study=study, address=hashed).exclude(pk=own.pk)
-    if wait := Limit(settings.LINK_STARTS_PER_HOUR, _HOUR).wait(others):
+    others = LinkStart.objects.filter(study=study).exclude(pk=own.pk)
+    by_address = Limit(settings.LINK_STARTS_PER_HOUR, _HOUR)
+    by_study = Limit(settings.LINK_STARTS_PER_HOUR * _ADDRESSES, _HOUR)
+    if wait := by_address.wait(others.filter(address=hashed)) or by_study.wait(others):
         own.delete()
-        logger.warning("study %s: start refused, too many from one address", study.pk)
+        logger.warning("study %s: start refused, too many of them", study.pk)
         raise TooManyStarts(wait)

@@ -14,6 +14,7 @@ from django.db.models import Exists, ForeignKey, OuterRef
 from config.health import lacks_migrations
 from config.operations.doctor.faults import Fault, InvariantCheck
 from studies.file_storage.location import wrong_location
+from studies.models import Membership, Study, StudyLog
 
 _NAMED = re.compile(r'(?:CONSTRAINT|INDEX) "(\w+)"')
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -48,6 +49,18 @@ def open_files() -> Iterator[Fault]:
     for path in own:
         if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             yield Fault(f"{path} can be read by other users of this machine.")
+
+
+def lost_owners() -> Iterator[Fault]:
+    """Studies that had members, and whose owners can all no longer sign in."""
+    owners = Membership.objects.filter(
+        study=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True
+    )
+    deleted = StudyLog.objects.filter(study=OuterRef("pk"), user=None, detail__has_key="by")
+    found = Study.objects.filter(archived_at=None, is_simulated=False).exclude(Exists(owners))
+    had_members = Exists(Membership.objects.filter(study=OuterRef("pk"))) | Exists(deleted)
+    for slug in found.filter(had_members).order_by("slug").values_list("slug", flat=True):
+        yield Fault("No owner can sign in.", study=slug)
 
 
 def missing_migrations() -> Iterator[Fault]:
@@ -133,6 +146,12 @@ CHECKS = [
         "Files are kept where the installation keeps them",
         files_elsewhere,
         "See docs/deployment.md, Several machines.",
+    ),
+    InvariantCheck(
+        "owners",
+        "Each study with members has an owner who can sign in",
+        lost_owners,
+        "An administrator opens the study’s Team and makes a member an owner, or invites one.",
     ),
     InvariantCheck(
         "database-file",

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 HEADER = "X-Request-ID"
 _context: ContextVar[dict[str, Any]] = ContextVar("log_context", default={})  # noqa: B039
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _GIVEN = re.compile(r"[\w.-]{8,64}")
 
 
@@ -37,6 +38,14 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
+
+
+class TextLines(logging.Formatter):
+    """One line a message: what somebody typed into it begins no line and moves no cursor."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = _CONTROL.sub(lambda found: repr(found[0])[1:-1], record.message)
+        return super().formatMessage(record)
 
 
 def request_ids(

@@ -13,13 +13,14 @@ from django.http import HttpRequest
 
 from studies.errors import StudyError, TooManyAttempts
 from studies.pages.accounts.client_address import client_address
+from studies.pages.signed_in import has_just_signed_in
 from studies.services.accounts import second_steps, sign_ins
 
 
 class SignInForm(AuthenticationForm):
     """A name, a password, and a code if the account asks for one.
 
-    Attempts are counted by account and by address; a wrong code counts as a wrong password does.
+    Attempts are counted by account and by address, those with a wrong code by themselves.
     """
 
     code = forms.CharField(
@@ -42,11 +43,15 @@ class SignInForm(AuthenticationForm):
             raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
         try:
             cleaned = super().clean() or self.cleaned_data
-            if refusal := _refusal_of(self.get_user(), self.cleaned_data.get("code", "")):
-                raise ValidationError({"code": refusal})
         except ValidationError:
-            self.user_cache = None
             sign_ins.fail(attempt)
+            raise
+        try:
+            check_code(self.get_user(), self.request, self.cleaned_data.get("code", ""))
+        except ValidationError as error:
+            self.user_cache = None
+            self.wait = getattr(error, "wait", None)
+            sign_ins.forget(attempt)
             raise
         sign_ins.succeed(attempt)
         return cleaned
@@ -64,18 +69,13 @@ class ChangePasswordForm(PasswordChangeForm):
             return super().clean_old_password()
 
 
-class SwitchOnForm(forms.Form):
-    """The first code of an app, with the password, so that nobody does it in another's browser."""
+class WithPasswordForm(forms.Form):
+    """What the password confirms, so that nobody does it in another's browser."""
 
     password = forms.CharField(
         label="Your password",
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-    )
-    code = forms.CharField(
-        label="Code that the app shows",
-        max_length=20,
-        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
     )
 
     def __init__(self, *args: Any, request: HttpRequest, user: User, **kwargs: Any) -> None:
@@ -87,6 +87,16 @@ class SwitchOnForm(forms.Form):
             if not self.user.check_password(self.cleaned_data["password"]):
                 raise ValidationError("This is not your password.")
         return ""
+
+
+class SwitchOnForm(WithPasswordForm):
+    """The first code of an app."""
+
+    code = forms.CharField(
+        label="Code that the app shows",
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric"}),
+    )
 
 
 class SwitchOffForm(forms.Form):
@@ -101,14 +111,20 @@ class SwitchOffForm(forms.Form):
         self.request, self.user = request, user
 
     def clean_code(self) -> str:
-        with _counted(self.user, self.request):
-            if refusal := _refusal_of(self.user, self.cleaned_data["code"]):
-                raise ValidationError(refusal)
+        check_code(self.user, self.request, self.cleaned_data["code"])
         return ""
 
 
+def check_code(user: User, request: HttpRequest, code: str) -> None:
+    """Raise `ValidationError` unless the code lets the user in, or the account needs none."""
+    if second_steps.is_on(user):
+        with _counted(user, request, factor=sign_ins.CODE):
+            if refusal := _refusal_of(user, code):
+                raise ValidationError(refusal, code="code")
+
+
 def _refusal_of(user: User, code: str) -> str:
-    """Why a code does not let the user in; empty if it does, or if the account needs none."""
+    """Why a code does not let the user in; empty if it does."""
     try:
         if second_steps.accepts(user=user, code=code):
             return ""
@@ -123,12 +139,16 @@ def _refusal_of(user: User, code: str) -> str:
 
 
 @contextmanager
-def _counted(user: User, request: HttpRequest) -> Iterator[None]:
+def _counted(user: User, request: HttpRequest, *, factor: str = "") -> Iterator[None]:
     """Count what happens in it as an attempt to sign in, which fails with a `ValidationError`."""
     try:
-        attempt = sign_ins.begin(name=user.get_username(), address=client_address(request))
+        attempt = sign_ins.begin(
+            name=user.get_username(), address=client_address(request), factor=factor
+        )
     except TooManyAttempts as error:
-        raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
+        refusal = ValidationError(sign_ins.sentence(error.wait), code="wait")
+        refusal.wait = error.wait  # type: ignore[attr-defined]
+        raise refusal from error
     try:
         yield
     except ValidationError:
@@ -152,7 +172,10 @@ class AccountForm(UserCreationForm):
         self.fields["email"].help_text = "For a link if you forget your password."
 
 
-class TokenForm(forms.Form):
+class TokenForm(WithPasswordForm):
+    """A new token; who signed in a few minutes ago does not type the password again."""
+
+    field_order = ("name", "days", "scopes", "password")
     name = forms.CharField(label="What is it for?", max_length=100)
     days = forms.TypedChoiceField(
         label="Valid for",
@@ -171,3 +194,8 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
     )
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, request=request, **kwargs)
+        if has_just_signed_in(request):
+            del self.fields["password"]

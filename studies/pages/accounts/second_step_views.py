@@ -31,7 +31,12 @@ def second_step(request: HttpRequest) -> HttpResponse:
     form = SwitchOnForm(request.POST or None, request=request, user=user)
     if form.is_valid():
         try:
-            codes = second_steps.switch_on(user=user, secret=secret, code=form.cleaned_data["code"])
+            codes = second_steps.switch_on(
+                user=user,
+                secret=secret,
+                code=form.cleaned_data["code"],
+                keep_session=request.session.session_key or "",
+            )
             on = "registration/second_step_on.html"
             return render(request, on, {"recovery_codes": codes})
         except StudyError as error:
@@ -55,8 +60,12 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     form = SwitchOffForm(request.POST, request=request, user=user)
     if not form.is_valid():
         return _page_when_on(request, form)
-    second_steps.switch_off(user=user)
-    messages.success(request, "Your password alone signs you in again.")
+    second_steps.switch_off(user=user, keep_session=request.session.session_key or "")
+    messages.success(
+        request,
+        "Your password alone signs you in again. Other browsers were signed out, and access tokens "
+        "were deleted.",
+    )
     return redirect("second-step")
 
 

@@ -1,4 +1,4 @@
-"""A user's access tokens, for programs that read reports and exports."""
+"""What is open in a user's name: access tokens of programs, and sessions of browsers."""
 
 from typing import cast
 
@@ -7,30 +7,40 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from studies.errors import StudyError
 from studies.models import AccessToken
 from studies.pages.accounts.forms import TokenForm
 from studies.services.accounts.access_tokens import create_token
+from studies.services.accounts.credentials import end_all, open_sessions
 
 _REFUSED = 422
 
 
+@sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The user's tokens; a new one is shown this once."""
+    """The user's tokens and sessions; a new token is shown this once."""
     user = cast(User, request.user)
-    form = TokenForm(request.POST if request.method == "POST" else None)
+    sent = request.POST if request.method == "POST" else None
+    form = TokenForm(sent, request=request, user=user)
     token = ""
     if form.is_valid():
         try:
-            token = create_token(user=user, **form.cleaned_data)
-            form = TokenForm()
+            chosen = {name: form.cleaned_data[name] for name in ("name", "days", "scopes")}
+            token = create_token(user=user, **chosen)
+            form = TokenForm(request=request, user=user)
         except StudyError as error:
             form.add_error(None, str(error))
-    context = {"form": form, "token": token, "tokens": AccessToken.objects.filter(user=user)}
+    context = {
+        "form": form,
+        "token": token,
+        "tokens": AccessToken.objects.filter(user=user),
+        "sessions": open_sessions(user, this=request.session.session_key or ""),
+    }
     status = _REFUSED if form.errors else 200
     return render(request, "registration/tokens.html", context, status=status)
 
@@ -44,4 +54,13 @@ def delete_token(request: HttpRequest) -> HttpResponse:
     )
     if found.delete()[0]:
         messages.success(request, "The token was deleted. Programs can no longer use it.")
+    return redirect("tokens")
+
+
+@require_POST
+@login_required
+def end_everything(request: HttpRequest) -> HttpResponse:
+    """Sign out of every other browser and delete all tokens."""
+    end_all(user=cast(User, request.user), keep_session=request.session.session_key or "")
+    messages.success(request, "Other browsers were signed out, and access tokens were deleted.")
     return redirect("tokens")

@@ -41,7 +41,10 @@ class NewPassword(auth.PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        messages.success(self.request, "Your password was changed. Sign in with the new one.")
+        messages.success(
+            self.request,
+            "Your password was changed, and access tokens were deleted. Sign in with the new one.",
+        )
         return super().form_valid(form)
 
 
@@ -53,7 +56,11 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, request.POST or None, request=request)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
-        messages.success(request, "Your password was changed. Other browsers were signed out.")
+        messages.success(
+            request,
+            "Your password was changed. Other browsers were signed out, and access tokens were "
+            "deleted.",
+        )
         return redirect("studies:list")
     status = _REFUSED if form.is_bound else 200
     return render(request, "registration/change_password.html", {"form": form}, status=status)

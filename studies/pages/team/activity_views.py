@@ -73,7 +73,7 @@ def _day(text: str) -> dt.datetime | None:
 
 def _file(study: Study, entries: QuerySet[StudyLog]) -> HttpResponse:
     def row(entry: StudyLog) -> list[Any]:
-        name = entry.user.get_username() if entry.user else ""
+        name = entry.user.get_username() if entry.user else entry.detail.get("by", "")
         detail = json.dumps(entry.detail, ensure_ascii=False, sort_keys=True)
         return [entry.created_at.isoformat(), name, entry.event, detail]
 

@@ -34,12 +34,18 @@ def _page(
     request: HttpRequest, study: Study, form: InvitationForm, *, link: str = ""
 ) -> HttpResponse:
     """The team; `link` is that of a new invitation, which is shown this once."""
+    may_change = role_of(request.user, study) == Membership.Role.OWNER
+    found = study.memberships.select_related("user").order_by("created_at", "pk")
+    owner = Membership.Role.OWNER
     context = {
         "study": study,
-        "members": study.memberships.select_related("user").order_by("created_at", "pk"),
+        "members": [
+            (row, team.granted_by(study, row.user_id) if may_change and row.role == owner else [])
+            for row in found
+        ],
         "roles": Membership.Role.choices,
         "invitations": team.open_invitations(study).select_related("invited_by"),
-        "may_change": role_of(request.user, study) == Membership.Role.OWNER,
+        "may_change": may_change,
         "form": form,
         "link": link,
     }
@@ -82,7 +88,9 @@ def change_role(request: HttpRequest, slug: str) -> HttpResponse:
     """Change the role of a member."""
 
     def change(study: Study, user_id: int, role: str) -> str:
-        member = team.set_role(study_id=study.pk, user_id=user_id, role=role, by=_user(request))
+        member = team.set_role(
+            study_id=study.pk, user_id=user_id, role=role, by=_user(request), keep=_kept(request)
+        )
         return f"{member.user.get_username()} is {member.get_role_display()} now."
 
     return _changed(request, slug, change, needs_role=True)
@@ -94,7 +102,9 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     """Remove a member."""
 
     def end(study: Study, user_id: int, role: str) -> str:
-        team.remove_member(study_id=study.pk, user_id=user_id, by=_user(request))
+        team.remove_member(
+            study_id=study.pk, user_id=user_id, by=_user(request), keep=_kept(request)
+        )
         return "The member was removed."
 
     return _changed(request, slug, end)
@@ -106,7 +116,8 @@ def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
     """Make another member the owner."""
 
     def give(study: Study, user_id: int, role: str) -> str:
-        team.hand_over(study_id=study.pk, to=user_id, by=_user(request))
+        kept = _kept(request)
+        team.hand_over(study_id=study.pk, to=user_id, by=_user(request), keep=kept)
         return "The study was handed over. You are an editor of it now."
 
     return _changed(request, slug, give)
@@ -135,6 +146,11 @@ def _changed(
     # An owner who removed themselves cannot open the team's page any more.
     is_member = studies_for(_user(request)).filter(pk=study.pk).exists()
     return redirect("studies:team", slug) if is_member else redirect("studies:list")
+
+
+def _kept(request: HttpRequest) -> list[str]:
+    """The keys of what a former owner has given out and what goes on working."""
+    return request.POST.getlist("keep")
 
 
 def _user(request: HttpRequest) -> User:

@@ -5,6 +5,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING
 
+from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import User
 from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
@@ -12,6 +13,7 @@ from django.db import transaction
 from studies.errors import StudyError
 from studies.models import SecondStep
 from studies.sealing import cipher
+from studies.services.accounts.credentials import end_all
 from studies.services.accounts.team import hash_of
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ _PURPOSE = b"second steps"
 _ISSUER = "Thirdperson"
 # How long a secret may wait on the page until its first code is typed.
 _HOUR = 60 * 60
-_RECOVERY_CODES = 8
+_RECOVERY_CODES, _RECOVERY_LENGTH = 8, 10
 _UNREADABLE = (
     "The second step of this account cannot be checked, because the server has a new secret key. "
     "Ask its administrator to remove it."
@@ -55,8 +57,10 @@ def read_signed(*, user: User, text: str) -> str | None:
         return None
 
 
-def switch_on(*, user: User, secret: str, code: str) -> list[str]:
+def switch_on(*, user: User, secret: str, code: str, keep_session: str = "") -> list[str]:
     """Store the secret if `code` is its present one; returns the recovery codes, shown once.
+
+    Other sessions and the access tokens, which the password alone has opened, end.
 
     Raises `StudyError` for another code, and if a second step is on already.
     """
@@ -66,17 +70,18 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str]:
             "This is not the app’s present code. Type the six digits that the app shows now, and "
             "check that the phone’s clock is right."
         )
-    recovery = [secrets.token_hex(5) for _ in range(_RECOVERY_CODES)]
+    recovery = [secrets.token_hex(_RECOVERY_LENGTH // 2) for _ in range(_RECOVERY_CODES)]
     _, is_new = SecondStep.objects.get_or_create(
         user=user,
         defaults={
             "secret": cipher(_PURPOSE).encrypt(secret.encode()).decode(),
-            "recovery_sha256": [hash_of(each) for each in recovery],
+            "recovery_sha256": [make_password(hash_of(each)) for each in recovery],
             "last_period": period,
         },
     )
     if not is_new:
         raise StudyError("The second step is on already. Switch it off to set up another app.")
+    end_all(user=user, keep_session=keep_session)
     logger.info("second step of signing in switched on: account %s", user.pk)
     return [f"{code[:5]}-{code[5:]}" for code in recovery]
 
@@ -85,34 +90,46 @@ def is_on(user: User) -> bool:
     return SecondStep.objects.filter(user=user).exists()
 
 
-@transaction.atomic
 def accepts(*, user: User, code: str) -> bool:
     """Whether `code` lets the user in: the app's present code, or an unused recovery code.
 
     Both work once. Users without a second step need none. Raises `StudyError` if the stored secret
     cannot be read.
     """
-    step = SecondStep.objects.select_for_update(no_key=True).filter(user=user).first()
+    step = SecondStep.objects.filter(user=user).first()
     if step is None:
         return True
     code = _plain(code)
     period = _period_of(_codes(_secret_of(step)), code)
-    if period is not None and period > step.last_period:
-        step.last_period = period
-        step.save(update_fields=["last_period"])
-        return True
-    if hash_of(code) in step.recovery_sha256:
-        step.recovery_sha256.remove(hash_of(code))
-        step.save(update_fields=["recovery_sha256"])
-        logger.warning("recovery code used to sign in: account %s", user.pk)
-        return True
-    return False
+    if period is not None:
+        # Of two requests with the same code one is let in.
+        newer = SecondStep.objects.filter(pk=step.pk, last_period__lt=period)
+        return bool(newer.update(last_period=period))
+    # The slow hashes are compared before the row is locked.
+    is_long = len(code) == _RECOVERY_LENGTH
+    used = [
+        each for each in step.recovery_sha256 if is_long and check_password(hash_of(code), each)
+    ]
+    return bool(used) and _use_up(step, used[0])
 
 
-def switch_off(*, user: User) -> bool:
-    """Remove the second step; whether there was one."""
+@transaction.atomic
+def _use_up(step: SecondStep, used: str) -> bool:
+    """Remove a recovery code; False if another request has just used it."""
+    locked = SecondStep.objects.select_for_update(no_key=True).filter(pk=step.pk).first()
+    if locked is None or used not in locked.recovery_sha256:
+        return False
+    locked.recovery_sha256.remove(used)
+    locked.save(update_fields=["recovery_sha256"])
+    logger.warning("recovery code used to sign in: account %s", step.user_id)
+    return True
+
+
+def switch_off(*, user: User, keep_session: str = "") -> bool:
+    """Remove the second step, and end other sessions and access tokens; whether there was one."""
     removed = bool(SecondStep.objects.filter(user=user).delete()[0])
     if removed:
+        end_all(user=user, keep_session=keep_session)
         logger.warning("second step of signing in switched off: account %s", user.pk)
     return removed
 

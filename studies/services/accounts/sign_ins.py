@@ -27,19 +27,22 @@ _KEPT_FOR = dt.timedelta(days=90)
 PAIR = Limit(5, dt.timedelta(minutes=15))
 ADDRESS = Limit(50, dt.timedelta(minutes=15))
 ACCOUNT = Limit(100, dt.timedelta(hours=1))
+CODE = "code\0"  # before the name of an account: no name has this character
 # Limit on links that reset a password, so that no mailbox is flooded.
 RESET_ACCOUNT = Limit(3, dt.timedelta(hours=1))
 RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
 
 
-def begin(*, name: str, address: str) -> SignIn:
+def begin(*, name: str, address: str, factor: str = "") -> SignIn:
     """Store an attempt to sign in as `name`; it counts as failed until `succeed`.
 
+    Each `factor`, the password or `CODE`, is counted by itself: who knows one does not reset the
+    count of guesses at the other.
     It is stored before the password is checked, so that simultaneous attempts count each other.
     Raises `TooManyAttempts`; a refused attempt does not count, so that the wait always ends.
     """
     attempt = SignIn.objects.create(
-        account=_account(name),
+        account=_account(factor + name),
         user=get_user_model().objects.filter(username=name).first(),
         address=address,
     )
@@ -59,8 +62,13 @@ def succeed(attempt: SignIn) -> None:
     SignIn.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
 
 
+def forget(attempt: SignIn) -> None:
+    """Leave an attempt out of the count: its password was right, and its code was not."""
+    attempt.delete()
+
+
 def fail(attempt: SignIn) -> None:
-    """Log an attempt with a wrong password."""
+    """Log an attempt with a wrong password or code."""
     logger.warning("sign-in failed: account %s, address %s", _named(attempt), attempt.address)
 
 

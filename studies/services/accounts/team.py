@@ -3,10 +3,12 @@
 import datetime as dt
 import hashlib
 import secrets
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from studies.errors import StudyError
@@ -16,6 +18,43 @@ from studies.services.studies import lock_study, record
 
 _VALID_FOR = dt.timedelta(days=7)
 _MOST_OPEN = 50
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What an owner has given out and what goes on working without them, such as a link."""
+
+    key: str
+    label: str
+    end: Callable[[User], object]
+    hand_to: Callable[[User], object]
+
+
+_sources: list[Callable[[Study, int], list[Grant]]] = []
+
+
+def register(source: Callable[[Study, int], list[Grant]]) -> None:
+    """Add what an app lets owners give out in a study; a second call changes nothing."""
+    if source not in _sources:
+        _sources.append(source)
+
+
+def granted_by(study: Study, user_id: int) -> list[Grant]:
+    """What the user has given out in the study and what is still open."""
+    return [grant for source in (_invitations, *_sources) for grant in source(study, user_id)]
+
+
+def _invitations(study: Study, user_id: int) -> list[Grant]:
+    def grant(found: Invitation) -> Grant:
+        row = Invitation.objects.filter(pk=found.pk)
+        return Grant(
+            key=f"invitation {found.public_id}",
+            label=f"invitation as {found.role}" + (f" for {found.note}" if found.note else ""),
+            end=lambda by: withdraw_invitation(study_id=study.pk, public_id=found.public_id, by=by),
+            hand_to=lambda heir: row.update(invited_by=heir),
+        )
+
+    return [grant(each) for each in _unused(study).filter(invited_by=user_id)]
 
 
 def hash_of(secret: str) -> str:
@@ -45,15 +84,28 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invit
 
 
 def open_invitations(study: Study) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(study=study, ended_at=None, expires_at__gt=timezone.now())
+    """The invitations that work: who made one must still be allowed to."""
+    return _valid(_unused(study))
 
 
 def invitation_of(secret: str) -> Invitation | None:
     """The open invitation with this secret."""
-    found = Invitation.objects.filter(
-        secret_sha256=hash_of(secret), ended_at=None, expires_at__gt=timezone.now()
-    )
+    found = _valid(_unused()).filter(secret_sha256=hash_of(secret))
     return found.select_related("study", "invited_by").first()
+
+
+def _unused(study: Study | None = None) -> QuerySet[Invitation]:
+    found = Invitation.objects.filter(ended_at=None, expires_at__gt=timezone.now())
+    return found if study is None else found.filter(study=study)
+
+
+def _valid(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
+    owns = Membership.objects.filter(
+        user=OuterRef("invited_by"), study=OuterRef("study"), role=Membership.Role.OWNER
+    )
+    return invitations.filter(
+        Exists(owns) | Q(invited_by__is_superuser=True), invited_by__is_active=True
+    )
 
 
 @transaction.atomic
@@ -81,15 +133,21 @@ def accept(*, secret: str, user: User) -> Study:
 @transaction.atomic
 def withdraw_invitation(*, study_id: int, public_id: str, by: User) -> bool:
     study = lock_study(study_id)
-    withdrawn = open_invitations(study).filter(public_id=public_id).update(ended_at=timezone.now())
+    withdrawn = _unused(study).filter(public_id=public_id).update(ended_at=timezone.now())
     if withdrawn:
         record(study, "invitation withdrawn", user=by)
     return bool(withdrawn)
 
 
 @transaction.atomic
-def set_role(*, study_id: int, user_id: int, role: str, by: User) -> Membership:
-    """Change the role of a member. Raises `StudyError` if no owner would be left."""
+def set_role(
+    *, study_id: int, user_id: int, role: str, by: User, keep: Collection[str] = ()
+) -> Membership:
+    """Change the role of a member. Raises `StudyError` if no owner would be left.
+
+    What an owner has given out ends with that role, but for the grants whose keys are in `keep`:
+    those belong to another owner from then on.
+    """
     study = lock_study(study_id)
     member = Membership.objects.select_related("user").get(study=study, user=user_id)
     if member.role == role:
@@ -99,34 +157,62 @@ def set_role(*, study_id: int, user_id: int, role: str, by: User) -> Membership:
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     record(study, "role changed", user=by, of=_name(member), before=before, after=role)
+    if before == Membership.Role.OWNER:
+        _end_grants(study, member, by, keep)
     return member
 
 
 @transaction.atomic
-def remove_member(*, study_id: int, user_id: int, by: User) -> None:
-    """End a membership. Raises `StudyError` if no owner would be left."""
+def remove_member(*, study_id: int, user_id: int, by: User, keep: Collection[str] = ()) -> None:
+    """End a membership, and what it granted but for `keep`, as `set_role` does.
+
+    Raises `StudyError` if no owner would be left.
+    """
     study = lock_study(study_id)
     member = Membership.objects.select_related("user").get(study=study, user=user_id)
     _keep_an_owner(study, member)
     member.delete()
     record(study, "member removed", user=by, of=_name(member), before=member.role)
+    _end_grants(study, member, by, keep)
 
 
 @transaction.atomic
-def hand_over(*, study_id: int, to: int, by: User) -> None:
+def hand_over(*, study_id: int, to: int, by: User, keep: Collection[str] = ()) -> None:
     """Make another member the owner; the present one becomes an editor."""
     study = lock_study(study_id)
     set_role(study_id=study.pk, user_id=to, role=Membership.Role.OWNER, by=by)
     if to != by.pk and Membership.objects.filter(study=study, user=by).exists():
-        set_role(study_id=study.pk, user_id=by.pk, role=Membership.Role.EDITOR, by=by)
+        editor = Membership.Role.EDITOR
+        set_role(study_id=study.pk, user_id=by.pk, role=editor, by=by, keep=keep)
+
+
+def _end_grants(study: Study, member: Membership, by: User, keep: Collection[str]) -> None:
+    """End what a former owner has given out; what is kept belongs to `by` or another owner."""
+    heir = by
+    if by.pk == member.user_id:
+        heir = (
+            User.objects.filter(
+                memberships__study=study, memberships__role=Membership.Role.OWNER, is_active=True
+            )
+            .exclude(pk=by.pk)
+            .earliest("memberships__created_at")
+        )
+    for grant in granted_by(study, member.user_id):
+        if grant.key in keep:
+            grant.hand_to(heir)
+            record(study, "kept", user=by, what=grant.label, of=_name(member))
+        else:
+            grant.end(by)
 
 
 def _keep_an_owner(study: Study, leaving: Membership) -> None:
-    owners = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
+    owners = Membership.objects.filter(
+        study=study, role=Membership.Role.OWNER, user__is_active=True
+    )
     if leaving.role == Membership.Role.OWNER and not owners.exclude(pk=leaving.pk).exists():
         raise StudyError(
-            f"{_name(leaving)} is the only owner, and a study needs one. Make another member "
-            "an owner first."
+            f"{_name(leaving)} is the only owner who can sign in, and a study needs one. Make "
+            "another member an owner first."
         )
 
 

@@ -5,7 +5,13 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from annotation.models import Annotator, CompletionCode, Invitation, ProlificStudy
+from annotation.models import (
+    Annotator,
+    CompletionCode,
+    Invitation,
+    ProlificIdentity,
+    ProlificStudy,
+)
 from tests.annotation.pages.walking import PID, arrive, entry_url, start
 from tests.factories import make_items, make_study, sign_in
 
@@ -283,3 +289,58 @@ def test_a_closed_study_gives_who_had_begun_the_code_of_that_ending():
     code = CompletionCode.objects.get(study=study, ending="closed").code
     assert response.status_code == 403
     assert f"https://app.prolific.com/submissions/complete?cc={code}" in response.content.decode()
+
+
+def entered_elsewhere(study, session, pid=PID):
+    """What another browser gets, and whether it reaches the page on which one withdraws."""
+    client = Client()
+    query = f"?PROLIFIC_PID={pid}" + (f"&SESSION_ID={session}" if session else "")
+    entered = client.get(f"/s/{study.slug}/{query}")
+    return entered, client.get(f"/s/{study.slug}/withdraw/").status_code == 200
+
+
+@pytest.mark.parametrize("entry", ["prolific", "list"])
+@pytest.mark.parametrize("session", ["", "another"])
+def test_an_id_alone_acts_for_nobody_who_has_agreed(entry, session):
+    study = make_study(entry=entry, contact="ada@example.org")
+    Invitation.objects.create(study=study, key=PID)
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    entered, acts = entered_elsewhere(study, session)
+
+    assert (entered.status_code, acts) == (403, False)
+    assert "ada@example.org" in entered.content.decode()
+    assert not entered.cookies
+    assert client.get(f"/s/{study.slug}/withdraw/").status_code == 200
+    assert arrive(study, client=client).get(f"/s/{study.slug}/withdraw/").status_code == 200
+
+
+def test_another_device_shows_the_session_that_was_seen_first():
+    study = make_study()
+    arrive(study).post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    assert entered_elsewhere(study, "se1")[1]
+
+
+def test_before_anybody_agreed_another_session_is_a_stranger_too():
+    study = make_study()
+    arrive(study)
+
+    assert entered_elsewhere(study, "another")[0].status_code == 403
+
+
+def test_a_mail_program_that_opens_a_link_first_locks_nobody_out():
+    study = make_study(entry="list")
+    Invitation.objects.create(study=study, key="student-7")
+    Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7")
+
+    assert entered_elsewhere(study, "", "student-7")[0].status_code == 302
+
+
+def test_a_deleted_identity_leaves_the_browser_alone():
+    study = make_study()
+    arrive(study).post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    ProlificIdentity.objects.all().delete()
+
+    assert not entered_elsewhere(study, "se1")[1]

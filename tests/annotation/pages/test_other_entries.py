@@ -145,7 +145,7 @@ def test_who_timed_out_goes_on_at_once_where_nobody_pays_by_the_clock(entry):
     services.time_out(annotator_id=annotator.pk)
 
     if entry == "list":
-        back = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7", follow=True)
+        back = client.get(f"/s/{study.slug}/?PROLIFIC_PID=student-7", follow=True)
     else:
         code = annotator.resume_code
         back = Client().post(f"/s/{study.slug}/", {"code": code}, follow=True)

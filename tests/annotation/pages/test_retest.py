@@ -138,10 +138,14 @@ def test_a_made_up_time_of_a_second_answer_is_not_stored(active, study, client):
 def test_a_follow_up_study_on_prolific_leads_here_by_the_id(study, client):
     pass_days(7)
 
-    known = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
+    known = client.get(f"/s/{study.slug}/retest/?PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
+    stranger = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
     unknown = Client().get(f"/s/{study.slug}/retest/?PROLIFIC_PID=6f1d3b2c4a6e7d8091a2b3c4")
 
     assert known["Location"] == f"/s/{study.slug}/retest/1/"
+    assert stranger.status_code == 403
+    assert "another browser" in stranger.content.decode()
+    assert not stranger.cookies
     assert unknown.status_code == 403
     assert "this Prolific account did not" in unknown.content.decode()
 

@@ -6,6 +6,7 @@ import random
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import (
     Annotator,
@@ -304,3 +305,33 @@ def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooke
         a.assignments.filter(is_surplus=False).exclude(state="released").count() for a in holding
     )
     assert seats_taken(study) == held
+
+
+def test_the_same_signed_bytes_are_one_event_whatever_their_id_says(client, settings, now):
+    for number in range(4):
+        assert post_signed(client, str(now), f"id-{number}") == 204
+
+    assert ProlificEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize("age", [25 * 3600, -3600, 10**9, None])
+def test_a_webhook_of_another_time_is_refused(client, settings, now, age):
+    assert post_signed(client, "soon" if age is None else str(now - age)) == 403
+    assert not ProlificEvent.objects.exists()
+
+
+@pytest.fixture
+def now(settings, monkeypatch):
+    settings.PROLIFIC_WEBHOOK_SECRET = SECRET
+    monkeypatch.setattr(handle_prolific_event, "delay_on_commit", lambda pk: None)
+    return int(timezone.now().timestamp())
+
+
+def post_signed(client, timestamp, event_id="one"):
+    body = b'{"event_type": "submission.status.change", "resource_id": "abc"}'
+    headers = {
+        "X-Event-ID": event_id,
+        "X-Prolific-Request-Timestamp": timestamp,
+        "X-Prolific-Request-Signature": signature(SECRET, timestamp, body),
+    }
+    return post(client, Delivery("", body, headers)).status_code

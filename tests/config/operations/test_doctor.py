@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
@@ -35,6 +36,7 @@ from config.operations.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
 from studies.models import FilesLocation, ImportJob, Item, StoredFile, Study
+from studies.services.studies import record
 from tests.factories import make_annotator
 from tests.stored import path_of
 
@@ -239,6 +241,20 @@ def keep_files_elsewhere(study: Study) -> None:
     FilesLocation.objects.create(location="folder x", shown="/srv/x on another")
 
 
+def close_the_account_of_the_owner(study: Study) -> None:
+    owner = User.objects.create_user("gone", is_active=False)
+    study.memberships.update(role="viewer")
+    study.memberships.create(user=owner, role="owner")
+
+
+def delete_the_account_of_the_owner(study: Study) -> None:
+    owner = User.objects.create_user("gone")
+    study.memberships.all().delete()
+    study.memberships.create(user=owner, role="owner")
+    record(study, "created", user=owner)
+    owner.delete()
+
+
 def stall_a_job(study: Study) -> None:
     Report.objects.update(state="running", heartbeat_at=F("created_at") - 2 * STALLED_AFTER)
 
@@ -274,6 +290,8 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (lose_bytes_of_a_file, {"stored-files"}, False),
     (keep_files_elsewhere, {"files-location"}, False),
     (stall_a_job, {"jobs"}, True),
+    (close_the_account_of_the_owner, {"owners"}, False),
+    (delete_the_account_of_the_owner, {"owners"}, False),
 ]
 
 

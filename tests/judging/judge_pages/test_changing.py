@@ -1,13 +1,13 @@
 """Judges are changed, retired and deleted on pages, by those who may; and their list."""
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from judging.models import Judge
-from studies.models import StudyLog
+from judging.models import Judge, Jury, StudyJudge
+from studies.models import Membership, StudyLog
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, Counted, page_of, submit, words
@@ -136,3 +136,52 @@ def test_the_list_takes_the_same_queries_for_one_judge_and_for_many(
         page = editor.get(LIST)
     assert page.text.count('data-label="Server"') == 20
     assert "Page 1 of 2" in words(page)
+
+
+def test_a_judge_that_another_study_uses_is_changed_by_who_may_change_both(study, settings):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    creator = sign_in(study)
+    submit(creator)
+    judge = Judge.objects.get()
+    other = make_study(slug="other")
+    make_item(study=other)
+    start(other, judge)
+
+    assert creator.get(page_of(judge, "change-judge")).status_code == 404
+    cheaper = submit(creator, page_of(judge, "change-judge"), price_input="0.1", price_output="0.1")
+    assert cheaper.status_code == 404
+    for action in ("retire", "remove-key", "delete"):
+        assert creator.post(page_of(judge, "change-offer", action)).status_code == 404
+    assert "add a judge like this" in words(creator.get(page_of(judge)))
+    judge.refresh_from_db()
+    assert (judge.price_input, judge.is_retired) == (10, False)
+
+    Membership.objects.create(study=other, user=judge.created_by, role="editor")
+    assert submit(creator, page_of(judge, "change-judge"), rpm="7").status_code == 302
+
+
+@pytest.mark.parametrize("names_it", [StudyJudge, Jury])
+def test_a_design_or_a_jury_of_another_study_uses_a_judge_too(study, settings, names_it):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    creator = sign_in(study)
+    submit(creator)
+    judge = Judge.objects.get()
+    other = make_study(slug="other")
+    if names_it is Jury:
+        Jury.objects.create(study=other, name="three").judges.add(judge)
+    else:
+        StudyJudge.objects.create(study=other, judge=judge)
+
+    assert creator.get(page_of(judge, "change-judge")).status_code == 404
+
+
+def test_the_right_to_add_judges_is_no_right_in_the_studies_that_use_them(study):
+    judge = make_judge(base_url=ADDRESS)
+    other = make_study(slug="other")
+    make_item(study=other)
+    start(other, judge)
+    client = sign_in(study)
+    user = User.objects.get(memberships__study=study)
+    user.user_permissions.add(Permission.objects.get(codename="add_judge"))
+
+    assert client.get(page_of(judge, "change-judge")).status_code == 404

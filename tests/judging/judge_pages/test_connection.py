@@ -4,12 +4,12 @@ import pytest
 from django.urls import reverse
 
 from judging.backends.batch import BatchClient, BatchError
-from judging.backends.endpoints import is_link_local
 from judging.catalog.connection_test import run_connection_test
 from judging.models import JudgeRun, Judgment
 from judging.runs.judges import store_judge
 from judging.runs.launch_checks import judges_of
 from studies.models import StudyLog
+from studies.network_addresses import is_link_local
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import page_of, words
@@ -166,6 +166,13 @@ def test_the_connection_test_asks_every_address(admin, study, llm):
         ("fe80::1%eth0", True),
         ("fd00:ec2::254", True),
         ("100.100.100.200", True),
+        ("168.63.129.16", True),
+        ("192.0.0.192", True),
+        ("::169.254.169.254", True),
+        ("2002:a9fe:a9fe::", True),
+        ("64:ff9b::a9fe:a9fe", True),
+        ("64:ff9b:1::a9fe:a9fe", True),
+        ("::1", False),
         ("127.0.0.1", False),
         ("10.0.0.4", False),
         ("8.8.8.8", False),

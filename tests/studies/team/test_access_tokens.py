@@ -77,3 +77,9 @@ def test_nobody_deletes_tokens_of_others(token):
     stranger.post("/accounts/tokens/delete/", {"token": AccessToken.objects.get().public_id})
 
     assert AccessToken.objects.count() == 1
+
+
+def test_requests_for_pages_count_as_those_to_the_api(token, settings):
+    settings.API_REQUESTS_PER_MINUTE = 2
+
+    assert [read(token) for _ in range(3)] == [200, 200, 429]

@@ -62,3 +62,11 @@ def test_the_file_has_what_the_filters_leave(study):
     header, row = csv.reader(io.StringIO(response.content.decode("utf-8-sig")))
     assert header == ["time", "user", "event", "detail"]
     assert row[1:] == ["<b>ada</b>", "settings changed", '{"fields": ["<i>title</i>"]}']
+
+
+def test_a_deleted_account_keeps_its_name(study):
+    User.objects.get(username="<b>ada</b>").delete()
+    viewer = sign_in(study, "viewer")
+
+    assert "&lt;b&gt;ada&lt;/b&gt; (deleted account)" in viewer.get(LOG).content.decode()
+    assert "<b>ada</b> (deleted account)" in viewer.get(LOG + "?format=csv").content.decode()

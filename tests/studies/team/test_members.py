@@ -8,6 +8,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from analysis.models import Report, ShareLink
+from api.models import Webhook
 from studies.errors import StudyError
 from studies.models import Invitation, Membership
 from studies.services.accounts import team
@@ -162,3 +164,84 @@ def test_nobody_changes_members_of_another_study(study):
 
     assert response.status_code == 404
     assert elsewhere.memberships.count() == 1
+
+
+def ended(study, how, owner, leaving):
+    """End the rights of `leaving`; what it has given out ends or stays as `owner` says."""
+    if how == "left":
+        client = Client()
+        client.force_login(leaving)
+        return client.post("/studies/s/team/remove/", {"user": leaving.pk})
+    if how == "closed account":
+        return User.objects.filter(pk=leaving.pk).update(is_active=False)
+    if how == "removed by the administration":
+        return study.memberships.filter(user=leaving).delete()
+    role = how.removeprefix("made ")
+    sent = {"user": leaving.pk} | ({"role": role} if role != how else {})
+    return owner.post(f"/studies/s/team/{'role' if role != how else 'remove'}/", sent)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        *("removed", "made viewer", "made editor", "left", "closed account"),
+        "removed by the administration",
+    ],
+)
+def test_who_was_an_owner_does_not_return_by_an_own_invitation(study, how):
+    owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
+    eve = Client()
+    eve.force_login(leaving)
+    address = invited(eve, role="owner")
+
+    ended(study, how, owner, leaving)
+    eve.post(address)
+    Client().post(address)
+
+    assert Client().get(address).status_code == 410
+    assert not Membership.objects.filter(user=leaving, role="owner", user__is_active=True).exists()
+
+
+def test_links_and_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
+    owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
+    report = Report.objects.create(study=study, number=1, threshold=80, bootstrap=100, seed=1)
+    ends, stays = (
+        ShareLink.objects.create(
+            report=report,
+            created_by=leaving,
+            key_hash="x",
+            note=note,
+            expires_at=timezone.now() + dt.timedelta(days=1),
+        )
+        for note in ("a friend", "the journal")
+    )
+    gone, kept = (
+        Webhook.objects.create(study=study, url=f"https://{host}/", created_by=leaving)
+        for host in ("friend.example", "lab.example")
+    )
+    page = owner.get("/studies/s/team/").content.decode()
+    for words in ("link to report 1 for a friend", "webhook to https://lab.example/"):
+        assert f"Keep: {words}" in page
+
+    keep = [f"link {stays.public_id}", f"webhook {kept.public_id}"]
+    owner.post("/studies/s/team/remove/", {"user": leaving.pk, "keep": keep})
+
+    for row in (ends, stays, kept):
+        row.refresh_from_db()
+    assert (ends.is_valid, stays.is_valid) == (False, True)
+    assert [row.url for row in Webhook.objects.all()] == [kept.url]
+    assert {stays.created_by, kept.created_by} == {study.memberships.get().user}
+    assert not Webhook.objects.filter(pk=gone.pk).exists()
+    assert study.log.filter(event="kept").count() == 2
+
+
+def test_a_closed_account_is_no_owner(study):
+    member(study, "gone", "owner")
+    User.objects.update(is_active=False)
+    owner = sign_in(study, "owner")
+    user = study.memberships.latest("pk").user
+
+    page = owner.post("/studies/s/team/remove/", {"user": user.pk}, follow=True)
+
+    assert "the only owner who can sign in" in page.content.decode()
+    assert study.memberships.filter(user=user).exists()

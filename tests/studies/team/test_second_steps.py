@@ -5,12 +5,14 @@ import time
 
 import pyotp
 import pytest
+from django.contrib.auth.hashers import identify_hasher
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
 from studies.models import SecondStep, SignIn
 from studies.services.accounts import second_steps
+from studies.services.accounts.access_tokens import create_token, find_token
 
 pytestmark = pytest.mark.django_db
 
@@ -149,6 +151,43 @@ def test_guesses_of_the_code_are_limited_like_those_of_a_password(researcher, cl
     assert not is_signed_in(refused)
 
 
+def test_who_knows_the_password_does_not_reset_the_count_of_guessed_codes(
+    browser, researcher, clock
+):
+    secret, _ = switch_on(researcher)
+    browser.force_login(researcher)
+    for _ in range(4):
+        sign_in("123456")
+    new = {"old_password": "right", "new_password1": "a", "new_password2": "b"}
+    browser.post("/accounts/password/", new)
+    sign_in("123456")
+    clock[0] += 60
+
+    assert sign_in(pyotp.TOTP(secret).at(clock[0])).status_code == 429
+
+
+def test_recovery_codes_are_stored_as_slow_hashes_with_a_salt(researcher):
+    _, recovery = switch_on(researcher)
+
+    stored = SecondStep.objects.get().recovery_sha256
+    assert all(identify_hasher(each) for each in stored)
+    assert len({each.split("$")[-2] for each in stored}) == len(recovery)
+
+
+def test_the_second_step_ends_what_the_password_alone_has_opened(browser, researcher):
+    thief = Client()
+    thief.force_login(researcher)
+    token = create_token(user=researcher, name="t", days=30, scopes=["read"])
+    page = browser.get(PAGE)
+    code = pyotp.TOTP(page.context["secret"]).now()
+
+    browser.post(PAGE, {"secret": page.context["signed"], "password": "right", "code": code})
+
+    assert browser.get("/studies/").status_code == 200
+    assert thief.get("/studies/").status_code == 302
+    assert find_token(token) is None
+
+
 def test_the_admin_has_no_door_of_its_own(researcher):
     switch_on(researcher)
 
@@ -158,6 +197,7 @@ def test_the_admin_has_no_door_of_its_own(researcher):
 
 def test_it_is_switched_off_with_a_code(browser, researcher):
     _, recovery = switch_on(researcher)
+    browser.force_login(researcher)
 
     assert browser.post(OFF, {"code": "000000"}).status_code == 422
     assert SecondStep.objects.exists()

@@ -1,0 +1,131 @@
+"""What lets somebody act as a user, sessions of browsers and access tokens, and how it ends."""
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.contrib.sessions.models import Session
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from studies.models import AccessToken
+
+# Names of what a session holds besides Django's own.
+BEGUN, SEEN, BROWSER, ADDRESS = "begun", "seen", "browser", "address"
+# A session ends so long after its last page, and so long after signing in.
+IDLE = dt.timedelta(hours=24)
+LONGEST = dt.timedelta(days=14)
+_OWN_WORDS = ("thirdperson",)
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """A browser that is signed in; times may be missing for one from before they were kept."""
+
+    begun: dt.datetime | None
+    seen: dt.datetime | None
+    browser: str
+    address: str
+    is_this: bool
+
+
+def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
+    """The browsers in which the user is signed in, the last used first; `this` is a session key."""
+    found = [
+        OpenSession(
+            begun=_moment(data.get(BEGUN)),
+            seen=_moment(data.get(SEEN)),
+            browser=str(data.get(BROWSER, "")),
+            address=str(data.get(ADDRESS, "")),
+            is_this=key == this,
+        )
+        for key, data in _sessions_of(user)
+        if constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
+        and not is_over(data)
+    ]
+    return sorted(found, key=lambda each: (each.is_this, each.seen or timezone.now()), reverse=True)
+
+
+def end_all(*, user: User, keep_session: str = "") -> None:
+    """Sign the user out of all browsers but `keep_session`, and delete the access tokens."""
+    AccessToken.objects.filter(user=user).delete()
+    keys = [key for key, _ in _sessions_of(user) if key != keep_session]
+    Session.objects.filter(session_key__in=keys).delete()
+
+
+def is_over(session: Any) -> bool:
+    """Whether a session has been idle, or open, for too long."""
+    now = timezone.now()
+    begun, seen = _moment(session.get(BEGUN)), _moment(session.get(SEEN))
+    return (seen is not None and seen < now - IDLE) or (begun is not None and begun < now - LONGEST)
+
+
+def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
+    """Key and content of the user's sessions: only researchers have any, so they are few."""
+    rows = Session.objects.filter(expire_date__gt=timezone.now())
+    decoded = ((row.session_key, row.get_decoded()) for row in rows.iterator())
+    return [
+        (key, data)
+        for key, data in decoded
+        if data.get(SESSION_KEY) == str(user.pk) and BACKEND_SESSION_KEY in data
+    ]
+
+
+def _moment(seconds: Any) -> dt.datetime | None:
+    return dt.datetime.fromtimestamp(seconds, tz=dt.UTC) if isinstance(seconds, int) else None
+
+
+class PasswordRules:
+    """No name of the account or of this site in a password, nor a common one with digits around.
+
+    Django calls `password_changed` whichever way a password changes: tokens that were made with the
+    old one end then. Sessions end by themselves, because each holds a hash of the password.
+    """
+
+    def validate(self, password: str, user: Any = None) -> None:
+        written = password.casefold()
+        core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", written)
+        if core != written and core in CommonPasswordValidator().passwords:
+            raise ValidationError(
+                f"This password is the common “{core}” with digits or signs around it, which is "
+                "guessed early. Use several words that have nothing to do with each other.",
+                code="password_common_core",
+            )
+        for word in _words_of(user):
+            # Short names occur inside of other words by chance.
+            pattern = re.escape(word) if len(word) > 3 else rf"(?<![a-z]){re.escape(word)}(?![a-z])"
+            if len(word) > 1 and re.search(pattern, written):
+                raise ValidationError(
+                    f"This password has “{word}” in it: your name, your address or the name of "
+                    "this site. Leave it out.",
+                    code="password_own_word",
+                )
+
+    def get_help_text(self) -> str:
+        return "Your password must hold neither your name nor the name of this site."
+
+    def password_changed(self, password: str, user: Any = None) -> None:
+        if user is not None and user.pk is not None:
+            AccessToken.objects.filter(user=user.pk).delete()
+
+
+def _words_of(user: Any) -> list[str]:
+    """Words that somebody would try first: of the account, and of the site and its address."""
+    email = str(getattr(user, "email", "") or "")
+    name, _, domain = email.partition("@")
+    host = urlsplit(settings.PUBLIC_BASE_URL).hostname or ""
+    texts = [
+        *(str(getattr(user, field, "") or "") for field in ("username", "first_name", "last_name")),
+        name,
+        *domain.split(".")[:-1],
+        *host.split(".")[:-1],
+        *_OWN_WORDS,
+    ]
+    return list(dict.fromkeys(text.casefold().strip() for text in texts if text.strip()))
