@@ -151,11 +151,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The prompt of a run: the current template, its hash, and the hash that the run stored."""
+    """The prompt of a run as it was asked: its template, the hash of that, the hash that the run
+    stored, and every text around the items. The template is None where its words are gone.
+    """
 
-    template: str
-    sha256: str
+    template: str | None
+    sha256: str | None
     stored: str
+    words: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

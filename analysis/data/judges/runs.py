@@ -27,7 +27,7 @@ from analysis.data.number_columns import number_columns, number_of, or_nan, plac
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
-from judging.prompts.asking import Asking
+from judging.prompts.asking import stored_words
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
@@ -152,10 +152,14 @@ def _in_order(run: Run) -> tuple[Any, ...]:
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:
+    """The words with which a run began; never those of today where they may be others."""
     run.study = study  # saves a query for each run
-    asking = Asking.of(run)
-    words = asking.words_of(study.task, persona=run.feature_keys != [])
-    return Prompt(words.template, words.sha256, run.prompt_hash)
+    words = stored_words(run)
+    if not (prompts := words.get("prompts")):
+        return Prompt(None, None, run.prompt_hash)
+    persona = run.feature_keys != [] and framing(run.framing).shows_profile
+    shown = min(prompts, key=lambda each: (each["task"] != study.task, each["persona"] != persona))
+    return Prompt(shown["template"], shown["sha256"], run.prompt_hash, words)
 
 
 class _Stored(NamedTuple):

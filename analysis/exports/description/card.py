@@ -135,7 +135,8 @@ Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported ag
 `csv/` opens in a spreadsheet; a cell that one would compute begins with `'`. `other/` holds the
 answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (a row an item, a
 column a person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3 for `r1`, `r2`,
-`tie`). `prompts/` holds the words that models were sent, with their hashes. `croissant.json`
+`tie`). `prompts/` holds the words that models were sent, with their hashes; `prompts/runs.json`
+names the file of each run, and none where its words are no longer stored. `croissant.json`
 describes the files for machines; `CHECKSUMS.sha256` covers every file
 (`sha256sum --check CHECKSUMS.sha256`).
 
