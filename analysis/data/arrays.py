@@ -320,6 +320,8 @@ class Dataset:
     answers: Answers
     attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
+    # Those who finished, by currency, reward in minor units and minutes as each was promised them.
+    promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()

@@ -1,6 +1,6 @@
 """Facts for a data card: how annotators and models were asked, and how many answered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
@@ -11,7 +11,8 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
 from analysis.data.judges.drift import versions_in_words
-from annotation.content.texts import consent_text, instructions_text
+from annotation.content.consent_versions import agreed_versions
+from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
@@ -42,6 +43,22 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
+class AgreedText:
+    """A text that people agreed to, its boxes, and what it promised.
+
+    `version` and `days` are empty for a text that nobody has agreed to yet; `text` is empty where
+    only its hash was stored.
+    """
+
+    version: str
+    people: str
+    days: str
+    text: str
+    boxes: tuple[str, ...]
+    terms: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Collection:
     """How a study collected its data; nothing in it names an annotator.
 
@@ -57,7 +74,7 @@ class Collection:
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
-    consent: str
+    agreed: tuple[AgreedText, ...]
     instructions: str
     runs: tuple[RunFacts, ...]
     days: str
@@ -73,7 +90,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
     own = Annotator.objects.filter(study=study)
     checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
     with translation.override(study.language):
-        consent, instructions = _plain(consent_text(study).html), _plain(instructions_text(study))
+        today, instructions = consent_text(study), _plain(instructions_text(study))
     return Collection(
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
         has_participants=own.filter(is_imported=False).exists(),
@@ -84,7 +101,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
         quota=[_group(group, k) for group in QuotaGroup.objects.filter(study=study)],
         attention_checks=checks.count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
-        consent=consent,
+        agreed=tuple(_agreed(study, k)) or (_as_today(today),),
         instructions=instructions,
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
@@ -111,6 +128,23 @@ def table_sizes(study: Study) -> dict[str, int]:
         "annotators": study.annotators.count(),
         "aggregates": items + asked.values("run", "item").distinct().count(),
     }
+
+
+def _agreed(study: Study, k: int) -> Iterator[AgreedText]:
+    for each in agreed_versions(study):
+        kept = each.text
+        yield AgreedText(
+            version=each.version,
+            people=f"{each.people:,}" if each.people >= k else f"under {k}",
+            days=_between(each.first, each.last),
+            text=_plain(kept.html) if kept else "",
+            boxes=tuple(kept.statements) if kept else (),
+            terms=kept.terms if kept else {},
+        )
+
+
+def _as_today(text: ConsentText) -> AgreedText:
+    return AgreedText("", "", "", _plain(text.html), text.statements, text.terms)
 
 
 def _group(group: QuotaGroup, k: int) -> tuple[str, int, str]:

@@ -18,6 +18,7 @@ from analysis.data.annotators.raters import (
     attention_of,
     not_counted,
     people_by_state,
+    promised_of,
     quotas_of,
 )
 from analysis.data.annotators.retests import retests_of
@@ -88,6 +89,7 @@ def load_dataset(slug: str) -> Dataset:
         answers=answers,
         attention=attention_of(study, raters),
         people=people_by_state(study),
+        promised=promised_of(study),
         not_counted=not_counted(study),
         quotas=quotas_of(study),
         runs=runs,

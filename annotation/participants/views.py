@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import services
+from annotation.content.consent_versions import agreed_by
 from annotation.content.texts import consent_text
 from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore, TooManyStarts
 from annotation.models import Annotator, RetestVisit
@@ -132,12 +133,20 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     text = consent_text(annotator.study)
     sent = request.POST if request.method == "POST" else None
     form = ConsentForm(sent, statements=text.statements)
-    if not form.is_valid():
-        context = {"study": annotator.study, "annotator": annotator, "text": text, "form": form}
+    # They agree to what they read, not to what was saved meanwhile.
+    is_other = request.POST.get("version", text.version) != text.version
+    if not form.is_valid() or (is_other and form.cleaned_data["consent"] == "yes"):
+        context = {
+            "study": annotator.study,
+            "annotator": annotator,
+            "text": text,
+            "form": form,
+            "is_other": is_other,
+        }
         status = REFUSED if form.is_bound else 200
         return render(request, "annotation/consent.html", context, status=status)
     if form.cleaned_data["consent"] == "yes":
-        annotator = services.consent(annotator_id=annotator.pk, version=text.version)
+        annotator = services.consent(annotator_id=annotator.pk, version=text.version, text=text)
     elif step_of(annotator) == "consent":
         annotator = services.decline(annotator_id=annotator.pk)
     else:
@@ -148,13 +157,21 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent", after_end=True)
 def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show only the consent text, to print or to keep, before and after the decision."""
-    text = consent_text(annotator.study)
+    """Show only the consent text, to print or to keep, before and after the decision.
+
+    Those who agreed see what they agreed to, whatever the study says today.
+    """
+    today, agreed = consent_text(annotator.study), agreed_by(annotator)
+    if agreed is None:
+        changed = annotator.consent_version not in ("", today.version)
+    else:
+        changed = (agreed.html, agreed.statements) != (today.html, [*today.statements])
     context = {
         "study": annotator.study,
         "annotator": annotator,
-        "text": text,
-        "changed": annotator.consent_version not in ("", text.version),
+        "text": agreed or today,
+        "is_agreed": agreed is not None,
+        "changed": changed,
         "continue_url": step_url(annotator),
     }
     return render(request, "annotation/consent_copy.html", context)

@@ -13,6 +13,7 @@ from analysis.exports.description.sentences import (
     collection,
     limits,
     privacy,
+    promise,
     protocol,
     summary,
 )
@@ -156,7 +157,7 @@ Questions that checked whether the instructions were understood: \
 
 ### What people agreed to
 
-{_quoted(described.collection.consent)}
+{_agreed(described)}
 
 ### Instructions
 
@@ -208,6 +209,23 @@ Questions that checked whether the instructions were understood: \
 def _people(described: Description) -> str:
     counts = described.collection.people.items()
     return _table(("state", "people"), [(state, f"{n:,}") for state, n in counts])
+
+
+def _agreed(described: Description) -> str:
+    """Each text that people agreed to, with its boxes, and since when."""
+    found = []
+    for each in described.collection.agreed:
+        if each.version:
+            found.append(
+                f"**Version {each.version[:12]}**, days of consent (UTC): {each.days}; people: "
+                f"{each.people}. {promise(each.terms)}".rstrip()
+            )
+        if each.text:
+            boxes = "\n".join(f"- [ ] {box}" for box in each.boxes)
+            found.append(_quoted("\n".join(filter(None, (each.text, boxes)))))
+        else:
+            found.append("Only the hash of this text was stored.")
+    return "\n\n".join(found)
 
 
 def _standings(described: Description) -> str:

@@ -1,5 +1,8 @@
 """Sentences about a data set, for its card and its metadata."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from analysis.exports.description.facts import Description
 from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
@@ -37,14 +40,25 @@ def platform(described: Description) -> str:
 def collection(described: Description) -> str:
     study = described.study
     days = described.collection.days or "not known"
-    paid = format_money(study.reward, study.currency)
-    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
-    return (
-        f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} "
-        f"items a person, {study.minutes} minutes and {paid} ({hourly} an hour). Days of the "
-        f"answers (UTC): {days}. The page asked in the language "
-        f"“{study.language}”."
+    promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
+    return " ".join(
+        [
+            f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} items "
+            "a person.",
+            *filter(None, promises),
+            f"Days of the answers (UTC): {days}. The page asked in the language "
+            f"“{study.language}”.",
+        ]
     )
+
+
+def promise(terms: Mapping[str, Any]) -> str:
+    """What participants were promised, as far as it was stored."""
+    if not {"reward", "currency", "minutes"} <= terms.keys():
+        return ""
+    reward, currency, minutes = terms["reward"], terms["currency"], terms["minutes"]
+    paid, hourly = (format_money(sum_, currency) for sum_ in (reward, reward * 60 / minutes))
+    return f"Promised: {minutes} minutes and {paid} ({hourly} an hour)."
 
 
 def protocol(described: Description) -> str:

@@ -15,6 +15,7 @@ from statistics import median
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
+from annotation.content.consent_versions import terms_of
 from annotation.models import (
     Annotation,
     Annotator,
@@ -269,7 +270,9 @@ def _bonus(
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
     if lost or submission.status == types.AWAITING_REVIEW:
         if not work.answers and _ending(submission, codes) in _SCREENED:
-            minute = (submission.prolific_study.reward or study.reward) / study.minutes
+            minute = (submission.prolific_study.reward or study.reward) / _minutes(
+                study, submission
+            )
             return max(least_screen_out(study), math.ceil(minute)), TURNED_AWAY
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
@@ -280,9 +283,14 @@ def _bonus(
     reward = submission.prolific_study.reward or study.reward
     shares = [
         Decimal(1) if work.is_whole else Decimal(work.answers) / work.items,
-        Decimal(round(work.minutes * 60)) / (60 * study.minutes),
+        Decimal(round(work.minutes * 60)) / (60 * _minutes(study, submission)),
     ]
     return pro_rata(reward=reward, shares=shares), IN_FULL if work.is_whole else PARTIAL
+
+
+def _minutes(study: Study, submission: ProlificSubmission) -> int:
+    """The minutes that the annotator was told."""
+    return int(terms_of(submission.annotator, study)["minutes"])
 
 
 def totals(study: Study) -> Counter[str]:
