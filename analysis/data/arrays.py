@@ -64,6 +64,7 @@ class StudyFacts:
     currency: str
     source: Mapping[str, Any]
     question: str
+    item_languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

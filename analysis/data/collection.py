@@ -18,6 +18,7 @@ from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
+from studies.selectors import item_languages
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Collection:
     comprehension_questions: int
     agreed: tuple[AgreedText, ...]
     instructions: str
+    item_languages: tuple[str, ...]
     runs: tuple[RunFacts, ...]
     days: str
     readings: tuple[dict[str, Any], ...]
@@ -103,6 +105,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
         agreed=tuple(_agreed(study, k)) or (_as_today(today),),
         instructions=instructions,
+        item_languages=tuple(item_languages(study)),
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
         readings=_readings(study),

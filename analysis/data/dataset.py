@@ -41,6 +41,7 @@ from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
 from studies.prompts.own_answers import wording_in
+from studies.selectors import item_languages
 
 
 def load_dataset(slug: str) -> Dataset:
@@ -152,6 +153,7 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         currency=study.currency,
         source=study.source,
         question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
+        item_languages=tuple(item_languages(study)),
     )
 
 

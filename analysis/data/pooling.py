@@ -70,6 +70,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             title=f"Pooled: {titles}",
             is_simulated=any(wave.study.is_simulated for wave in waves),
             source={**first.source, "pooled_from": slugs},
+            item_languages=tuple(
+                dict.fromkeys(name for wave in waves for name in wave.study.item_languages)
+            ),
         ),
         items=tuple(items.values()),
         personas=personas,

@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Count, Max, Min, OuterRef, Subquery
 from django.utils import translation
 
-from annotation.content.texts import TERMS, ConsentText, consent_text
+from annotation.content.texts import ConsentText, consent_text
 from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
 from studies.money import format_money
@@ -43,11 +42,10 @@ def agreed_by(annotator: Annotator) -> ConsentVersion | None:
     ).first()
 
 
-def terms_of(annotator: Annotator | None, study: Study) -> dict[str, Any]:
-    """What an annotator was promised; what the study says today where that was not stored."""
-    today = {name: getattr(study, name) for name in TERMS}
-    agreed = agreed_by(annotator) if annotator else None
-    return today | (agreed.terms if agreed else {})
+def minutes_told(study: Study) -> dict[str, int]:
+    """The minutes that each version of the consent names, where that was stored."""
+    versions = ConsentVersion.objects.filter(study=study).values_list("version", "terms__minutes")
+    return {version: minutes for version, minutes in versions if minutes is not None}
 
 
 @dataclass(frozen=True)

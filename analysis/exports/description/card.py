@@ -55,7 +55,7 @@ def _head(described: Description) -> str:
     study, source = described.study, described.study.source
     total = sum(part.rows for part in described.parts)
     own = described.licence if described.licence in LICENCES else ""
-    fields: dict[str, Any] = {"pretty_name": study.title, "language": [study.language]}
+    fields: dict[str, Any] = {"pretty_name": study.title, "language": described.languages}
     if own and source.get("licence", own) == own:
         fields["license"] = own.lower()
     else:
@@ -68,7 +68,7 @@ def _head(described: Description) -> str:
     fields |= {
         "annotations_creators": ["crowdsourced", "machine-generated"],
         "language_creators": ["found"],
-        "multilinguality": ["monolingual"],
+        "multilinguality": ["multilingual" if len(described.languages) > 1 else "monolingual"],
         "size_categories": [next((name for top, name in _SIZES if total < top), "n>1M")],
         "source_datasets": [f"extended|{source['name']}"] if source.get("name") else ["original"],
         "task_categories": ["text-classification"],

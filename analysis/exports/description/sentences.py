@@ -10,6 +10,7 @@ from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts.own_answers import wording_in
 
+_TODAY = "What was promised is not stored for everybody; today the study states "
 SIMULATED = "Answers in this data set are simulated."
 
 
@@ -41,24 +42,33 @@ def collection(described: Description) -> str:
     study = described.study
     days = described.collection.days or "not known"
     promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
+    if "" in promises:  # only the hash of a text was stored
+        promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
     return " ".join(
         [
             f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} items "
             "a person.",
             *filter(None, promises),
             f"Days of the answers (UTC): {days}. The page asked in the language "
-            f"“{study.language}”.",
+            f"“{study.language}”. Language of the items: {_named(described)}.",
         ]
     )
+
+
+def _named(described: Description) -> str:
+    return ", ".join(f"“{each}”" for each in described.collection.item_languages) or "not known"
 
 
 def promise(terms: Mapping[str, Any]) -> str:
     """What participants were promised, as far as it was stored."""
     if not {"reward", "currency", "minutes"} <= terms.keys():
         return ""
-    reward, currency, minutes = terms["reward"], terms["currency"], terms["minutes"]
-    paid, hourly = (format_money(sum_, currency) for sum_ in (reward, reward * 60 / minutes))
-    return f"Promised: {minutes} minutes and {paid} ({hourly} an hour)."
+    return f"Promised: {_pay(terms['reward'], terms['currency'], terms['minutes'])}."
+
+
+def _pay(reward: int, currency: str, minutes: int) -> str:
+    paid, hourly = (format_money(each, currency) for each in (reward, reward * 60 / minutes))
+    return f"{minutes} minutes and {paid} ({hourly} an hour)"
 
 
 def protocol(described: Description) -> str:
@@ -123,6 +133,7 @@ def limits(described: Description) -> list[str]:
         language_limit(
             study.language,
             {run.prompt_language for run in described.collection.runs if run.prompt_language},
+            described.collection.item_languages,
         ),
         INDIVIDUALS,
     ]
