@@ -38,6 +38,7 @@ from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refre
 from annotation.prolific.sync.session_lookups import is_confirmed
 from annotation.prolific.sync.sync import refresh_submission
 from annotation.seats.flow import code_ending, ending_of, step_of
+from annotation.seats.identity import has_come
 from annotation.seats.platform_status import is_doubtful
 from annotation.tasks import refresh_prolific
 from studies.models import Study
@@ -55,7 +56,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Handle every study link: find or create the annotator and redirect to their current step."""
     pid = request.GET.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
-    if study.entry == Study.Entry.LINK:
+    # How people enter can have changed since somebody came: their own link still leads to them.
+    by_link = study.entry == Study.Entry.LINK
+    if (by_link and not (pid and has_come(study, pid))) or _has_code(request, study):
         return _enter_by_link(request, study, known)
     if known and not pid:
         return redirect(step_url(known))
@@ -80,6 +83,12 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     except StudyNotOpen:
         return closed(request, study)
     return bind(request, redirect(step_url(annotator)), annotator)
+
+
+def _has_code(request: HttpRequest, study: Study) -> bool:
+    """Whether the link has the code of somebody who began by an open link."""
+    code = request.GET.get("code", "").strip().upper()
+    return bool(code) and study.annotators.filter(resume_code=code).exists()
 
 
 def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
@@ -270,7 +279,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         **_second_visit(annotator),
         "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),
-        **code_context(study, completion_code(annotator) if confirmed else ""),
+        **code_context(study, completion_code(annotator) if confirmed else "", annotator),
     }
     return render(request, f"annotation/endings/{ending}.html", context)
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotation import services
@@ -77,16 +78,17 @@ def test_everybody_keeps_the_text_and_the_terms_that_they_agreed_to():
     assert kept.version == Annotator.objects.get().consent_version
 
 
-def test_a_researcher_reads_the_text_that_an_annotator_agreed_to(client, django_user_model):
+def test_a_researcher_reads_the_text_that_an_annotator_agreed_to(django_user_model):
     study = make_study(contact="first@example.org")
     agree(study)
     Study.objects.update(contact="second@example.org")
     admin = django_user_model.objects.create_superuser("ada", "a@example.org", "pass-1234-word")
-    client.force_login(admin)
+    researcher = Client()
+    researcher.force_login(admin)
 
     address = reverse("people:person", args=[study.slug])
-    rater = Annotator.objects.get().pseudonym
-    page = client.get(address, {"rater": rater}).content.decode()
+    rater = Annotator.objects.get(study=study).pseudonym
+    page = researcher.get(address, {"rater": rater}).content.decode()
 
     assert "The text that this annotator agreed to" in page
     assert "mailto:first@example.org" in page
