@@ -16,6 +16,7 @@ from annotation.content.texts import ConsentText, consent_text, instructions_tex
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
+from judging.prompts.asking import stored_words
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
 from studies.selectors import item_languages
@@ -40,6 +41,7 @@ class RunFacts:
     judgments: int
     replies: int
     failed: dict[str, int]
+    words_kept: bool  # whether the words that it was asked with are stored
     drift: tuple[str, ...]  # sentences on versions of the model and on anchors
 
 
@@ -197,7 +199,8 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     reported = asked.values_list("run", "model_snapshot").distinct()
     for run_id, snapshot in reported.order_by("model_snapshot"):
         snapshots.setdefault(run_id, []).append(snapshot)
-    asked_runs = JudgeRun.objects.filter(pk__in=counts).select_related("judge")
+    asked_runs = JudgeRun.objects.filter(pk__in=counts)
+    asked_runs = asked_runs.select_related("judge", "study", "wording")
     runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
     conditions, anchors = conditions_of(runs), anchors_of(runs)
     for run in runs:
@@ -215,6 +218,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             temperature=run.parameters.get("temperature"),
             top_p=run.parameters.get("top_p"),
             prompt_language="" if run.is_imported else run.prompt_language,
+            words_kept=run.is_imported or not run.prompt_hash or bool(stored_words(run)),
             days=_between(found["first"], found["last"]),
             judgments=found["judgments"],
             replies=found["replies"] or 0,

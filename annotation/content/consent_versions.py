@@ -73,7 +73,10 @@ def agreed_versions(study: Study) -> list[Agreed]:
         .annotate(n=Count("pk"), first=Min("consented_at"), last=Max("consented_at"))
         .order_by("first", "consent_version")
     )
-    return [Agreed(version, *counts, stored.get(version)) for version, *counts in found]
+    return [
+        Agreed(version, people, first, last, stored.get(version))
+        for version, people, first, last in found
+    ]
 
 
 @dataclass(frozen=True, order=True)

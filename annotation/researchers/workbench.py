@@ -143,14 +143,16 @@ def _money(study: Study) -> dict[str, str | int]:
     reserved = ProlificReservation.objects.filter(prolific_study__study=study).aggregate(
         sum=Sum("rewards"), fees=Sum("fees")
     )
+    named = study.prolific_studies.exclude(currency="").values_list("currency", flat=True)
+    currency = named.first() or study.currency
     bonuses = BonusPayment.objects.filter(
         prolific_study__study=study,
         state__in=[BonusPayment.State.SENT, BonusPayment.State.PAID],
     ).aggregate(sum=Sum("total"))
     return {
-        "approved": format_money(approved["sum"] or 0, study.currency),
-        "bonuses": format_money(bonuses["sum"] or 0, study.currency),
-        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), study.currency),
+        "approved": format_money(approved["sum"] or 0, currency),
+        "bonuses": format_money(bonuses["sum"] or 0, currency),
+        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), currency),
     }
 
 

@@ -84,8 +84,16 @@ def protocol(described: Description) -> str:
     return (
         f"“{_question(study)}” The answer was {asked}. {ties} {sets}Which response was shown first "
         "was decided for each person and item, and is stored. Models were asked with the texts in "
-        "prompts/."
+        f"prompts/.{_words_gone(described)}"
     )
+
+
+def _words_gone(described: Description) -> str:
+    gone = sum(not run.words_kept for run in described.collection.runs)
+    if not gone:
+        return ""
+    runs = "1 run" if gone == 1 else f"{gone:,} runs"
+    return f" The words of {runs} are no longer stored, and nothing is given in their place."
 
 
 def answers_per_item(described: Description) -> str:

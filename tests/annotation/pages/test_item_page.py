@@ -57,7 +57,10 @@ def test_question_and_levels_are_those_of_the_judges_prompt(client, study):
 
 @pytest.mark.parametrize(
     ("style", "shown"),
-    [("facts", "<dt>Age</dt><dd>35-44</dd>"), ("sentences", "The person is 35-44.")],
+    [
+        ("facts", '<dt lang="en" dir="auto">Age</dt><dd lang="en" dir="auto">35-44</dd>'),
+        ("sentences", "The person is 35-44."),
+    ],
 )
 def test_the_person_is_shown_in_the_style_of_the_study(style, shown):
     study = make_study(items_per_annotator=1, persona_style=style)

@@ -53,7 +53,7 @@ def _pay(data: Dataset, correct: int) -> Json:
 
     Each counts with the reward that they were promised. Rewards in several currencies have no sum.
     """
-    promised = [
+    promised: list[Json] = [
         {
             "currency": currency,
             "reward": float(major_units(reward, currency)),
