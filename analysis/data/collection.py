@@ -16,7 +16,7 @@ from annotation.content.texts import ConsentText, consent_text, instructions_tex
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
-from judging.prompts.asking import stored_words
+from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
 from studies.selectors import item_languages
@@ -202,7 +202,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     asked_runs = JudgeRun.objects.filter(pk__in=counts)
     asked_runs = asked_runs.select_related("judge", "study", "wording")
     runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
-    conditions, anchors = conditions_of(runs), anchors_of(runs)
+    conditions, anchors, tasks = conditions_of(runs), anchors_of(runs), tasks_of(study)
     for run in runs:
         found = counts[run.pk]
         versions = versions_in_words(conditions[run.pk].reported)
@@ -218,7 +218,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             temperature=run.parameters.get("temperature"),
             top_p=run.parameters.get("top_p"),
             prompt_language="" if run.is_imported else run.prompt_language,
-            words_kept=run.is_imported or not run.prompt_hash or bool(stored_words(run)),
+            words_kept=run.is_imported or not run.prompt_hash or bool(stored_words(run, tasks)),
             days=_between(found["first"], found["last"]),
             judgments=found["judgments"],
             replies=found["replies"] or 0,

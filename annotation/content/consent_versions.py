@@ -106,9 +106,10 @@ def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
         .values_list("study", "consent_version", "paid", "paid_in")
         .annotate(n=Count("pk"))
     )
+    versions = ConsentVersion.objects.filter(study__in=studies)
     stored = {
-        (each.study_id, each.version): each.terms
-        for each in ConsentVersion.objects.filter(study__in=studies)
+        (study, version): terms
+        for study, version, terms in versions.values_list("study", "version", "terms")
     }
     by_id = {study.pk: study for study in studies}
     found: dict[int, Counter[Promise]] = {study.pk: Counter() for study in studies}

@@ -298,18 +298,19 @@ def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
     return {name: found for name, found in parts.items() if found}
 
 
-def stored_words(run: JudgeRun) -> dict[str, Any]:
+def stored_words(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:
     """The words that a run was asked with; empty where they are gone.
 
-    Those of today are the same if they have the hash with which the run began.
+    Those of today are the same if they have the hash with which the run began. `tasks` are those of
+    `tasks_of`.
     """
     if run.words or run.is_imported or not run.prompt_hash:
         return dict(run.words)
     try:
-        is_same = Asking.of(run).sha256() == run.prompt_hash
+        is_same = Asking.of(run).sha256(tasks) == run.prompt_hash
     except (BadRun, LookupError, ValueError):  # a protocol or language that is no longer here
         is_same = False
-    return words_of_run(run) if is_same else {}
+    return words_of_run(run, tasks) if is_same else {}
 
 
 def keep_words(**_: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.models import JudgeRun, PromptTemplate
-from judging.prompts.asking import stored_words
+from judging.prompts.asking import stored_words, tasks_of
 from studies.models import Study
 
 
@@ -43,11 +43,11 @@ def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str,
     The file of a run whose words are no longer stored is None.
     """
     files: dict[str, dict[str, Any]] = {}
-    runs = []
+    runs, tasks = [], tasks_of(study)
     stored = JudgeRun.objects.filter(study=study, is_imported=False).exclude(prompt_hash="")
     for run in stored.select_related("judge", "study", "wording").order_by("key"):
         name = None
-        if words := stored_words(run):
+        if words := stored_words(run, tasks):
             shown = {"prompt_hash": run.prompt_hash, **words}
             digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
             name = f"{run.setting}.{digest[:8]}.json"
