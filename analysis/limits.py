@@ -19,10 +19,25 @@ INDIVIDUALS = (
 )
 
 
-def language_limit(language: str, asked_in: Collection[str] = ()) -> str:
-    """The sentence on languages; `asked_in` are those of the judges' prompts, if there are any."""
+def language_limit(
+    language: str, asked_in: Collection[str] = (), items: Collection[str] = ()
+) -> str:
+    """The sentence on languages; `asked_in` are those of the judges' prompts, if there are any.
+
+    `items` are the languages of the items' own texts.
+    """
     if not language:
         return "The language is not stated; other languages may come out differently."
+    if {base_of(each) for each in items} - {base_of(language)}:
+        own = " and ".join(f"“{each}”" for each in items)
+        judges = " and ".join(language_name(each) for each in sorted(asked_in))
+        around = f"people were asked in {language_name(language)}" + (
+            f", and judges in {judges}" if judges else ""
+        )
+        return (
+            f"The items' own texts are in {own}; around them, {around}. Part of what sets judges "
+            "and people apart may be the language; others may come out differently."
+        )
     others = sorted({each for each in asked_in if each != base_of(language)})
     if others:
         names = " and ".join(language_name(each) for each in others)

@@ -1,5 +1,6 @@
 """Queries for the studies that a user can read."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -53,6 +54,18 @@ def has_advice(study: Study) -> bool:
 def has_option_sets(study: Study) -> bool:
     """Whether any item of the study was paired from more than two responses."""
     return Item.objects.filter(study=study).exclude(option_set={}).exists()
+
+
+def item_languages(study: Study) -> list[str]:
+    """The languages of the items that are judged, the most frequent first.
+
+    An item that states none is in that of the study.
+    """
+    counts = Counter[str]()
+    rows = Item.objects.filter(study=study).order_by().values_list("language")
+    for language, n in rows.annotate(n=Count("pk")):
+        counts[(language or study.language).replace("_", "-")] += n
+    return sorted(counts, key=lambda language: (-counts[language], language))
 
 
 def get_study(

@@ -64,6 +64,7 @@ class StudyFacts:
     currency: str
     source: Mapping[str, Any]
     question: str
+    item_languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The prompt of a run: the current template, its hash, and the hash that the run stored."""
+    """The prompt of a run as it was asked: its template, the hash of that, the hash that the run
+    stored, and every text around the items. The template is None where its words are gone.
+    """
 
-    template: str
-    sha256: str
+    template: str | None
+    sha256: str | None
     stored: str
+    words: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +321,8 @@ class Dataset:
     answers: Answers
     attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
+    # Those who finished, by currency, reward in minor units and minutes as each was promised them.
+    promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()

@@ -1,6 +1,6 @@
 """Facts for a data card: how annotators and models were asked, and how many answered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
@@ -11,12 +11,15 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
 from analysis.data.judges.drift import versions_in_words
-from annotation.content.texts import consent_text, instructions_text
+from annotation.content.consent_versions import agreed_versions
+from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
+from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
+from studies.selectors import item_languages
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,24 @@ class RunFacts:
     judgments: int
     replies: int
     failed: dict[str, int]
+    words_kept: bool  # whether the words that it was asked with are stored
     drift: tuple[str, ...]  # sentences on versions of the model and on anchors
+
+
+@dataclass(frozen=True)
+class AgreedText:
+    """A text that people agreed to, its boxes, and what it promised.
+
+    `version` and `days` are empty for a text that nobody has agreed to yet; `text` is empty where
+    only its hash was stored.
+    """
+
+    version: str
+    people: str
+    days: str
+    text: str
+    boxes: tuple[str, ...]
+    terms: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,8 +77,9 @@ class Collection:
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
-    consent: str
+    agreed: tuple[AgreedText, ...]
     instructions: str
+    item_languages: tuple[str, ...]
     runs: tuple[RunFacts, ...]
     days: str
     readings: tuple[dict[str, Any], ...]
@@ -73,7 +94,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
     own = Annotator.objects.filter(study=study)
     checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
     with translation.override(study.language):
-        consent, instructions = _plain(consent_text(study).html), _plain(instructions_text(study))
+        today, instructions = consent_text(study), _plain(instructions_text(study))
     return Collection(
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
         has_participants=own.filter(is_imported=False).exists(),
@@ -84,8 +105,9 @@ def collection_of(study: Study, *, k: int) -> Collection:
         quota=[_group(group, k) for group in QuotaGroup.objects.filter(study=study)],
         attention_checks=checks.count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
-        consent=consent,
+        agreed=tuple(_agreed(study, k)) or (_as_today(today),),
         instructions=instructions,
+        item_languages=tuple(item_languages(study)),
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
         readings=_readings(study),
@@ -111,6 +133,23 @@ def table_sizes(study: Study) -> dict[str, int]:
         "annotators": study.annotators.count(),
         "aggregates": items + asked.values("run", "item").distinct().count(),
     }
+
+
+def _agreed(study: Study, k: int) -> Iterator[AgreedText]:
+    for each in agreed_versions(study):
+        kept = each.text
+        yield AgreedText(
+            version=each.version,
+            people=f"{each.people:,}" if each.people >= k else f"under {k}",
+            days=_between(each.first, each.last),
+            text=_plain(kept.html) if kept else "",
+            boxes=tuple(kept.statements) if kept else (),
+            terms=kept.terms if kept else {},
+        )
+
+
+def _as_today(text: ConsentText) -> AgreedText:
+    return AgreedText("", "", "", _plain(text.html), text.statements, text.terms)
 
 
 def _group(group: QuotaGroup, k: int) -> tuple[str, int, str]:
@@ -160,9 +199,10 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     reported = asked.values_list("run", "model_snapshot").distinct()
     for run_id, snapshot in reported.order_by("model_snapshot"):
         snapshots.setdefault(run_id, []).append(snapshot)
-    asked_runs = JudgeRun.objects.filter(pk__in=counts).select_related("judge")
+    asked_runs = JudgeRun.objects.filter(pk__in=counts)
+    asked_runs = asked_runs.select_related("judge", "study", "wording")
     runs = list(asked_runs.order_by("judge__name", "setting", "features", "key"))
-    conditions, anchors = conditions_of(runs), anchors_of(runs)
+    conditions, anchors, tasks = conditions_of(runs), anchors_of(runs), tasks_of(study)
     for run in runs:
         found = counts[run.pk]
         versions = versions_in_words(conditions[run.pk].reported)
@@ -178,6 +218,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             temperature=run.parameters.get("temperature"),
             top_p=run.parameters.get("top_p"),
             prompt_language="" if run.is_imported else run.prompt_language,
+            words_kept=run.is_imported or not run.prompt_hash or bool(stored_words(run, tasks)),
             days=_between(found["first"], found["last"]),
             judgments=found["judgments"],
             replies=found["replies"] or 0,

@@ -18,6 +18,7 @@ from analysis.data.annotators.raters import (
     attention_of,
     not_counted,
     people_by_state,
+    promised_of,
     quotas_of,
 )
 from analysis.data.annotators.retests import retests_of
@@ -40,6 +41,7 @@ from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
 from studies.prompts.own_answers import wording_in
+from studies.selectors import item_languages
 
 
 def load_dataset(slug: str) -> Dataset:
@@ -88,6 +90,7 @@ def load_dataset(slug: str) -> Dataset:
         answers=answers,
         attention=attention_of(study, raters),
         people=people_by_state(study),
+        promised=promised_of(study),
         not_counted=not_counted(study),
         quotas=quotas_of(study),
         runs=runs,
@@ -150,6 +153,7 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         currency=study.currency,
         source=study.source,
         question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
+        item_languages=tuple(item_languages(study)),
     )
 
 

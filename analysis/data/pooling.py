@@ -27,6 +27,7 @@ ALIKE = (
     "show_history",
 )
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 
@@ -69,6 +70,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             title=f"Pooled: {titles}",
             is_simulated=any(wave.study.is_simulated for wave in waves),
             source={**first.source, "pooled_from": slugs},
+            item_languages=tuple(
+                dict.fromkeys(name for wave in waves for name in wave.study.item_languages)
+            ),
         ),
         items=tuple(items.values()),
         personas=personas,
@@ -77,6 +81,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         answers=_answers(waves, [wave.answers for wave in waves], position),
         attention=_attention(waves),
         people=_sums(wave.people for wave in waves),
+        promised=_sums(wave.promised for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
         runs=_runs(waves, position),
         runs_left_out=sum(wave.runs_left_out for wave in waves),
@@ -179,8 +184,8 @@ def _attention(waves: Sequence[Dataset]) -> tuple[tuple[int, int], ...]:
     return tuple(pair for wave in waves for pair in wave.attention or (none,) * len(wave.raters))
 
 
-def _sums(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
+def _sums(counts: Iterable[Mapping[K, int]]) -> dict[K, int]:
+    total: Counter[K] = Counter()
     for count in counts:
         total.update(count)
     return dict(total)

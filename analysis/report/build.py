@@ -146,6 +146,7 @@ def _study(data: Dataset) -> Json:
         "task": study.task,
         "question": study.question,
         "language": study.language,
+        "item_languages": list(study.item_languages),
         "simulated": study.is_simulated,
         "allow_tie": study.allow_tie,
         "ask_certainty": study.ask_certainty,

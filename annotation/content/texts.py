@@ -1,7 +1,9 @@
 """The texts that a study may replace, and the worked examples of the instructions."""
 
 import hashlib
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +23,30 @@ if TYPE_CHECKING:
 _BOX = re.compile(r"^[ \t]*[-*] \[ \] *(\S.*)$", re.MULTILINE)
 
 
+# Settings that can change after the launch: each annotator was promised what they were then.
+TERMS = (
+    "title",
+    "reward",
+    "currency",
+    "minutes",
+    "contact",
+    "entry",
+    "ai_policy",
+    "allow_changes",
+)
+
+
 @dataclass(frozen=True)
 class ConsentText:
     """The text an annotator consents to; `version` is stored with the consent.
 
-    To agree, an annotator ticks every one of the `statements`.
+    To agree, an annotator ticks every one of the `statements`. `terms` are what the study promises.
     """
 
     html: SafeString
     version: str
-    statements: tuple[str, ...] = ()
+    statements: tuple[str, ...]
+    terms: Mapping[str, Any]
 
 
 def consent_parts(text: str) -> tuple[str, tuple[str, ...]]:
@@ -52,8 +68,10 @@ def consent_text(study: Study) -> ConsentText:
             "pay_per_hour": format_money(study.reward * 60 / study.minutes, study.currency),
         },
     )
-    version = hashlib.sha256("\n".join([html, *statements]).encode()).hexdigest()
-    return ConsentText(html, version, statements)
+    terms = {name: getattr(study, name) for name in TERMS}
+    whole = json.dumps([html, statements, terms], ensure_ascii=False, sort_keys=True)
+    version = hashlib.sha256(whole.encode()).hexdigest()
+    return ConsentText(html, version, statements, terms)
 
 
 def instructions_text(study: Study) -> SafeString:

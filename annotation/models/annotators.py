@@ -113,6 +113,31 @@ class QuotaGroup(models.Model):
         return self.target - self.reserved - self.completed
 
 
+class ConsentVersion(models.Model):
+    """What annotators agreed to: a text with its boxes, and the terms that they were promised.
+
+    `version` is their hash, which each annotator has as `consent_version`.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="consent_versions")
+    version = models.CharField(max_length=64)
+    html = models.TextField()
+    statements = models.JSONField(default=list, blank=True)
+    terms = models.JSONField(default=dict, help_text="Settings of the study at that time.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "version"], name="consent_version_once_per_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.version[:12]}"
+
+
 class Annotator(models.Model):
     """An annotator in one study, known by a pseudonym; platform ids are in `ProlificIdentity`."""
 

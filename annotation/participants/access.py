@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
-from annotation.models import Annotator, Ending
+from annotation.models import Annotator, Ending, ProlificIdentity
 from annotation.participants.deadline import deadline_of
 from annotation.participants.selectors import annotator_of
 from annotation.seats.completion_codes import code_for
@@ -196,6 +196,8 @@ def no_identity(
         "preview_offered": may_preview(request, study),
         "is_other_device": is_other_device,
         "wait": wait,
+        # Some began by an open link before the study was entered in another way.
+        "has_codes": study.annotators.exclude(resume_code=None).exists(),
     }
     status = 429 if wait else 403 if is_other_device else 400
     with translation.override(study.language):
@@ -217,7 +219,7 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
         "study": study,
         "annotator": annotator,
         "waits": waits,
-        **code_context(study, code),
+        **code_context(study, code, annotator),
     }
     return render(request, f"annotation/endings/{template}.html", context, status=403)
 
@@ -229,7 +231,13 @@ def took_part(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "annotation/endings/ineligible.html", context, status=403)
 
 
-def code_context(study: Study, code: str) -> dict[str, str]:
-    """A completion code, and the platform address where it is entered."""
-    on_platform = study.entry == Study.Entry.PROLIFIC and code
+def code_context(study: Study, code: str, annotator: Annotator | None = None) -> dict[str, str]:
+    """A completion code, and the platform address where it is entered.
+
+    An annotator who came from the platform enters it there, however others enter today.
+    """
+    on_platform = code and (
+        study.entry == Study.Entry.PROLIFIC
+        or ProlificIdentity.objects.filter(annotator=annotator).exclude(study_id="").exists()
+    )
     return {"code": code, "platform_url": f"{_PLATFORM}?cc={code}" if on_platform else ""}

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import services
+from annotation.content.consent_versions import agreed_by
 from annotation.content.texts import consent_text
 from annotation.errors import (
     EntryRefused,
@@ -43,6 +44,7 @@ from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refre
 from annotation.prolific.sync.session_lookups import is_confirmed
 from annotation.prolific.sync.sync import refresh_submission
 from annotation.seats.flow import code_ending, ending_of, step_of
+from annotation.seats.identity import has_come
 from annotation.seats.platform_status import is_doubtful
 from annotation.tasks import refresh_prolific
 from studies.models import Study
@@ -60,7 +62,9 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Handle every study link: find or create the annotator and redirect to their current step."""
     pid = request.GET.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
-    if study.entry == Study.Entry.LINK:
+    # How people enter can have changed since somebody came: their own link still leads to them.
+    by_link = study.entry == Study.Entry.LINK
+    if (by_link and not (pid and has_come(study, pid))) or _has_code(request, study):
         return _enter_by_link(request, study, known)
     if known and not pid:
         return redirect(step_url(known))
@@ -92,6 +96,12 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     except StudyNotOpen:
         return closed(request, study)
     return bind(request, redirect(step_url(annotator)), annotator)
+
+
+def _has_code(request: HttpRequest, study: Study) -> bool:
+    """Whether the link has the code of somebody who began by an open link."""
+    code = request.GET.get("code", "").strip().upper()
+    return bool(code) and study.annotators.filter(resume_code=code).exists()
 
 
 def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
@@ -145,12 +155,20 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     text = consent_text(annotator.study)
     sent = request.POST if request.method == "POST" else None
     form = ConsentForm(sent, statements=text.statements)
-    if not form.is_valid():
-        context = {"study": annotator.study, "annotator": annotator, "text": text, "form": form}
+    # They agree to what they read, not to what was saved meanwhile.
+    is_other = request.POST.get("version", text.version) != text.version
+    if not form.is_valid() or (is_other and form.cleaned_data["consent"] == "yes"):
+        context = {
+            "study": annotator.study,
+            "annotator": annotator,
+            "text": text,
+            "form": form,
+            "is_other": is_other,
+        }
         status = REFUSED if form.is_bound else 200
         return render(request, "annotation/consent.html", context, status=status)
     if form.cleaned_data["consent"] == "yes":
-        annotator = services.consent(annotator_id=annotator.pk, version=text.version)
+        annotator = services.consent(annotator_id=annotator.pk, version=text.version, text=text)
     elif step_of(annotator) == "consent":
         annotator = services.decline(annotator_id=annotator.pk)
     else:
@@ -161,13 +179,21 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent", after_end=True)
 def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show only the consent text, to print or to keep, before and after the decision."""
-    text = consent_text(annotator.study)
+    """Show only the consent text, to print or to keep, before and after the decision.
+
+    Those who agreed see what they agreed to, whatever the study says today.
+    """
+    today, agreed = consent_text(annotator.study), agreed_by(annotator)
+    if agreed is None:
+        changed = annotator.consent_version not in ("", today.version)
+    else:
+        changed = (agreed.html, agreed.statements) != (today.html, [*today.statements])
     context = {
         "study": annotator.study,
         "annotator": annotator,
-        "text": text,
-        "changed": annotator.consent_version not in ("", text.version),
+        "text": agreed or today,
+        "is_agreed": agreed is not None,
+        "changed": changed,
         "continue_url": step_url(annotator),
     }
     return render(request, "annotation/consent_copy.html", context)
@@ -266,7 +292,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         **_second_visit(annotator),
         "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
         "debrief": render_markdown(study.debrief),
-        **code_context(study, completion_code(annotator) if confirmed else ""),
+        **code_context(study, completion_code(annotator) if confirmed else "", annotator),
     }
     return render(request, f"annotation/endings/{ending}.html", context)
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation import services
+from annotation.content.consent_versions import agreed_by
 from annotation.errors import WrongStep
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality.flags import NOTHING, quality_of
@@ -57,6 +58,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "is_under_way": annotator.state in ACTIVE,
         "cost": cost_of_reopening(study, annotator),
+        "agreed": agreed_by(annotator),
     }
     status = _REFUSED if fault else 200
     return render(request, "annotation/researcher/person.html", context, status=status)

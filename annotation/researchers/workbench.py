@@ -8,6 +8,7 @@ from django.db.models import Count, Max, Sum
 from django.urls import reverse
 
 from annotation.content.attention_check_rules import unfair_checks
+from annotation.content.consent_versions import promised, sum_in_words
 from annotation.models import (
     Annotator,
     BonusPayment,
@@ -134,22 +135,24 @@ def _coverage(study: Study) -> Coverage:
 def _money(study: Study) -> dict[str, str | int]:
     """Pay so far and at most; on Prolific as in our records there, elsewhere by who completed."""
     if study.entry != Study.Entry.PROLIFIC:
-        completed = study.annotators.filter(state=Annotator.State.COMPLETED).count()
-        return {"people": completed, "pay": format_money(completed * study.reward, study.currency)}
+        counts = promised([study])[study.pk]
+        return {"people": counts.total(), "pay": sum_in_words(counts, study.currency)}
     approved = ProlificSubmission.objects.filter(
         prolific_study__study=study, status=types.APPROVED
     ).aggregate(sum=Sum("prolific_study__reward"))
     reserved = ProlificReservation.objects.filter(prolific_study__study=study).aggregate(
         sum=Sum("rewards"), fees=Sum("fees")
     )
+    named = study.prolific_studies.exclude(currency="").values_list("currency", flat=True)
+    currency = named.first() or study.currency
     bonuses = BonusPayment.objects.filter(
         prolific_study__study=study,
         state__in=[BonusPayment.State.SENT, BonusPayment.State.PAID],
     ).aggregate(sum=Sum("total"))
     return {
-        "approved": format_money(approved["sum"] or 0, study.currency),
-        "bonuses": format_money(bonuses["sum"] or 0, study.currency),
-        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), study.currency),
+        "approved": format_money(approved["sum"] or 0, currency),
+        "bonuses": format_money(bonuses["sum"] or 0, currency),
+        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), currency),
     }
 
 
@@ -315,13 +318,7 @@ def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
     """The pay of those who were approved, or who completed where no platform approves."""
-    completed = dict(
-        Annotator.objects.filter(study__in=studies, state=Annotator.State.COMPLETED)
-        .exclude(is_imported=True)
-        .order_by()
-        .values_list("study")
-        .annotate(n=Count("pk"))
-    )
+    elsewhere = promised([each for each in studies if each.entry != Study.Entry.PROLIFIC])
     approved = dict(
         ProlificSubmission.objects.filter(prolific_study__study__in=studies, status=types.APPROVED)
         .order_by()
@@ -329,16 +326,16 @@ def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
         .annotate(sum=Sum("prolific_study__reward"))
     )
     sums = {
-        study.pk: approved.get(study.pk, 0)
-        if study.entry == Study.Entry.PROLIFIC
-        else completed.get(study.pk, 0) * study.reward
+        study.pk: format_money(approved[study.pk], study.currency)
         for study in studies
+        if study.entry == Study.Entry.PROLIFIC and approved.get(study.pk)
     }
-    return {
-        study.pk: ListCell(format_money(sums[study.pk], study.currency))
-        for study in studies
-        if sums[study.pk]
+    sums |= {
+        pk: sum_in_words(counts, "")
+        for pk, counts in elsewhere.items()
+        if any(promise.reward for promise in counts)
     }
+    return {pk: ListCell(words) for pk, words in sums.items()}
 
 
 def arrivals(studies: Sequence[Study]) -> dict[int, ListCell]:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from annotation.errors import EntryRefused
-from annotation.models import Invitation, ProlificStudy
+from annotation.models import Annotator, Invitation, ProlificStudy
 from studies.models import Study
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -28,13 +28,25 @@ def _hash(pid: str, key: str | bytes) -> str:
     return salted_hmac(_SALT, pid, secret=key, algorithm="sha256").hexdigest()
 
 
-def check_ids(study: Study, *, pid: str, prolific_study_id: str, session_id: str) -> None:
-    """Raise `EntryRefused` unless these ids may enter the study; the message contains no ids."""
+def check_ids(*, pid: str, prolific_study_id: str, session_id: str) -> None:
+    """Raise `EntryRefused` if ids are malformed; the message contains no ids."""
     if not _ACCEPTED.fullmatch(pid):
         raise EntryRefused("PROLIFIC_PID is missing, unfilled or malformed")
     for name, value in (("STUDY_ID", prolific_study_id), ("SESSION_ID", session_id)):
         if value and not _ACCEPTED.fullmatch(value):
             raise EntryRefused(f"{name} is unfilled or malformed")
+
+
+def has_come(study: Study, pid: str) -> bool:
+    """Whether somebody with this id takes part already, however people enter the study today."""
+    return Annotator.objects.filter(study=study, identity_hash__in=identity_hashes(pid)).exists()
+
+
+def check_new(study: Study, *, pid: str) -> None:
+    """Raise `EntryRefused` unless somebody with this id may begin the study.
+
+    How people enter can change while a study runs; those who have come may always return.
+    """
     if study.entry == Study.Entry.LINK:
         raise EntryRefused("this study is entered by its link, without an id")
     if study.entry == Study.Entry.LIST:

@@ -3,6 +3,8 @@
 from django.db import transaction
 
 from annotation.content import practice
+from annotation.content.consent_versions import keep_consent
+from annotation.content.texts import ConsentText
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
 from annotation.models import Annotator, AnnotatorEvent, DemographicQuestion
 from annotation.seats import assignment, flow, quotas
@@ -14,14 +16,17 @@ State = Annotator.State
 
 
 @transaction.atomic
-def consent(*, annotator_id: int, version: str) -> Annotator:
+def consent(*, annotator_id: int, version: str, text: ConsentText | None = None) -> Annotator:
     """Store that the annotator agreed to the text with this version hash (texts.consent_text).
 
-    If the study has no questions about the annotator, they continue to the instructions.
+    The `text` that they saw is stored too. If the study has no questions about the annotator, they
+    continue to the instructions.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.ARRIVED):
         return annotator
+    if text is not None:
+        keep_consent(annotator.study, text)
     annotator.consent_version = version
     annotator.save(update_fields=["consent_version"])
     flow.move(annotator, State.CONSENTED, version=version)

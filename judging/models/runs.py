@@ -91,6 +91,12 @@ class JudgeRun(models.Model):
     )
     token_budget = models.PositiveBigIntegerField(null=True, blank=True)
     prompt_hash = models.CharField(max_length=64, blank=True)
+    words = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="Every text that the model is sent, other than those of items.",
+    )
     parameters = models.JSONField(
         default=dict, help_text="The judge as it was: model, sampling, server, software."
     )

@@ -3,14 +3,16 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
+from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
-from judging.bias.mitigations import REFLECTION, Reflecting, warned
+from judging.bias.mitigations import REFLECTION, WARNING, Reflecting, warned
 from judging.bias.registry import probe_choice
-from judging.bias.texts import text
+from judging.bias.texts import all_of, text
 from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
 from judging.models import JudgeRun, PromptTemplate
@@ -27,6 +29,7 @@ from studies.models import Item, Study
 from studies.prompts import (
     Wording,
     bands_in,
+    bands_text,
     criteria_text,
     options_text,
     slots_of,
@@ -265,6 +268,59 @@ def protocol_sha256(run: JudgeRun) -> str:
     }
     words = json.dumps(parts, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()
+
+
+def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:
+    """Every text that reaches the model apart from those of items, as it is today.
+
+    A run keeps it when it begins: its `prompt_hash` cannot be turned back into words.
+    """
+    asking, language = Asking.of(run), run.prompt_language
+    prompts = []
+    for task in tasks_of(run.study) if tasks is None else tasks:
+        for persona in (True, False):
+            with suppress(BadRun):  # an own wording can lack the text for judges without a profile
+                words = asking.words_of(task, persona=persona)
+                prompts.append({"task": task, "persona": persona} | asdict(words))
+    choice = probe_choice(run.bias_probe)
+    system = [asking._system, text(WARNING, "system", language=language) if choice.warns else ""]
+    parts = {
+        "prompts": prompts,
+        "system": "\n\n".join(filter(None, system)),
+        "reflection": text(REFLECTION, "user", language=language) if choice.reflects else "",
+        "criteria": criteria_text(run.study.criteria),
+        "bands": bands_text(language),
+        "around_items": words_in(language),
+        "probe": all_of(choice.probe.name, language) if choice.probe else {},
+        "option": asking.protocol.texts(language).option,
+        "form": asking.protocol.form() if run.judge.structured else {},
+    }
+    return {name: found for name, found in parts.items() if found}
+
+
+def stored_words(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:
+    """The words that a run was asked with; empty where they are gone.
+
+    Those of today are the same if they have the hash with which the run began. `tasks` are those of
+    `tasks_of`.
+    """
+    if run.words or run.is_imported or not run.prompt_hash:
+        return dict(run.words)
+    try:
+        is_same = Asking.of(run).sha256(tasks) == run.prompt_hash
+    except (BadRun, LookupError, ValueError):  # a protocol or language that is no longer here
+        is_same = False
+    return words_of_run(run, tasks) if is_same else {}
+
+
+def keep_words(**_: object) -> None:
+    """Store the words of runs of an earlier version while they are still the same."""
+    # A database that is migrated to an earlier state lacks columns.
+    with suppress(DatabaseError), transaction.atomic():
+        runs = JudgeRun.objects.filter(words={}, is_imported=False).exclude(prompt_hash="")
+        for run in runs.select_related("judge", "study", "wording"):
+            if words := stored_words(run):
+                JudgeRun.objects.filter(pk=run.pk).update(words=words)
 
 
 def messages_of(run: JudgeRun, item: Item, *, shown_first: str) -> Messages:

@@ -22,11 +22,18 @@ class ShownMedia:
     height: int | None
 
 
-def media_html(media: Iterable[Mapping[str, Any]], url_of: Callable[[str], str]) -> SafeString:
-    """The pictures and sounds of a response or of a question; `url_of` takes a checksum."""
+def media_html(
+    media: Iterable[Mapping[str, Any]], url_of: Callable[[str], str], *, lang: str = ""
+) -> SafeString:
+    """The pictures and sounds of a response or of a question; `url_of` takes a checksum.
+
+    `lang` is the language of their descriptions, if it is not that of the page.
+    """
     if not media:
         return SafeString()
-    return render_to_string(TEMPLATE, {"media": [_shown(each, url_of) for each in media]})
+    return render_to_string(
+        TEMPLATE, {"media": [_shown(each, url_of) for each in media], "lang": lang}
+    )
 
 
 def _shown(each: Mapping[str, Any], url_of: Callable[[str], str]) -> ShownMedia:

@@ -187,6 +187,11 @@ class Item(models.Model):
         return self.key
 
     @property
+    def lang(self) -> str:
+        """The language of its texts as pages name it: its own, otherwise that of the study."""
+        return (self.language or self.study.language).replace("_", "-")
+
+    @property
     def has_advice(self) -> bool:
         """Whether it is answered twice: before and after an advice."""
         return bool(self.advice)

@@ -78,7 +78,7 @@ def save_settings(
             f"The items of “{study.slug}” were drawn by a judge's certainty and annotators have "
             "some of them, so their number cannot change. Nothing was saved."
         )
-    before = {name: getattr(locked, name) for name in READING_FIELDS if name in changed}
+    before = {name: getattr(locked, name) for name in sorted(changed)}
     for name in changed:
         setattr(locked, name, getattr(study, name))
     locked.version += 1
@@ -86,10 +86,12 @@ def save_settings(
     seat_items(locked)
     locked.content_hash = study_content_hash(locked)
     locked.save(update_fields=["content_hash"])
-    record(locked, "settings changed", user=user, fields=sorted(changed))
-    for name, value in before.items() if locked.frozen_at else ():
-        after = getattr(locked, name)
-        record(locked, READ_OTHERWISE, user=user, field=name, before=value, after=after)
+    after = {name: getattr(locked, name) for name in before}
+    record(locked, "settings changed", user=user, fields=[*before], before=before, after=after)
+    for name in READING_FIELDS if locked.frozen_at else ():
+        if name in before:
+            both = {"before": before[name], "after": after[name]}
+            record(locked, READ_OTHERWISE, user=user, field=name, **both)
 
 
 def _check_set_display(study: Study) -> None:

@@ -23,6 +23,20 @@ def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
 
 
 @register.filter
+def facts(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an entry of a log says; a setting that was changed has its old and its new value."""
+    before, after = detail.get("before"), detail.get("after")
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return [(name, f"{_short(before[name])} → {_short(after.get(name))}") for name in before]
+    return [(name, _short(detail[name], 200)) for name in detail]
+
+
+def _short(value: Any, most: int = 100) -> str:
+    text = " ".join(str(value).split()) or "–"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+@register.filter
 def as_percent(share: float) -> str:
     """Format 0.125 as “12.5 %”."""
     return f"{100 * share:.3g} %"

@@ -14,15 +14,15 @@ register = template.Library()
 
 
 @register.simple_tag
-def media_of(response: Mapping[str, Any], slug: str) -> SafeString:
+def media_of(response: Mapping[str, Any], slug: str, lang: str = "") -> SafeString:
     """The pictures and sounds of a response of the study with this short name."""
-    return shown(response.get("media", ()), slug)
+    return shown(response.get("media", ()), slug, lang)
 
 
 @register.simple_tag
-def shown(media: Any, slug: str) -> SafeString:
-    """Pictures and sounds as an item keeps them."""
-    return media_html(media, partial(_url, slug))
+def shown(media: Any, slug: str, lang: str = "") -> SafeString:
+    """Pictures and sounds as an item keeps them; `lang` is the language of their descriptions."""
+    return media_html(media, partial(_url, slug), lang=lang)
 
 
 def _url(slug: str, sha256: str) -> str:

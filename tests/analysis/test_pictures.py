@@ -10,7 +10,7 @@ from django.core.management import call_command
 from PIL import Image
 
 from analysis.report.figures import PEOPLE, Figure, Key, axis, corner_note, panel, row_label
-from analysis.report.files.drawing import WIDTH, CannotDraw, drawn
+from analysis.report.files.drawing import BOXES, WIDTH, CannotDraw, drawn
 from analysis.report.files.pictures import draw_pictures
 from tests.analysis.builders import random_study
 
@@ -113,6 +113,17 @@ def test_letters_without_a_font_do_not_stop_a_picture(tmp_path):
 
     assert draw_pictures([figure], tmp_path) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one-1.png", "one-1.svg"]
+
+
+def test_a_picture_says_when_its_fonts_lack_letters():
+    found = plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}))
+
+    def words(title: str) -> list[str]:
+        with drawn(found.drawing, title=title) as drawing:
+            return [text.get_text() for text in drawing.texts]
+
+    assert words("\N{DEVANAGARI LETTER KA}") == ["\N{DEVANAGARI LETTER KA}", BOXES]
+    assert words("Ordinary letters") == ["Ordinary letters"]
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):

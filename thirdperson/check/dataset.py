@@ -248,7 +248,7 @@ def _run(
         samples=1,
         seed=0,
         parameters={"judge": judge, "imported": True, "file": name},
-        prompt=Prompt("", "", ""),
+        prompt=Prompt(None, None, ""),
         state="done",
         state_reason=f"Read from {name}.",
         cost=Cost(0, 0, None, None, None),

@@ -20,6 +20,7 @@ from analysis.data.arrays import (
     sorted_columns,
 )
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
+from annotation.content.consent_versions import promised
 from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
 from studies.models import Item as ItemRow
@@ -184,6 +185,12 @@ def people_by_state(study: Study) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
     states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
     return dict(states.annotate(n=Count("pk")).order_by("state"))
+
+
+def promised_of(study: Study) -> Mapping[tuple[str, int, int], int]:
+    """The participants who finished, by what they were promised: currency, reward, minutes."""
+    counts = promised([study])[study.pk]
+    return {(each.currency, each.reward, each.minutes): counts[each] for each in sorted(counts)}
 
 
 def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:

@@ -27,7 +27,7 @@ from analysis.data.number_columns import number_columns, number_of, or_nan, plac
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury, usable_probabilities
-from judging.prompts.asking import Asking
+from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
@@ -78,6 +78,7 @@ def runs_of(
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
     anchors = anchors_of(found)
+    tasks = tasks_of(study) if found else []
     shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
     for run in found:
         run.study = study  # saves a query per run
@@ -96,7 +97,7 @@ def runs_of(
             samples=run.samples,
             seed=run.seed,
             parameters=without_own_port(run.parameters),
-            prompt=_prompt(study, run),
+            prompt=_prompt(study, run, tasks),
             state=run.state,
             state_reason=run.sentence,
             cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
@@ -151,11 +152,15 @@ def _in_order(run: Run) -> tuple[Any, ...]:
     return run.judge, run.setting, run.features != "all", run.features, run.run
 
 
-def _prompt(study: Study, run: JudgeRun) -> Prompt:
+def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
+    """The words with which a run began; never those of today where they may be others."""
     run.study = study  # saves a query for each run
-    asking = Asking.of(run)
-    words = asking.words_of(study.task, persona=run.feature_keys != [])
-    return Prompt(words.template, words.sha256, run.prompt_hash)
+    words = stored_words(run, tasks)
+    if not (prompts := words.get("prompts")):
+        return Prompt(None, None, run.prompt_hash)
+    persona = run.feature_keys != [] and framing(run.framing).shows_profile
+    shown = min(prompts, key=lambda each: (each["task"] != study.task, each["persona"] != persona))
+    return Prompt(shown["template"], shown["sha256"], run.prompt_hash, words)
 
 
 class _Stored(NamedTuple):

@@ -1,9 +1,13 @@
-"""The wordings of a study, which an export holds next to the prompts of the settings."""
+"""The words that judges of a study were asked, and the wordings of a study, for exports."""
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
-from judging.models import PromptTemplate
+from judging.models import JudgeRun, PromptTemplate
+from judging.prompts.asking import stored_words, tasks_of
 from studies.models import Study
 
 
@@ -31,3 +35,31 @@ def wordings_of(study: Study) -> list[OwnWording]:
             if text:
                 found.append(OwnWording(f"{name}{end}.txt", wording.sha256, text))
     return found
+
+
+def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """The words of each way of asking by the name of its file, and which runs were asked so.
+
+    The file of a run whose words are no longer stored is None.
+    """
+    files: dict[str, dict[str, Any]] = {}
+    runs, tasks = [], tasks_of(study)
+    stored = JudgeRun.objects.filter(study=study, is_imported=False).exclude(prompt_hash="")
+    for run in stored.select_related("judge", "study", "wording").order_by("key"):
+        name = None
+        if words := stored_words(run, tasks):
+            shown = {"prompt_hash": run.prompt_hash, **words}
+            digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+            name = f"{run.setting}.{digest[:8]}.json"
+            files[name] = shown
+        runs.append(
+            {
+                "run": run.key,
+                "judge": run.judge.name,
+                "setting": run.setting,
+                "features": run.features,
+                "prompt_hash": run.prompt_hash,
+                "file": name,
+            }
+        )
+    return files, runs

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.data.collection import collection_of
-from analysis.data.judges.wordings import wordings_of
+from analysis.data.judges.wordings import asked_words, wordings_of
 from analysis.exports.delivery.new_folder import new_folder
 from analysis.exports.description.card import dataset_card
 from analysis.exports.description.croissant import croissant
@@ -30,7 +30,6 @@ from analysis.exports.tables.table_files import (
 )
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
-from studies.prompts import SETTINGS, wording
 
 # Other formats of the same answers; a bundle leaves out those that the study cannot have.
 _OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
@@ -140,11 +139,11 @@ def _write_media(study: Study, folder: Path) -> None:
 
 
 def _write_prompts(study: Study, folder: Path) -> None:
-    for setting in SETTINGS:
-        for persona in (True, False):
-            name = f"{study.task}.{setting}{'' if persona else '.no_persona'}.txt"
-            words = wording(study.task, setting, persona=persona)
-            write_text(folder / name, f"sha256: {words.sha256}\n\n{words.template}\n")
+    """Write the words that each run was asked with; a run whose words are gone has no file."""
+    files, runs = asked_words(study)
+    for name, words in files.items():
+        write_text(folder / name, to_json(words, indent=1) + "\n")
+    write_text(folder / "runs.json", to_json(runs, indent=1) + "\n")
     for own in wordings_of(study):
         write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
 

@@ -13,6 +13,7 @@ from analysis.exports.description.sentences import (
     collection,
     limits,
     privacy,
+    promise,
     protocol,
     summary,
 )
@@ -54,7 +55,7 @@ def _head(described: Description) -> str:
     study, source = described.study, described.study.source
     total = sum(part.rows for part in described.parts)
     own = described.licence if described.licence in LICENCES else ""
-    fields: dict[str, Any] = {"pretty_name": study.title, "language": [study.language]}
+    fields: dict[str, Any] = {"pretty_name": study.title, "language": described.languages}
     if own and source.get("licence", own) == own:
         fields["license"] = own.lower()
     else:
@@ -67,7 +68,7 @@ def _head(described: Description) -> str:
     fields |= {
         "annotations_creators": ["crowdsourced", "machine-generated"],
         "language_creators": ["found"],
-        "multilinguality": ["monolingual"],
+        "multilinguality": ["multilingual" if len(described.languages) > 1 else "monolingual"],
         "size_categories": [next((name for top, name in _SIZES if total < top), "n>1M")],
         "source_datasets": [f"extended|{source['name']}"] if source.get("name") else ["original"],
         "task_categories": ["text-classification"],
@@ -135,7 +136,8 @@ Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported ag
 `csv/` opens in a spreadsheet; a cell that one would compute begins with `'`. `other/` holds the
 answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (a row an item, a
 column a person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3 for `r1`, `r2`,
-`tie`). `prompts/` holds the words that models were sent, with their hashes. `croissant.json`
+`tie`). `prompts/` holds the words that models were sent, with their hashes; `prompts/runs.json`
+names the file of each run, and none where its words are no longer stored. `croissant.json`
 describes the files for machines; `CHECKSUMS.sha256` covers every file
 (`sha256sum --check CHECKSUMS.sha256`).
 
@@ -155,7 +157,7 @@ Questions that checked whether the instructions were understood: \
 
 ### What people agreed to
 
-{_quoted(described.collection.consent)}
+{_agreed(described)}
 
 ### Instructions
 
@@ -207,6 +209,23 @@ Questions that checked whether the instructions were understood: \
 def _people(described: Description) -> str:
     counts = described.collection.people.items()
     return _table(("state", "people"), [(state, f"{n:,}") for state, n in counts])
+
+
+def _agreed(described: Description) -> str:
+    """Each text that people agreed to, with its boxes, and since when."""
+    found = []
+    for each in described.collection.agreed:
+        if each.version:
+            found.append(
+                f"**Version {each.version[:12]}**, days of consent (UTC): {each.days}; people: "
+                f"{each.people}. {promise(each.terms)}".rstrip()
+            )
+        if each.text:
+            boxes = "\n".join(f"- [ ] {box}" for box in each.boxes)
+            found.append(_quoted("\n".join(filter(None, (each.text, boxes)))))
+        else:
+            found.append("Only the hash of this text was stored.")
+    return "\n\n".join(found)
 
 
 def _standings(described: Description) -> str:

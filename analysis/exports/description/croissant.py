@@ -103,7 +103,7 @@ _CONTEXT = {
 
 def croissant(described: Description, *, url: str) -> dict[str, Any]:
     """The metadata; `url` is the address of the study. Record sets read Parquet or JSON Lines."""
-    study = described.study
+    study, languages = described.study, described.languages
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -118,7 +118,7 @@ def croissant(described: Description, *, url: str) -> dict[str, Any]:
         "creator": [{"@type": "sc:Person", "name": name} for name in authors(study)],
         "datePublished": described.on.isoformat(),
         "version": "1.0.0",
-        "inLanguage": study.language,
+        "inLanguage": languages[0] if len(languages) == 1 else languages,
         "keywords": ["llm-as-a-judge", "personalization", "pairwise-preference", "certainty"],
         "citeAs": bibtex(study, on=described.on),
         "isLiveDataset": False,

@@ -60,6 +60,11 @@ class Description:
     report: str
     scores: dict[str, Score]
 
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the items; that of the study as long as it has none."""
+        return list(self.collection.item_languages) or [self.study.language]
+
 
 class ScoreKeeper:
     """Scores each rater while the aggregates are written to a file."""

@@ -1,5 +1,8 @@
 """Sentences about a data set, for its card and its metadata."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from analysis.exports.description.facts import Description
 from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
@@ -7,6 +10,7 @@ from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts.own_answers import wording_in
 
+_TODAY = "What was promised is not stored for everybody; today the study states "
 SIMULATED = "Answers in this data set are simulated."
 
 
@@ -37,14 +41,34 @@ def platform(described: Description) -> str:
 def collection(described: Description) -> str:
     study = described.study
     days = described.collection.days or "not known"
-    paid = format_money(study.reward, study.currency)
-    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
-    return (
-        f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} "
-        f"items a person, {study.minutes} minutes and {paid} ({hourly} an hour). Days of the "
-        f"answers (UTC): {days}. The page asked in the language "
-        f"“{study.language}”."
+    promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
+    if "" in promises:  # only the hash of a text was stored
+        promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
+    return " ".join(
+        [
+            f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} items "
+            "a person.",
+            *filter(None, promises),
+            f"Days of the answers (UTC): {days}. The page asked in the language "
+            f"“{study.language}”. Language of the items: {_named(described)}.",
+        ]
     )
+
+
+def _named(described: Description) -> str:
+    return ", ".join(f"“{each}”" for each in described.collection.item_languages) or "not known"
+
+
+def promise(terms: Mapping[str, Any]) -> str:
+    """What participants were promised, as far as it was stored."""
+    if not {"reward", "currency", "minutes"} <= terms.keys():
+        return ""
+    return f"Promised: {_pay(terms['reward'], terms['currency'], terms['minutes'])}."
+
+
+def _pay(reward: int, currency: str, minutes: int) -> str:
+    paid, hourly = (format_money(each, currency) for each in (reward, reward * 60 / minutes))
+    return f"{minutes} minutes and {paid} ({hourly} an hour)"
 
 
 def protocol(described: Description) -> str:
@@ -60,8 +84,16 @@ def protocol(described: Description) -> str:
     return (
         f"“{_question(study)}” The answer was {asked}. {ties} {sets}Which response was shown first "
         "was decided for each person and item, and is stored. Models were asked with the texts in "
-        "prompts/."
+        f"prompts/.{_words_gone(described)}"
     )
+
+
+def _words_gone(described: Description) -> str:
+    gone = sum(not run.words_kept for run in described.collection.runs)
+    if not gone:
+        return ""
+    runs = "1 run" if gone == 1 else f"{gone:,} runs"
+    return f" The words of {runs} are no longer stored, and nothing is given in their place."
 
 
 def answers_per_item(described: Description) -> str:
@@ -109,6 +141,7 @@ def limits(described: Description) -> list[str]:
         language_limit(
             study.language,
             {run.prompt_language for run in described.collection.runs if run.prompt_language},
+            described.collection.item_languages,
         ),
         INDIVIDUALS,
     ]

@@ -135,6 +135,7 @@ ANNOTATORS = _columns("""
     study            text    Short name of the study.
     imported         boolean Whether the answers came from a file.
     state            text    How far the person came.
+    consent_version  text    Hash of the text that the person agreed to; README.md has it.
     answers          integer Answers to items that count.
     median_active_ms integer Median milliseconds an answer.
     demographics     json    Only combinations that at least five people share.

@@ -12,7 +12,7 @@ from analysis.report.section import attempted
 from analysis.report.text.names import listed
 from analysis.report.text.numbers import number_of
 from analysis.report.text.thresholds import threshold_standing
-from studies.money import major_units
+from studies.money import decimals
 
 Report = Mapping[str, Any]
 
@@ -80,11 +80,11 @@ def _people(report: Report) -> Iterator[str]:
     )
     yield f"{people} gave {answers}{certainty}."
     pay = human["pay"]
-    if pay["rewards"] is not None:
-        each = major_units(study["reward_minor_units"], study["currency"])
+    for each in pay.get("promised", ()):
+        amount = f"{each['reward']:.{decimals(each['currency'])}f}"
         yield (
-            f"{number_of(pay['finished'], 'person')} finished and received {each:f} "
-            f"{pay['currency']} each for about {study['minutes']} minutes."
+            f"{number_of(each['people'], 'person')} finished and received {amount} "
+            f"{each['currency']} each for about {each['minutes']} minutes."
         )
     out = human["not_counted"]
     if out.get("excluded_people"):

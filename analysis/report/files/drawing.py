@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
 
@@ -54,6 +55,7 @@ _KEY_LINE = 22  # pixels of a line of the key
 _PER_LINE = 2  # entries of the key in a line
 # The font that matplotlib brings has no Chinese, Japanese or Korean letters.
 _FONT = "DejaVu Sans"
+BOXES = "Boxes are letters that no font of the server has. The tables have the words."
 _OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei")
 _STYLE: dict[Any, Any] = {
     "text.parse_math": False,
@@ -75,19 +77,37 @@ def drawn(plot: Json, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[D
 
     Raises `CannotDraw` for what the figures of a report do not have.
     """
-    layout = plot["layout"]
-    head = (26 if title else 0) + _KEY_LINE * math.ceil(len(key) / _PER_LINE)
-    height = layout["height"] + head
-    with rc_context({**_STYLE, "font.family": _fonts()}), warnings.catch_warnings():
-        # A letter that no font has is drawn as a box.
+    fonts = _fonts()
+    with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
+        # A letter that no font has is drawn as a box, and a line of the picture says so.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawing = Drawing(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
-        FigureCanvasAgg(drawing)
-        sheet = _Sheet(drawing, layout, head, height)
-        sheet.draw(plot["data"])
-        _draw_head(drawing, title, key, height)
-        sheet.make_room()
+        drawing = _drawing(plot, title, key, "")
+        if _has_boxes(drawing, fonts):
+            drawing = _drawing(plot, title, key, BOXES)
         yield drawing
+
+
+def _drawing(plot: Json, title: str, key: Sequence[Key], note: str) -> Drawing:
+    layout = plot["layout"]
+    head = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
+    height = layout["height"] + head
+    drawing = Drawing(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+    FigureCanvasAgg(drawing)
+    sheet = _Sheet(drawing, layout, head, height)
+    sheet.draw(plot["data"])
+    _draw_head(drawing, title, key, note, height)
+    sheet.make_room()
+    return drawing
+
+
+def _has_boxes(drawing: Drawing, fonts: Sequence[str]) -> bool:
+    """Whether a letter of the drawing is in none of the fonts."""
+    letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
+    known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
+    return any(
+        letter.isprintable() and not any(font.get_char_index(ord(letter)) for font in known)
+        for letter in letters
+    )
 
 
 def _fonts() -> list[str]:
@@ -193,8 +213,8 @@ class _Sheet:
         )
 
 
-def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], height: int) -> None:
-    """The title and the key, from the upper left corner."""
+def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, height: int) -> None:
+    """The title, a note and the key, from the upper left corner."""
     top = height - 4.0
     if title:
         drawing.text(
@@ -206,6 +226,10 @@ def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], height: int) ->
             va="top",
         )
         top -= 26
+    if note:
+        place = (12 / WIDTH, (top - 2) / height)
+        drawing.text(*place, note, fontsize=12 * _POINT, color="#505a5f", va="top")
+        top -= _KEY_LINE
     if key:
         drawing.legend(
             handles=[_key_mark(entry) for entry in key],

@@ -22,6 +22,8 @@ REASONS = {
     "one_sample": "every item was asked once",
     "not_offered": "not offered in this setting",
     "not_reported": "not reported",
+    "several_currencies": "people were promised rewards in several currencies",
+    "words_gone": "its words are no longer stored",
     "no_exclusions": "nobody was excluded",
     "no_payments": "nobody was paid through this study",
     "not_identified": "the data do not identify it",

@@ -89,7 +89,7 @@ def displayed_sides(
             str(name),
             response["text"],
             response.get("prompt") or "",
-            media_html(response.get("media", ()), url_of),
+            media_html(response.get("media", ()), url_of, lang=item.lang),
             places(len(responses), form.place(value)) if order else (),
         )
         for (value, name), response in zip(SIDES, responses, strict=False)
@@ -114,9 +114,9 @@ def media_url(slug: str, sha256: str) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _profile_html(profile: Profile, style: str, language: str) -> SafeString:
-    """The profile of a persona, which a study shows with many items."""
-    context = {"profile": profile, "study": {"persona_style": style}}
+def _profile_html(profile: Profile, style: str, language: str, lang: str) -> SafeString:
+    """The profile of a persona, which a study shows with many items in the language `lang`."""
+    context = {"profile": profile, "study": {"persona_style": style}, "lang": lang}
     return render_to_string("annotation/_profile.html", context)
 
 
@@ -140,8 +140,8 @@ def item_context(
         "item": item,
         "profile_html": ""
         if study.asks_own_answers
-        else render_profile(profile_for(item), study.persona_style, language),
-        "media_html": media_html(item.media, partial(media_url, study.slug)),
+        else render_profile(profile_for(item), study.persona_style, language, item.lang),
+        "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
         **_reading(item),
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),

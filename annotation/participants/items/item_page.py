@@ -154,6 +154,7 @@ def _marks(look: Look) -> dict[str, Any]:
     return {
         "study": look.study,
         "item": SimpleNamespace(
+            lang=_mark("lang"),
             warnings=[_mark("warnings")] if look.has_warnings else [],
             context=_mark("context", look.has_context),
             context_title=_mark("context_title", look.has_context_title),
@@ -240,6 +241,7 @@ def _values(
     """The text at each mark, escaped as the template would escape it."""
     item, progress = context["item"], context["progress"]
     values = {
+        "lang": escape(item.lang),
         "warnings": ", ".join(escape(warning) for warning in item.warnings),
         "context": _imported(item.context),
         "context_title": _imported(item.context_title),

@@ -70,10 +70,12 @@ def save_plan(
 def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
     """Set exactly the settings of the study behind the paper, including its hourly pay."""
     study = lock_study(study_id)
+    before = {"reward": study.reward, "currency": study.currency}
     study.reward = math.ceil(study.minutes * PAPER_PAY_PER_HOUR / 60)
     study.currency = PAPER_CURRENCY
     study.save(update_fields=["reward", "currency"])
-    record(study, "pay", user=user, reward=study.reward, currency=study.currency)
+    after = {"reward": study.reward, "currency": study.currency}
+    record(study, "pay", user=user, **after, before=before, after=after)
     save_plan(study_id=study_id, plan=PAPER, user=user)
     return PAPER
 

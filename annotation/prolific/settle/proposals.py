@@ -15,6 +15,7 @@ from statistics import median
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
+from annotation.content.consent_versions import minutes_told
 from annotation.models import (
     Annotation,
     Annotator,
@@ -90,7 +91,7 @@ def settlement(study: Study) -> Settlement:
         .order_by("started_at", "pk")
     )
     work = work_of({s.annotator_id for s in submissions if s.annotator_id})
-    codes = codes_of(study.pk)
+    codes, told = codes_of(study.pk), minutes_told(study)
     paid = _with_bonus(submissions)
     best = _best_of_each(submissions)
     questions = list(study.demographic_questions.all())
@@ -102,7 +103,8 @@ def settlement(study: Study) -> Settlement:
             submission.annotator_id in best and best[submission.annotator_id] != submission.pk
         )
         action, reason = _propose(submission, done, codes, is_other=is_other)
-        amount, why = _bonus(study, submission, done, codes)
+        agreed = submission.annotator.consent_version if submission.annotator else ""
+        amount, why = _bonus(study, submission, done, codes, told.get(agreed, study.minutes))
         if submission.pk in paid or is_other:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
@@ -254,17 +256,21 @@ def _ending(submission: ProlificSubmission, codes: dict[Ending, str]) -> Ending 
 
 
 def _bonus(
-    study: Study, submission: ProlificSubmission, work: Work, codes: dict[Ending, str]
+    study: Study,
+    submission: ProlificSubmission,
+    work: Work,
+    codes: dict[Ending, str],
+    minutes: int,
 ) -> tuple[int, str]:
     """The value of the work that no approval pays, and the reason.
 
-    The share of the items or of the stated time, whichever is larger. Somebody who was turned away
-    gets the platform's least pay for that, or a minute's pay if that is more.
+    The share of the items or of the `minutes` that they were told, whichever is larger. Somebody
+    who was turned away gets the platform's least pay for that, or a minute's pay if that is more.
     """
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
     if lost or submission.status == types.AWAITING_REVIEW:
         if not work.answers and _ending(submission, codes) in _SCREENED:
-            minute = (submission.prolific_study.reward or study.reward) / study.minutes
+            minute = (submission.prolific_study.reward or study.reward) / minutes
             return max(least_screen_out(study), math.ceil(minute)), TURNED_AWAY
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
@@ -275,7 +281,7 @@ def _bonus(
     reward = submission.prolific_study.reward or study.reward
     shares = [
         Decimal(1) if work.is_whole else Decimal(work.answers) / work.items,
-        Decimal(round(work.minutes * 60)) / (60 * study.minutes),
+        Decimal(round(work.minutes * 60)) / (60 * minutes),
     ]
     return pro_rata(reward=reward, shares=shares), IN_FULL if work.is_whole else PARTIAL
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from annotation.errors import EntryRefused, OtherDevice, StudyNotOpen, TookPartBefore
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
 from annotation.seats import flow
-from annotation.seats.identity import check_ids, identity_hash, identity_hashes
+from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
 from annotation.services.admission.related_studies import took_part_before
 from annotation.services.admission.start_limits import count_start
 from studies.models import Study
@@ -36,15 +36,16 @@ def enter(
     """
     study = Study.objects.get(pk=study_id)
     is_limited = bool(address) and not is_vouched_for and study.state == Study.State.OPEN
-    try:
-        check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
-    except EntryRefused:
-        if is_limited and study.entry == Study.Entry.LIST:
-            count_start(study, address)  # ids of a list are not found by trying
-        raise
+    check_ids(pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
     hashes = identity_hashes(pid)
     known = Annotator.objects.filter(study=study, identity_hash__in=hashes).first()
     if known is None:
+        try:
+            check_new(study, pid=pid)
+        except EntryRefused:
+            if is_limited and study.entry == Study.Entry.LIST:
+                count_start(study, address)  # ids of a list are not found by trying
+            raise
         if took_part_before(study, hashes):
             raise TookPartBefore(f"study {study.pk} does not take people of its related studies")
         if is_limited:
@@ -73,9 +74,9 @@ def enter_by_link(
     `TooManyStarts`.
     """
     study = Study.objects.get(pk=study_id)
-    if study.entry != Study.Entry.LINK:
-        raise EntryRefused("this study is entered with an id")
     if not resume_code:
+        if study.entry != Study.Entry.LINK:
+            raise EntryRefused("this study is entered with an id")
         is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
         if address and study.state == Study.State.OPEN and not is_second_press:
             count_start(study, address)

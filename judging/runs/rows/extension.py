@@ -13,7 +13,7 @@ from judging.bias.personas import FEATURE
 from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import Asking, protocol_sha256
+from judging.prompts.asking import Asking, protocol_sha256, words_of_run
 from judging.protocols import framings
 from judging.protocols.reading import READING_VERSION
 from judging.runs.rows.combinations import check_combination, language_for
@@ -130,6 +130,7 @@ def run_for(
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
     run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
+    run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls
     return run

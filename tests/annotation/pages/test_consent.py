@@ -1,12 +1,22 @@
 """The consent text can be kept on paper, and refusing weighs as much as agreeing."""
 
+import hashlib
 import re
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotation import services
+from annotation.content.consent_versions import (
+    Promise,
+    keep_earlier_consents,
+    promised,
+    sum_in_words,
+)
 from annotation.content.texts import consent_text
-from annotation.models import Annotator
+from annotation.models import Annotator, ConsentVersion
+from studies.models import Study
 from tests.annotation.pages.walking import PID, arrive, start
 from tests.factories import make_items, make_study
 
@@ -38,6 +48,91 @@ def test_it_says_who_asks_where_answers_are_kept_and_who_approved():
     ):
         assert f"<dt>{name}</dt>\n    <dd>{value}</dd>" in html
     assert consent_text(study).version != consent_text(make_study(language="de")).version
+
+
+def agree(study, pid=PID):
+    client = arrive(study, pid)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    return client
+
+
+def test_everybody_keeps_the_text_and_the_terms_that_they_agreed_to():
+    boxes = "Please take part.\n\n- [ ] I am at least 18 years old."
+    study = make_study(consent=boxes, reward=450, minutes=20, contact="first@example.org")
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes", "agree-0": "yes"})
+    Study.objects.update(reward=900, minutes=45, contact="second@example.org", title="Other")
+
+    copy = client.get(f"/s/{study.slug}/consent/copy/").content.decode()
+    kept = ConsentVersion.objects.get()
+
+    for words in (
+        "What you agreed to",
+        "first@example.org",
+        "$4.50",
+        "I am at least 18 years old.",
+    ):
+        assert words in copy
+    assert "second@example.org" not in copy.partition("<h1>")[2].partition("</dl>")[0]
+    assert (kept.terms["reward"], kept.terms["minutes"]) == (450, 20)
+    assert kept.version == Annotator.objects.get().consent_version
+
+
+def test_a_researcher_reads_the_text_that_an_annotator_agreed_to(django_user_model):
+    study = make_study(contact="first@example.org")
+    agree(study)
+    Study.objects.update(contact="second@example.org")
+    admin = django_user_model.objects.create_superuser("ada", "a@example.org", "pass-1234-word")
+    researcher = Client()
+    researcher.force_login(admin)
+
+    address = reverse("people:person", args=[study.slug])
+    rater = Annotator.objects.get(study=study).pseudonym
+    page = researcher.get(address, {"rater": rater}).content.decode()
+
+    assert "The text that this annotator agreed to" in page
+    assert "mailto:first@example.org" in page
+
+
+def test_nobody_agrees_to_a_text_that_they_have_not_seen():
+    study = make_study()
+    client = arrive(study)
+    shown = client.get(f"/s/{study.slug}/consent/").content.decode()
+    version = re.search(r'name="version" value="(\w+)"', shown)[1]
+    Study.objects.update(reward=100)
+
+    page = client.post(f"/s/{study.slug}/consent/", {"consent": "yes", "version": version})
+
+    assert page.status_code == 422
+    assert "The text has changed since you opened this page." in page.content.decode()
+    assert Annotator.objects.get().state == "arrived"
+
+
+def test_what_each_was_promised_is_counted_by_itself():
+    study = make_study(reward=450, minutes=20)
+    agree(study, "1" * 24)
+    Study.objects.update(reward=900, minutes=45)
+    agree(study, "2" * 24)
+    Annotator.objects.update(state="completed")
+    study.refresh_from_db()
+
+    counts = promised([study])[study.pk]
+
+    assert counts == {Promise("USD", 450, 20): 1, Promise("USD", 900, 45): 1}
+    assert sum_in_words(counts, "USD") == "$13.50"
+
+
+def test_the_text_of_an_earlier_version_is_kept_while_its_hash_is_the_same():
+    study = make_study()
+    agree(study)
+    earlier = hashlib.sha256(consent_text(study).html.encode()).hexdigest()
+    ConsentVersion.objects.all().delete()
+    Annotator.objects.update(consent_version=earlier)
+    Annotator.objects.create(study=study, consent_version="f" * 64, pseudonym="gone")
+
+    keep_earlier_consents()
+
+    assert list(ConsentVersion.objects.values_list("version", flat=True)) == [earlier]
 
 
 def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed():

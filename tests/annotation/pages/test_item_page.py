@@ -57,7 +57,10 @@ def test_question_and_levels_are_those_of_the_judges_prompt(client, study):
 
 @pytest.mark.parametrize(
     ("style", "shown"),
-    [("facts", "<dt>Age</dt><dd>35-44</dd>"), ("sentences", "The person is 35-44.")],
+    [
+        ("facts", '<dt lang="en" dir="auto">Age</dt><dd lang="en" dir="auto">35-44</dd>'),
+        ("sentences", "The person is 35-44."),
+    ],
 )
 def test_the_person_is_shown_in_the_style_of_the_study(style, shown):
     study = make_study(items_per_annotator=1, persona_style=style)
@@ -394,3 +397,33 @@ def test_the_cost_of_a_page_does_not_grow_with_the_items(django_assert_max_num_q
         page = item_page(client, study)
     with django_assert_max_num_queries(11):
         post_answer(client, page)
+
+
+def test_each_text_of_an_item_names_its_language():
+    study = make_study(task="authorship", language="en", items_per_annotator=1)
+    persona = make_persona(study=study)
+    make_item(
+        study=study,
+        persona=persona,
+        language="ar",
+        context="السياق",
+        question="ماذا أطبخ؟",
+        r1={"text": "حساء", "prompt": "سؤال"},
+        r2={"text": "خبز"},
+    )
+
+    page = item_page(start(study), study).content.decode()
+
+    for text in ("السياق", "ماذا أطبخ؟", "حساء", "سؤال", "خبز"):
+        assert re.search(rf'<(\w+)[^>]* lang="ar" dir="auto"[^>]*>{text}</\1>', page), text
+    assert '<dd lang="ar" dir="auto">' in page or '<li lang="ar" dir="auto">' in page
+    assert '<html lang="en"' in page
+
+
+def test_an_item_without_a_language_has_that_of_the_study():
+    study = make_study(language="de", items_per_annotator=1)
+    make_item(study=study, question="Was soll ich kochen?")
+
+    page = item_page(start(study), study).content.decode()
+
+    assert 'lang="de" dir="auto">Was soll ich kochen?</blockquote>' in page

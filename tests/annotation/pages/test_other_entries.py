@@ -8,6 +8,7 @@ from django.test import Client
 
 from annotation import services
 from annotation.models import Annotation, Annotator, DemographicQuestion, Invitation, QuotaGroup
+from studies.models import Study
 from tests.annotation.pages.walking import answer_all, post_answer
 from tests.factories import make_items, make_study
 
@@ -186,3 +187,65 @@ def test_the_code_to_come_back_stands_wherever_somebody_may_leave():
 
     for step in ("consent", "pause", "help"):
         assert code in client.get(f"/s/{study.slug}/{step}/").content.decode()
+
+
+ORIGINS = [("prolific", "a" * 24), ("list", "student-7"), ("link", "")]
+
+
+@pytest.mark.parametrize("now", ["prolific", "list", "link"])
+@pytest.mark.parametrize(("entry", "pid"), ORIGINS)
+def test_everybody_returns_by_their_own_link_after_the_entry_has_changed(entry, pid, now):
+    """On another device, which has no cookie: to their part, and to the withdrawal."""
+    study = make_open(entry)
+    if entry == "prolific":
+        link = f"/s/{study.slug}/?PROLIFIC_PID={pid}&STUDY_ID=st1&SESSION_ID=se1"
+        Client().get(link)
+    else:
+        come(study, pid=pid)
+        person = Annotator.objects.get()
+        query = f"PROLIFIC_PID={pid}" if pid else f"code={person.resume_code}"
+        link = f"/s/{study.slug}/?{query}"
+    Study.objects.update(entry=now)
+
+    device = Client()
+    arrived = device.get(link, follow=True)
+    device.post(f"/s/{study.slug}/withdraw/")
+
+    assert arrived.status_code == 200
+    person = Annotator.objects.get()
+    assert person.state in ("withdrew", "declined")
+
+
+def test_an_id_that_is_not_invited_does_not_begin_after_the_entry_has_changed():
+    study = make_open("prolific")
+    Client().get(f"/s/{study.slug}/?PROLIFIC_PID={'a' * 24}&STUDY_ID=st1&SESSION_ID=se1")
+    Study.objects.update(entry="list")
+
+    refused = Client().get(f"/s/{study.slug}/?PROLIFIC_PID={'b' * 24}")
+
+    assert refused.status_code == 400
+    assert Annotator.objects.count() == 1
+
+
+def test_a_code_can_be_entered_after_an_open_link_has_become_a_list():
+    study = make_open("link")
+    come(study)
+    Study.objects.update(entry="list")
+    device = Client()
+
+    page = device.get(f"/s/{study.slug}/consent/").content.decode()
+    code = Annotator.objects.get().resume_code
+    found = device.get(f"/s/{study.slug}/", {"code": code}, follow=True)
+
+    assert 'name="code"' in page
+    assert found.request["PATH_INFO"] == f"/s/{study.slug}/instructions/"
+
+
+def test_who_came_from_prolific_finishes_there_after_the_entry_has_changed():
+    study = make_open("prolific")
+    client = Client()
+    client.get(f"/s/{study.slug}/?PROLIFIC_PID={'a' * 24}&STUDY_ID=st1&SESSION_ID=se1")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    Study.objects.update(entry="link")
+
+    assert "https://app.prolific.com/submissions/complete?cc=" in finish(study, client)

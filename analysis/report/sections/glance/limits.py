@@ -17,7 +17,7 @@ def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
         # Participants are counted by state; imported annotators are not among them.
         yield "opt_in", OPT_IN if human["people"] else CHOSEN_ELSEWHERE
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
-    yield "language", language_limit(study["language"], asked_in)
+    yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
     if inputs["truth"]["unknown"]:
         unknown = inputs["truth"]["unknown"]
         which = "any" if unknown == inputs["items"] else f"{unknown:,}"

@@ -1,5 +1,6 @@
 """The description of each run in the methods, with the source of each number."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -84,13 +85,14 @@ def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tup
 
 
 def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each prompt once, with the runs that used it."""
+    """The words of each way of asking once, with the runs that used them; none if they are gone."""
     found: dict[str, dict[str, Any]] = {}
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         record = judge["record"]
-        entry = found.setdefault(
-            record["prompt_file_hash"], {"text": record["prompt"], "runs": [], "hash": ""}
-        )
-        entry["runs"].append(name)
-        entry["hash"] = record["prompt_file_hash"]
+        words = record.get("words", [])
+        if not record["prompt_hash"] and not words:  # a jury, or judgments of a file
+            continue
+        key = json.dumps([record["prompt_hash"], words])
+        new = {"hash": record["prompt_hash"], "texts": words, "runs": []}
+        found.setdefault(key, new)["runs"].append(name)
     return list(found.values())

@@ -1,5 +1,6 @@
 """Participants, answers that count, and payments."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -48,18 +49,32 @@ def _checks(data: Dataset) -> dict[str, int]:
 
 
 def _pay(data: Dataset, correct: int) -> Json:
-    """Rewards of those who finished, before platform fees, and the cost of a right answer."""
-    finished = data.people.get("completed", 0)
-    out: Json = {"currency": data.study.currency, "finished": finished}
-    currency = data.study.currency
-    total = float(major_units(finished * data.study.reward, currency)) if finished else None
-    put(out, "rewards", total, "no_payments")
-    put(
-        out,
-        "per_correct",
-        total / correct if total is not None and correct else None,
-        "no_payments",
-    )
+    """Rewards of those who finished, before platform fees, and the cost of a right answer.
+
+    Each counts with the reward that they were promised. Rewards in several currencies have no sum.
+    """
+    promised: list[Json] = [
+        {
+            "currency": currency,
+            "reward": float(major_units(reward, currency)),
+            "minutes": minutes,
+            "people": n,
+            "rewards": float(major_units(n * reward, currency)),
+        }
+        for (currency, reward, minutes), n in sorted(data.promised.items())
+    ]
+    currencies = {each["currency"] for each in promised} or {data.study.currency}
+    out: Json = {
+        "currency": min(currencies),
+        "finished": data.people.get("completed", 0),
+        "promised": promised,
+    }
+    total = math.fsum(each["rewards"] for each in promised) if promised else None
+    reason = "no_payments"
+    if len(currencies) > 1:
+        total, reason = None, "several_currencies"
+    put(out, "rewards", total, reason)
+    put(out, "per_correct", total / correct if total is not None and correct else None, reason)
     return out
 
 

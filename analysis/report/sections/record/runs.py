@@ -1,6 +1,7 @@
 """The questions, gaps and costs of each run."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,10 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 def _record(run: Run) -> Json:
     """The run as the methods describe it."""
-    own = {} if run.anchors is None else {"anchors": dict(run.anchors)}
+    own: Json = {} if run.anchors is None else {"anchors": dict(run.anchors)}
+    gone = "words_gone" if run.prompt.stored else "not_reported"
+    put(own, "prompt", run.prompt.template, gone)
+    put(own, "prompt_file_hash", run.prompt.sha256, gone)
     return own | {
         "backend": run.backend,
         "snapshots": list(run.snapshots),
@@ -62,12 +66,25 @@ def _record(run: Run) -> Json:
         "sent": list(run.sent),
         "reported": list(run.reported),
         "conditions": list(run.conditions),
-        "prompt": run.prompt.template,
         "prompt_hash": run.prompt.stored,
-        "prompt_file_hash": run.prompt.sha256,
+        "words": [{"part": part, "text": text} for part, text in _words(run.prompt.words)],
         "state": run.state,
         "state_reason": run.state_reason,
     }
+
+
+def _words(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each text that the model was sent, other than those of items, with what it is."""
+    for prompt in words.get("prompts", ()):
+        about = "with a profile" if prompt["persona"] else "without a profile"
+        text = prompt["template"]
+        if "{{ ask }}" in text:
+            text += f"\n\n{{{{ ask }}}} is: {prompt['question']}"
+        yield f"{prompt['task']}, {about} ({prompt['sha256'][:12]})", text
+    for name, text in words.items():
+        if name != "prompts":
+            shown = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+            yield name.replace("_", " "), shown
 
 
 def excluded(report: Report) -> Table:

@@ -1,0 +1,162 @@
+"""What each annotator agreed to and was promised, whatever the study says today."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Max, Min, OuterRef, Subquery
+from django.utils import translation
+
+from annotation.content.texts import ConsentText, consent_text
+from annotation.models import Annotator, ConsentVersion, ProlificSubmission
+from studies.models import Study
+from studies.money import format_money
+
+# A text shows these, so that texts that are the same prove them for annotators of earlier versions.
+_SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
+
+
+def keep_consent(study: Study, text: ConsentText) -> None:
+    """Store the text and the terms to which somebody agrees."""
+    ConsentVersion.objects.get_or_create(
+        study=study,
+        version=text.version,
+        defaults={
+            "html": text.html,
+            "statements": list(text.statements),
+            "terms": dict(text.terms),
+        },
+    )
+
+
+def agreed_by(annotator: Annotator) -> ConsentVersion | None:
+    """What an annotator agreed to; None before that, and if its text was not stored."""
+    if not annotator.consent_version:
+        return None
+    return ConsentVersion.objects.filter(
+        study=annotator.study_id, version=annotator.consent_version
+    ).first()
+
+
+def minutes_told(study: Study) -> dict[str, int]:
+    """The minutes that each version of the consent names, where that was stored."""
+    versions = ConsentVersion.objects.filter(study=study).values_list("version", "terms__minutes")
+    return {version: minutes for version, minutes in versions if minutes is not None}
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """A version with the number of annotators who agreed to it, and when the first and last did.
+
+    Its `text` is None where only the hash was stored.
+    """
+
+    version: str
+    people: int
+    first: datetime | None
+    last: datetime | None
+    text: ConsentVersion | None
+
+
+def agreed_versions(study: Study) -> list[Agreed]:
+    """Every version that somebody agreed to, in the order of the first consent."""
+    stored = {each.version: each for each in ConsentVersion.objects.filter(study=study)}
+    agreed = Annotator.objects.filter(study=study, consented_at__isnull=False)
+    found = (
+        agreed.exclude(consent_version="")
+        .order_by()
+        .values_list("consent_version")
+        .annotate(n=Count("pk"), first=Min("consented_at"), last=Max("consented_at"))
+        .order_by("first", "consent_version")
+    )
+    return [
+        Agreed(version, people, first, last, stored.get(version))
+        for version, people, first, last in found
+    ]
+
+
+@dataclass(frozen=True, order=True)
+class Promise:
+    """A reward in minor units, for so many minutes."""
+
+    currency: str
+    reward: int
+    minutes: int
+
+
+def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
+    """The number of annotators of each study who completed, by its id and what they were promised.
+
+    On Prolific the reward is that of the study there in which they took part.
+    """
+    paid = ProlificSubmission.objects.filter(annotator=OuterRef("pk"), prolific_study__reward__gt=0)
+    rows = (
+        Annotator.objects.filter(
+            study__in=studies, is_imported=False, state=Annotator.State.COMPLETED
+        )
+        .annotate(
+            paid=Subquery(paid.values("prolific_study__reward")[:1]),
+            paid_in=Subquery(paid.values("prolific_study__currency")[:1]),
+        )
+        .order_by()
+        .values_list("study", "consent_version", "paid", "paid_in")
+        .annotate(n=Count("pk"))
+    )
+    versions = ConsentVersion.objects.filter(study__in=studies)
+    stored = {
+        (study, version): terms
+        for study, version, terms in versions.values_list("study", "version", "terms")
+    }
+    by_id = {study.pk: study for study in studies}
+    found: dict[int, Counter[Promise]] = {study.pk: Counter() for study in studies}
+    for pk, version, reward, currency, n in rows:
+        study, terms = by_id[pk], stored.get((pk, version), {})
+        promise = Promise(
+            currency or terms.get("currency", study.currency),
+            terms.get("reward", study.reward) if reward is None else reward,
+            terms.get("minutes", study.minutes),
+        )
+        found[pk][promise] += n
+    return found
+
+
+def sum_in_words(counts: Mapping[Promise, int], currency: str) -> str:
+    """What the promised rewards add up to, in each currency; in `currency` if there are none."""
+    sums = Counter[str]()
+    for promise, n in counts.items():
+        sums[promise.currency] += n * promise.reward
+    return " + ".join(format_money(sums[each], each) for each in sorted(sums) or [currency])
+
+
+def keep_earlier_consents(**_: object) -> None:
+    """Store the texts to which annotators of earlier versions agreed, where they are still shown.
+
+    Only the hash was stored, so the text of today is theirs if it has this hash.
+    """
+    # A database that is migrated to an earlier state lacks tables.
+    with suppress(DatabaseError), transaction.atomic():
+        stored = ConsentVersion.objects.filter(
+            study=OuterRef("study"), version=OuterRef("consent_version")
+        )
+        lacking = (
+            Annotator.objects.exclude(consent_version="")
+            .annotate(kept=Subquery(stored.values("pk")[:1]))
+            .filter(kept=None)
+        )
+        pairs = set(lacking.order_by().values_list("study", "consent_version").distinct())
+        for study in Study.objects.filter(pk__in={study for study, _ in pairs}):
+            with translation.override(study.language):
+                text = consent_text(study)
+            earlier = hashlib.sha256("\n".join([text.html, *text.statements]).encode()).hexdigest()
+            if (study.pk, earlier) in pairs:
+                ConsentVersion.objects.create(
+                    study=study,
+                    version=earlier,
+                    html=text.html,
+                    statements=list(text.statements),
+                    terms={name: text.terms[name] for name in _SHOWN_TERMS},
+                )

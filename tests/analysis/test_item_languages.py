@@ -1,0 +1,52 @@
+"""Items name their language, and everything that is published names it after them."""
+
+import json
+
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from studies.selectors import item_languages
+from tests.analysis.exports.helpers import export
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_study(language="en")
+    for language in ("ar", "ar", "pt_BR", ""):
+        make_item(study=study, language=language)
+    return study
+
+
+def test_an_item_without_a_language_counts_for_that_of_the_study(study):
+    assert item_languages(study) == ["ar", "en", "pt-BR"]
+
+
+def test_the_report_does_not_say_that_everything_was_asked_in_one_language(study):
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    (words,) = [each["text"] for each in report["limitations"] if each["limit"] == "language"]
+    assert report["study"]["item_languages"] == ["ar", "en", "pt-BR"]
+    assert words.startswith("The items' own texts are in “ar” and “en” and “pt-BR”; around them,")
+
+
+def test_an_export_names_the_languages_of_the_items(study, tmp_path):
+    out = export(study, "all", tmp_path / "out")
+
+    card = (out / "README.md").read_text("utf-8")
+    assert 'language: ["ar", "en", "pt-BR"]\n' in card
+    assert 'multilinguality: ["multilingual"]\n' in card
+    assert json.loads((out / "croissant.json").read_text())["inLanguage"] == ["ar", "en", "pt-BR"]
+
+
+def test_researchers_read_items_in_their_language(study, client, django_user_model):
+    user = django_user_model.objects.create_superuser("ada", "a@example.org", "pass-1234-word")
+    client.force_login(user)
+    item = study.all_items.filter(language="ar").first()
+
+    for address in (f"/studies/{study.slug}/items/", f"/studies/{study.slug}/items/{item.key}/"):
+        page = client.get(address, follow=True).content.decode()
+        assert f'lang="ar" dir="auto">{item.question}<' in page, address

@@ -1,0 +1,87 @@
+"""Reports, exports and cards tell what people agreed to, not what the study says today."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from annotation.models import Annotator
+from studies.models import Study
+from studies.services.settings import save_settings
+from tests.analysis.exports.helpers import export
+from tests.annotation.pages.walking import arrive
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def agree(study: Study, number: int) -> None:
+    client = arrive(study, f"{number:024}", Client())
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes", "agree-0": "yes"})
+
+
+@pytest.fixture
+def study():
+    study = make_study(
+        consent="Please take part.\n\n- [ ] I am an adult.",
+        reward=450,
+        minutes=20,
+        contact="first@example.org",
+    )
+    make_item(study=study)
+    agree(study, 1)
+    agree(study, 2)
+    study.reward, study.minutes = 900, 45
+    save_settings(study, changed=["reward", "minutes"])
+    agree(study, 3)
+    Annotator.objects.update(state="completed")
+    return study
+
+
+def test_pay_is_what_each_was_promised(study):
+    pay = build_report(load_dataset(study.slug), seed=1, bootstrap=100)["human"]["pay"]
+
+    assert (pay["finished"], pay["rewards"]) == (3, 18.0)
+    assert [(each["people"], each["reward"], each["minutes"]) for each in pay["promised"]] == [
+        (2, 4.5, 20),
+        (1, 9.0, 45),
+    ]
+
+
+def test_rewards_in_two_currencies_have_no_sum(study):
+    Study.objects.update(currency="EUR")
+    agree(study, 4)
+    Annotator.objects.update(state="completed")
+
+    pay = build_report(load_dataset(study.slug), seed=1, bootstrap=100)["human"]["pay"]
+
+    assert (pay["rewards"], pay["rewards_reason"]) == (None, "several_currencies")
+    assert {each["currency"] for each in pay["promised"]} == {"EUR", "USD"}
+
+
+def test_an_export_has_each_version_with_its_dates_and_boxes(study, tmp_path):
+    out = export(study, "all", tmp_path / "out")
+
+    card = (out / "README.md").read_text("utf-8")
+    agreed = card.partition("### What people agreed to")[2].partition("\n### ")[0]
+    rows = map(json.loads, (out / "jsonl/annotators.jsonl").read_text("utf-8").splitlines())
+    versions = {row["consent_version"] for row in rows}
+    assert len(versions) == 2
+    for words in ("$4.50", "20 minutes", "$9.00", "45 minutes", "- [ ] I am an adult."):
+        assert words in agreed
+    assert all(f"**Version {version[:12]}**, days of consent" in agreed for version in versions)
+
+
+def test_the_log_has_the_old_and_the_new_value(study, client, django_user_model):
+    user = django_user_model.objects.create_superuser("ada", "a@example.org", "pass-1234-word")
+    client.force_login(user)
+
+    page = client.get(f"/studies/{study.slug}/activity/").content.decode()
+
+    assert "reward: 450 → 900" in page
+    assert study.log.get(event="settings changed").detail["before"] == {
+        "minutes": 20,
+        "reward": 450,
+    }
