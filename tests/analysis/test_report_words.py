@@ -155,7 +155,8 @@ def test_the_side_gets_a_light_and_a_sentence():
     lights = {light["light"]: light["text"] for light in lights_of(report_of(study))}
 
     assert lights["red"].startswith("lefty leans to side A: chose side A in 100.0 % of 80 answers")
-    assert "unknown" in lights or lights["green"].startswith("No sign of a side for steady")
+    no_side = "No side of 5 points or more for steady"
+    assert "unknown" in lights or lights["green"].startswith(no_side)
 
 
 def test_the_method_in_words_has_the_study_s_own_figures():
@@ -319,7 +320,7 @@ def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
 
     figure = all_figures(report_of(study))["histograms"]
 
-    assert figure.title == "How certainty is distributed"
+    assert figure.title == "Right and wrong answers by certainty"
 
 
 def test_what_holds_for_these_annotators_only_is_labelled_so():
