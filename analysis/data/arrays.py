@@ -64,6 +64,7 @@ class StudyFacts:
     currency: str
     source: Mapping[str, Any]
     question: str
+    asks_own_answers: bool = False
 
 
 @dataclass(frozen=True)

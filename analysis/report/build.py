@@ -141,6 +141,7 @@ def _study(data: Dataset) -> Json:
         "title": study.title,
         "task": study.task,
         "question": study.question,
+        "perspective": "own" if study.asks_own_answers else "persona",
         "language": study.language,
         "simulated": study.is_simulated,
         "allow_tie": study.allow_tie,

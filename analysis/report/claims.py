@@ -41,9 +41,7 @@ def holds(tested: Report, level: float, key: str = "p_max") -> bool:
 
 def members(report: Report, kind: str) -> list[tuple[str, Report]]:
     """Name and test of every rater of a kind whose tests are listed one by one."""
-    names = {
-        judge["run"]: name for judge, name in zip(report["judges"], run_names(report), strict=True)
-    }
+    names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
     names |= {SINGLE: "people", MAJORITY: "the majority of people"}
     found = report.get("claims_tested", {}).get("members", ())
     return [(names[each["who"]], each) for each in found if each["kind"] == kind]

@@ -33,7 +33,7 @@ JUDGES = {"telling": 0.95, "blind": 0.5}
 
 @stored_at_once()
 def asked(*, knows, judges=("telling", "blind"), items=120):
-    """Twelve people and judges at so many items; `knows` is the share that people's certainty tells."""
+    """Twelve people and judges; `knows` is the share that people's certainty tells."""
     rng, study = random.Random(2), make_study()
     raters = [make_rater(study=study) for _ in range(12)]
     runs = [make_run(study=study, judge=name) for name in judges]

@@ -116,7 +116,7 @@ def _sides(study: Study) -> list[Json]:
         rows = data.runs[place].judgments
         first = rows.sample == (rows.sample.min() if len(rows) else 0)
         raters.append(
-            (data.runs[place].run, rows.item[first], rows.choice[first], rows.shown_first[first])
+            (f"judges.{place}", rows.item[first], rows.choice[first], rows.shown_first[first])
         )
     values: list[Rater] = []
     for who, item, choice, shown_first in raters:
@@ -137,7 +137,7 @@ def _certainty(study: Study) -> Iterator[Json]:
     sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
     for place in _whole(study):
         side = study.judges[place]
-        sides.append((study.data.runs[place].run, side.certainty, side.correct, items))
+        sides.append((f"judges.{place}", side.certainty, side.correct, items))
     gaps, ranks = list[Rater](), list[Rater]()
     for who, certainty, correct, item in sides:
         known = (correct >= 0) & ~np.isnan(certainty)
@@ -219,7 +219,7 @@ def _topics(study: Study) -> list[Json]:
     of_unit = np.full(n, -1)
     of_unit[unit] = codes
     sides = [(MAJORITY, study.people.correct)]
-    sides += [(study.data.runs[n].run, study.judges[n].correct) for n in _whole(study)]
+    sides += [(f"judges.{n}", study.judges[n].correct) for n in _whole(study)]
     sums = np.zeros((2, len(sides), n))
     for place, (_, correct) in enumerate(sides):
         known = correct >= 0

@@ -190,7 +190,10 @@ NOTICEABLE = 0.05
 def lights(report: Report) -> list[dict[str, str]]:
     """One sentence per side on whether the position of a response mattered, with its colour."""
     sides = [(SINGLE, "People", report["human"]["position"])]
-    sides += [(j["run"], run_name(j, report["judges"]), j["position"]) for j in report["judges"]]
+    sides += [
+        (f"judges.{place}", name, judge["position"])
+        for place, (name, judge) in enumerate(named_entries(report, "judges"))
+    ]
     tests = {each["who"]: each for _, each in members(report, SIDES)}
     level = level_of(report, SIDES)
     return [
