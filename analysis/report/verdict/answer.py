@@ -56,7 +56,7 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
         return f"{name} was right more often than {people}, by {gap} percentage points."
     if state == "worse":
         less = f"{name} was right less often than {people}, by {gap} percentage points."
-        return f"{less}{_worth(report, index)}"
+        return f"{less}{_people_alike(report, index)}"
     if state == "equivalent":
         return f"{name} was right as often as {people}, give or take {margin} percentage points."
     if state == "too_few":
@@ -75,17 +75,17 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     return f"{unclear}{_found_from(difference)}."
 
 
-def _worth(report: Mapping[str, Any], index: int) -> str:
+def _people_alike(report: Mapping[str, Any], index: int) -> str:
     """How many people a judge is worth that is better than one and worse than their majority."""
-    worth = report["comparison"][index].get("worth", {})
-    if report["human"]["annotators"] < 2 or not worth.get("people") or not worth.get("low"):
+    found = report["comparison"][index].get("worth", {})
+    if report["human"]["annotators"] < 2 or not found.get("people") or not found.get("low"):
         return ""
-    if worth["low"] <= 1:
+    if found["low"] <= 1:
         return ""
-    high = "any number" if worth["high"] is None else f"{worth['high']:.1f}"
+    high = "any number" if found["high"] is None else f"{found['high']:.1f}"
     return (
         f" It was right more often than one person: as often as a majority of about "
-        f"{worth['people']:.1f} (95\u00a0% CI {worth['low']:.1f} to {high})."
+        f"{found['people']:.1f} (95\u00a0% CI {found['low']:.1f} to {high})."
     )
 
 

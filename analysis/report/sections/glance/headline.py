@@ -217,9 +217,11 @@ def _estimand(
         ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
-            if kind == "people" and (words_of := uneven(difference)):
-                said = f"{words_of[:1].upper()}{words_of[1:]}"
-                sentences.append(fill(f"{said}: too uneven to draw conclusions about others."))
+            if kind == "people" and (cause := uneven(difference)):
+                form = (
+                    f"{cause[:1].upper()}{cause[1:]}: too uneven to draw conclusions about others."
+                )
+                sentences.append(fill(form))
                 continue
             count = difference["clusters"][kind]
             n = shown(count, f"{path}.clusters.{kind}")

@@ -36,7 +36,7 @@ from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.study import Study, on_side
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import named_entries, run_name
+from analysis.report.text.names import named_entries
 from analysis.report.text.numbers import p_value, percent, points, points_range, share_of
 from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
 

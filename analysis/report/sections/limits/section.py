@@ -1,7 +1,7 @@
 """The chapter on limits."""
 
 from analysis.report.section import Section
-from analysis.report.sections.claims import Claims
+from analysis.report.sections.limits.claims import Claims
 
 
 class Limits(Section):
