@@ -51,7 +51,8 @@ def held(report: Report, kind: str) -> tuple[list[str], list[str]]:
     """Names of the raters whose claim holds: those above 0, and those below."""
     level = level_of(report, kind)
     found = [(name, each) for name, each in members(report, kind) if holds(each, level)]
-    return tuple([n for n, e in found if (e["t"] > 0) == above] for above in (True, False))
+    above = [name for name, each in found if each["t"] > 0]
+    return above, [name for name, each in found if each["t"] <= 0]
 
 
 def sentence_case(words: str) -> str:

@@ -308,7 +308,7 @@ def test_certainties_of_too_few_people_are_not_said_to_go_together():
     first = report_of(study)["certainty_headline"]["sentences"][0]
 
     assert first.startswith("We cannot tell whether the certainty of steady rises with that of")
-    assert "(no interval: too few people)" in first
+    assert "(no interval: people too few, or their shares of the answers too unequal)" in first
 
 
 def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():

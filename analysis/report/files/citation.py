@@ -151,7 +151,8 @@ def _way(run: Report) -> str:
     order, each = record["orders"].replace("_", " "), "item"
     if run["position"]["both_orders"]["n"] and _judgments(run) > run["items"]:
         # Each order is a judgment of its own, whatever the file that they came from says.
-        order, each = "both", "item in each order"
+        order, each = "both", "item, as many in each order"
+        readings = f"{2 * record['samples']} readings"
     return (
         f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each {each}, "
         f"{number_of(_judgments(run), 'judgment')}"

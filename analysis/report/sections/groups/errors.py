@@ -17,7 +17,7 @@ from analysis.report.text.numbers import p_value, points
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.checks import n_distinct, relabel
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
 
 def group_errors(study: Study) -> Json:
@@ -83,7 +83,8 @@ def _test(
         known = ~np.isnan(values)
         for row, weights in enumerate((values[known], None)):
             sums[row, place] = np.bincount(persona[known], weights, minlength=n_personas)
-    group_of, inside, outside = dict[tuple[str, str], int](), [], []
+    group_of = dict[tuple[str, str], int]()
+    inside, outside = list[BoolArray](), list[BoolArray]()
     for label, names, codes in grouped:
         of_persona = np.full(n_personas, -1)
         of_persona[persona] = codes
@@ -92,7 +93,12 @@ def _test(
             inside.append(of_persona == code)
             outside.append((of_persona >= 0) & (of_persona != code))
     found = permuted_groups(
-        *sums, np.array(inside), np.array(outside), fewest=FEWEST_PERSONAS, rng=study.rng()
+        sums[0],
+        sums[1],
+        np.array(inside),
+        np.array(outside),
+        fewest=FEWEST_PERSONAS,
+        rng=study.rng(),
     )
     for place, entries in enumerate(sides):
         for entry in entries:

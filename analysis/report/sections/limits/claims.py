@@ -48,17 +48,17 @@ def claims(study: Study, earlier: Report) -> Json:
         if (known := [p for p in values if p is not None])
     }
     levels = holding([min(values) for values in tested.values()], level=LEVEL)
-    kinds = [
+    kinds: list[Json] = [
         {
             "kind": kind,
             "tested": len(values),
-            "hold": sum(p <= level for p in values),
+            "hold": sum(bool(p <= level) for p in values),
             "p_min": min(values),
             "level": level,
         }
         for (kind, values), level in zip(tested.items(), levels, strict=True)
     ]
-    totals = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
+    totals: Json = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
     return {"claims_tested": totals | {"kinds": kinds, "members": found}}
 
 
@@ -227,7 +227,9 @@ def _topics(study: Study) -> list[Json]:
             sums[row, place] = np.bincount(unit[known], weights, minlength=n)
     inside = np.array([of_unit == code for code in range(len(names))])
     outside = (of_unit >= 0) & ~inside
-    tests = permuted_groups(*sums, inside, outside, fewest=FEWEST_PERSONAS, rng=study.rng())
+    tests = permuted_groups(
+        sums[0], sums[1], inside, outside, fewest=FEWEST_PERSONAS, rng=study.rng()
+    )
     out = []
     for place, (who, _) in enumerate(sides):
         for code, name in enumerate(names):

@@ -98,6 +98,14 @@ def _position(data: Dataset, run: Run) -> Json:
 def position(report: Report) -> Table:
     people = report["human"]["position"]
     entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
+    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    # Runs that saw less of the persona are not among those that are tested.
+    nothing = {"value": None, "ci": None, "p_max": None}
+    people = people | {"test": tests.get(SINGLE, nothing)}
+    entries = [
+        (name, found | {"test": tests.get(f"judges.{place}", nothing)})
+        for place, (name, found) in enumerate(entries)
+    ]
     return table_of_entries(
         "position",
         "Does the side decide?",
@@ -108,6 +116,9 @@ def position(report: Report) -> Table:
             ("A is right", "percent", "truth_share_a"),
             ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
             ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
+            ("Difference", "points", "test.value", "A is chosen less A is right"),
+            ("95 % interval", "points_range", "test.ci", "A is chosen less A is right"),
+            ("Adjusted p", "p", "test.p_max", "A is chosen less A is right"),
             ("McNemar p", "p", "p"),
             ("Same choice in both orders", "percent", "both_orders.consistency"),
         ],
