@@ -53,6 +53,6 @@ def _items(report: Report) -> Iterator[tuple[str, str]]:
             f"The {number_of(inputs['items'], 'item')} share "
             f"{number_of(inputs['personas'], 'persona')} and "
             f"{number_of(inputs['questions'], 'question')}; items that share them are "
-            "alike. The intervals of the headline, of “At a glance”, of differences from people and of groups count that; "
-            "those under accuracies in other tables do not.",
+            "alike. The intervals of the headline, of “At a glance”, of differences from people "
+            "and of groups count that; those under accuracies in other tables do not.",
         )
