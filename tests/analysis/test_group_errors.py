@@ -8,6 +8,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_sentences, all_tables
+from analysis.report.files.shared_copy import without_people
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
@@ -116,6 +117,11 @@ def test_a_report_without_effects_claims_nothing_about_groups_sides_or_certainty
         1,
         {"certainty against accuracy"},
     )
+    few = [one for one in report["group_errors"]["people"] if one["personas"] < 5]
+    kept = without_people(report)["group_errors"]
+    assert few
+    assert not [one for side in (kept["people"], *kept["judges"]) for one in side if one in few]
+    assert min(one["personas"] for one in kept["people"]) >= 5
     page = render_html(report, date=dt.date(2026, 5, 1))
     assert f"{tested['tested']} claims were tested, and 1 holds" in page
     assert not faults({"claims_tested": tested})
