@@ -65,6 +65,7 @@ class StudyFacts:
     source: Mapping[str, Any]
     question: str
     item_languages: tuple[str, ...] = ()
+    asks_own_answers: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class RunFacts:
     model: str
     snapshots: tuple[str, ...]
     backend: str
+    is_imported: bool
     setting: str
     features: str
     orders: str
@@ -82,6 +83,7 @@ class Collection:
     item_languages: tuple[str, ...]
     runs: tuple[RunFacts, ...]
     days: str
+    certainties: int  # answers that state one
     readings: tuple[dict[str, Any], ...]
 
 
@@ -90,7 +92,9 @@ def collection_of(study: Study, *, k: int) -> Collection:
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
     )
-    times = answers.aggregate(first=Min("answered_at"), last=Max("answered_at"))
+    times = answers.aggregate(
+        first=Min("answered_at"), last=Max("answered_at"), certain=Count("certainty")
+    )
     own = Annotator.objects.filter(study=study)
     checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
     with translation.override(study.language):
@@ -110,6 +114,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
         item_languages=tuple(item_languages(study)),
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
+        certainties=times["certain"],
         readings=_readings(study),
     )
 
@@ -211,6 +216,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
             model=run.parameters.get("model") or run.judge.model,
             snapshots=tuple(filter(None, snapshots[run.pk])),
             backend=run.judge.get_backend_display(),
+            is_imported=run.is_imported,
             setting=run.setting,
             features=f"{run.features}; probe {run.bias_probe}" if run.bias_probe else run.features,
             orders=run.get_orders_display(),

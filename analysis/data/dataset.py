@@ -73,7 +73,8 @@ def load_dataset(slug: str) -> Dataset:
         )
     )
     items = tuple(
-        Item(key, topic, persona, question, truth, (r1, r2))
+        # What people like themselves is neither right nor wrong.
+        Item(key, topic, persona, question, "" if study.asks_own_answers else truth, (r1, r2))
         for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
@@ -152,6 +153,7 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         reward=study.reward,
         currency=study.currency,
         source=study.source,
+        asks_own_answers=study.asks_own_answers,
         question=wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question,
         item_languages=tuple(item_languages(study)),
     )

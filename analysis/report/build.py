@@ -145,6 +145,7 @@ def _study(data: Dataset) -> Json:
         "title": study.title,
         "task": study.task,
         "question": study.question,
+        "perspective": "own" if study.asks_own_answers else "persona",
         "language": study.language,
         "item_languages": list(study.item_languages),
         "simulated": study.is_simulated,

@@ -18,7 +18,9 @@ from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import (
     ANNOTATOR,
+    ANNOTATORS_PER_ANSWER,
     FEW_CLUSTERS,
+    FEWEST_ANNOTATORS,
     Kind,
     Sharing,
     effective_number,
@@ -153,7 +155,13 @@ def rests_on(within: Sharing) -> Json:
     sizes = counted(within)
     people = within.kinds.get(ANNOTATOR)
     effective = None if people is None else effective_number(people.sizes)
-    return {
+    uneven: Json = {}
+    if people is not None and effective is not None:
+        total = float(people.sizes.sum())
+        least = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * total / within.n)
+        uneven["people_largest"] = round(float(people.sizes.max() / total), 6)
+        uneven["people_uneven"] = ANNOTATOR in within.short and sizes["people"] >= least
+    return uneven | {
         "clusters": sizes,
         "people_effective": None if effective is None else round(effective, 6),
         "too_few": [NAMES[name] for name in within.short if name in NAMES],

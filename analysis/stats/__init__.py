@@ -179,7 +179,14 @@ from .core.groups import (
     newcombe_interval,
     support,
 )
-from .core.multiplicity import benjamini_yekutieli, holm
+from .core.multiplicity import (
+    MaxT,
+    benjamini_yekutieli,
+    flipped_signs,
+    holding,
+    holm,
+    permuted_groups,
+)
 from .core.multiway import (
     MultiwayProportion,
     MultiwayVariance,
@@ -320,6 +327,7 @@ __all__ = [
     "LikeForLike",
     "Mace",
     "MajorityVote",
+    "MaxT",
     "McNemar",
     "Mix",
     "MultiwayProportion",
@@ -431,6 +439,7 @@ __all__ = [
     "fewest_at_start",
     "fewest_items",
     "fleiss_kappa",
+    "flipped_signs",
     "folds_by_key",
     "forced_choices",
     "forced_shares",
@@ -444,6 +453,7 @@ __all__ = [
     "glad",
     "gwet_ac",
     "held_out_threshold",
+    "holding",
     "holm",
     "human_advantage",
     "human_likeness",
@@ -480,6 +490,7 @@ __all__ = [
     "paired_difference",
     "percent_agreement",
     "percentile_interval",
+    "permuted_groups",
     "pigeonhole_bootstrap",
     "pooled_replacement_test",
     "pooled_replacement_tests",

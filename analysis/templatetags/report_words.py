@@ -14,7 +14,7 @@ from analysis.report.text.sentences import Text, at
 from studies.money import format_cost
 
 register = template.Library()
-for form in (numbers.percent, numbers.decimal, numbers.p_value, reasons.reason):
+for form in (numbers.count, numbers.percent, numbers.decimal, numbers.p_value, reasons.reason):
     register.filter(form.__name__, form)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)

@@ -7,7 +7,8 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.report.contents import all_figures, all_sentences, all_tables
+from analysis.report.files.shared_copy import without_people
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
@@ -58,9 +59,9 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
         60,
     )
     assert first["difference"]["value"] > 0.4
-    assert first["difference"]["p_holm"] < 0.001
-    assert first["difference"]["p_by"] < 0.001
-    assert first["beyond_people"]["p_holm"] < 0.05
+    assert first["difference"]["p_max"] == first["difference"]["p"] == 1 / 2000
+    assert first["difference"]["p_holm"] == 4 * first["difference"]["p"]
+    assert first["beyond_people"]["p_max"] < 0.05
     assert [(e["label"], e["value"]) for e in found["people"]].count(("Age", "<old>")) == 1
     assert {entry["label"] for entry in found["people"]} == {"Age", "Region"}
     assert len(found["people"]) == 4
@@ -73,3 +74,54 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
     assert "On which personas each side errs" in page
     assert "with Age &lt;old&gt; than" in page
     assert not faults({"group_errors": found})
+
+
+@pytest.mark.django_db
+def test_a_report_without_effects_claims_nothing_about_groups_sides_or_certainty():
+    rng = random.Random(4)
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(12)]
+    runs = [make_run(study=study, judge=f"judge {number}") for number in range(3)]
+    ages = ("18-24", "25-34", "35-44", "45-54", "55-64", "65+")
+    with stored_at_once():
+        for number in range(30):
+            # Nobody errs on the three oldest personas: a group without errors, by chance alone.
+            oldest = number >= 27
+            age = ages[5] if oldest else ages[number % 5]
+            persona = make_persona(study=study, features=[feature(age)])
+            for place in range(4):
+                own = rng.choice(["r1", "r2"])
+                item = make_item(
+                    study=study, key=f"{number:02}-{place}", persona=persona, first_person=own
+                )
+                for rater in rng.sample(raters, 3):
+                    answer(rater, item, own if rng.random() < 0.9 else MIRROR[own], 90)
+                for run in runs:
+                    right = oldest or rng.random() < 0.88
+                    judge_item(run, item, own if right else MIRROR[own], 90)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+    assert not [
+        text
+        for one in all_sentences(report, "finding")
+        if " often on personas with" in (text := str(one.text))
+    ]
+    titles = {name: figure.title for name, figure in all_figures(report).items()}
+    assert titles["heat_personas"] == "Accuracy by features of the persona"
+    # Three people at 90 % make a majority that is right more often than each of them.
+    assert titles["reliability"] == ("Certainty is lower than accuracy for the majority of people")
+    assert titles["position"] == "How often side A was chosen, and how often it was right"
+    tested = report["claims_tested"]
+    assert (tested["hold"], {k["kind"] for k in tested["kinds"] if k["hold"]}) == (
+        1,
+        {"certainty against accuracy"},
+    )
+    few = [one for one in report["group_errors"]["people"] if one["personas"] < 5]
+    kept = without_people(report)["group_errors"]
+    assert few
+    assert not [one for side in (kept["people"], *kept["judges"]) for one in side if one in few]
+    assert min(one["personas"] for one in kept["people"]) >= 5
+    page = render_html(report, date=dt.date(2026, 5, 1))
+    assert f"{tested['tested']} claims were tested, and 1 holds" in page
+    assert not faults({"claims_tested": tested})

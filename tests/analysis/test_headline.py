@@ -85,7 +85,8 @@ def test_too_few_people_say_nothing_about_others():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30, people=3)
 
     assert found["state"] == "cannot_tell"
-    assert any("no interval for it (too few people)" in s for s in found["sentences"])
+    why = "people too few, or their shares of the answers too unequal"
+    assert any(f"no interval for it ({why})" in s for s in found["sentences"])
     assert any("The study has 3 people: too few to draw" in s for s in found["sentences"])
     assert not any("95 % CI" in s for s in found["sentences"] if "points" in s)
 
@@ -202,5 +203,5 @@ def test_agreement_of_too_few_people_has_no_interval_on_the_first_screen():
 
     _, pairs, judge = headline_of(study)["sentences"]
 
-    assert "in 100.0 % of pairs (no interval: too few people)" in pairs
-    assert "items (no interval: too few people)" in judge
+    assert "in 100.0 % of pairs (no interval: people too few" in pairs
+    assert "items (no interval: people too few" in judge

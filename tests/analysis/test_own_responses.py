@@ -69,4 +69,5 @@ def test_own_responses_have_their_rows_and_change_nothing_else():
     assert not faults({"bias": report.pop("bias")})
     assert before["inputs"].pop("hash") != report["inputs"].pop("hash")
     report.pop("systems", None)
+    before.pop("claims_tested"), report.pop("claims_tested")
     assert report == before

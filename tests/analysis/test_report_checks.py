@@ -299,8 +299,12 @@ def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
 def test_the_first_figure_names_the_best_judge_only():
     report = built(random_study(11, n_items=60, truths=("r1", "r2"), runs=TWO_JUDGES))
     titles = {
-        "cannot_tell": "We cannot tell whether the best judge or people are more accurate",
-        "equivalent": "The best judge and people are equally accurate within 5 points",
+        "cannot_tell": (
+            "We cannot tell whether the best judge or the majority of people is more accurate"
+        ),
+        "equivalent": (
+            "The best judge and the majority of people are equally accurate within 5 points"
+        ),
     }
 
     for state, title in titles.items():

@@ -54,6 +54,23 @@ def test_people_without_judges():
     assert "No judge has both a run" in page
 
 
+def test_what_people_like_themselves_is_neither_right_nor_wrong():
+    study = make_study(perspective="own")
+    raters, run = [make_rater(study=study) for _ in range(3)], make_run(study=study)
+    for _ in range(3):
+        item = make_item(study=study, first_person="r1")
+        judge_item(run, item, "r1", 90)
+        for rater in raters:
+            answer(rater, item, "r2", 90)
+
+    report, page = whole(study)
+
+    assert report["headline"]["state"] == "no_truth"
+    assert report["human"]["individual"]["accuracy"] is None
+    assert "People answered for themselves, so no answer is right or wrong." in page
+    assert "How well do people judge for others?" not in page
+
+
 def test_judges_without_people():
     study = make_study()
     run = make_run(study=study)

@@ -157,7 +157,7 @@ def test_a_heat_map_says_how_far_each_group_lies_from_the_side_s_own_accuracy():
     # 42 of 80 are right: 30 % and 75 % lie 22.5 points to either side; the hardest comes first.
     assert list(people["text"]) == ["−22.5<br>n 40", "+22.5<br>n 40"]
     assert list(people["customdata"]) == ["0.1", "0.0"]
-    assert figure.title == "hard is harder than easy for people"
+    assert figure.title == "hard: the majority of people errs more often than elsewhere"
 
 
 def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
@@ -177,4 +177,4 @@ def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
     assert striped == {rows["0.0<br>n 12"]}
     assert people["marker"]["color"][rows["–<br>n 3"]] == "#FFFFFF"
     assert set(words["text"]) == set(rows)
-    assert figure.title == "Too few items to compare topics"
+    assert figure.title == "Accuracy by topics"

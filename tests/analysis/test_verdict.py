@@ -13,11 +13,11 @@ from analysis.report.build import build_report
 from analysis.report.clusters import shared_by
 from analysis.report.render import render_html
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import answer_of
+from analysis.report.verdict.answer import answer_of, headline_run
 from analysis.report.verdict.caveats import CAVEATS
 from analysis.report.verdict.labels_needed import labels_needed
 from analysis.report.verdict.replacement import POWER, replacement_of
-from analysis.report.verdict.settling import sensitivity_of, settling_of, times_more
+from analysis.report.verdict.settling import rounded, sensitivity_of, settling_of, times_more
 from analysis.stats.core.checks import n_distinct
 from benchmarks.report import simulated
 
@@ -59,6 +59,8 @@ def test_every_state_has_an_answer_in_one_sentence_and_what_would_settle_it(
     report, state, word, words
 ):
     report["headline"]["state"] = state
+    if state == "no_truth":
+        report["inputs"]["truth"]["unknown"] = report["inputs"]["items"]
     difference_of(report)["n"] = 12 if state == "too_few" else 600
     for entry in report["comparison"]:  # one answer an item: nobody can be compared with others
         entry["pooled_replacement"]["advantage_of_people"] = None
@@ -162,7 +164,8 @@ def without_truth(*, advantage, se, p, judges=1, balanced=None, **other):
         "judges": runs,
         "comparison": [run | {"pooled_replacement": dict(found)} for run in runs],
         "human": {"answers": 900, "annotators": 30},
-        "inputs": {"items": 300},
+        "inputs": {"items": 300, "truth": {"unknown": 300}},
+        "study": {"perspective": "persona"},
     }
 
 
@@ -230,7 +233,7 @@ def test_a_label_that_nobody_else_gave_asks_for_second_labels():
     report["comparison"][0]["pooled_replacement"] |= {"ci": None, "advantage_of_people": None}
 
     assert labels_needed(report) == 30
-    assert answer_of(report | {"human": {"answers": 9}}).word == "Not yet known"
+    assert answer_of(report | {"human": {"answers": 9}, "study": {}}).word == "Not yet known"
 
 
 def test_the_sentence_is_about_the_scale_where_the_judge_is_worse_and_names_epsilon():
@@ -364,3 +367,89 @@ def test_items_without_a_persona_or_question_share_it_with_no_other():
     assert n_distinct(half.persona[1::2]) == 30
     assert half.items.n_clusters["persona"] == n_distinct(half.persona)
     assert (n_distinct(none.persona), n_distinct(none.question)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("judge", "people", "words"),
+    [
+        ([0.48, 0.56], [0.47, 0.55], "Neither is shown to be better than guessing."),
+        ([0.6, 0.8], [0.49, 0.6], "The majority of people is not shown to be better than"),
+        ([0.6, 0.8], [0.6, 0.8], ""),
+    ],
+)
+def test_a_yes_needs_both_sides_to_beat_chance_and_the_best_constant_answer(
+    report, judge, people, words
+):
+    report["headline"]["state"] = "equivalent"
+    report["inputs"]["truth"] = {"r1": 330, "r2": 270, "tie": 0, "unknown": 0}
+    index = headline_run(report)
+    report["judges"][index]["clusters"]["ci_as_best"] = judge
+    report["human"]["majority"]["clusters"]["ci"] = people
+    # Always the same answer is right on 55 % of the items.
+
+    found = answer_of(report)
+
+    assert (found.word, found.kind) == (("Not useful", "no") if words else ("Yes", "yes"))
+    assert words in found.sentence
+
+
+def test_a_judge_better_than_a_person_and_worse_than_the_majority_is_worth_people(report):
+    report["headline"]["state"] = "worse"
+    worth = report["comparison"][headline_run(report)]["worth"]
+
+    worth |= {"people": 2.1, "low": 1.4, "high": 3.0}
+    more = answer_of(report).sentence
+    worth |= {"low": 0.8}
+    unclear = answer_of(report).sentence
+
+    assert "as often as a majority of about 2.1 (95\u00a0% CI 1.4 to 3.0)." in more
+    assert "majority of about" not in unclear
+
+
+def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):
+    report["headline"]["state"] = "cannot_tell"
+    difference = difference_of(report)
+    difference |= {"value": 0.02, "se": 0.02, "too_few": [], "n": 400}
+
+    factor, _ = times_more(difference)
+    words = settling_of(report)
+
+    items = rounded(report["inputs"]["items"] * (factor - 1))
+    people = rounded(report["human"]["annotators"] * (factor - 1))
+    assert f"About {items:,} more items and {people:,} more people" in words
+
+
+def test_a_person_who_gave_most_answers_is_named_where_people_would_be_enough(report):
+    report["headline"]["state"] = "cannot_tell"
+    difference_of(report).update(
+        too_few=["people"], people_uneven=True, people_largest=0.59, people_effective=2.7
+    )
+
+    words = settling_of(report)
+
+    assert "gave 59\u00a0% of the answers" in words
+    assert "More people" not in words
+
+
+def test_what_is_settled_is_not_said_of_other_personas_where_there_is_one(report):
+    report["headline"]["state"] = "better"
+    difference_of(report)["one"] = ["personas"]
+
+    words = settling_of(report)
+
+    assert words.startswith("It is settled for items, people and questions like these, and for ")
+    assert "the only persona." in words
+
+
+def test_no_known_answer_is_said_only_where_it_is_so(report):
+    report["headline"]["state"] = "no_truth"
+    report["comparison"] = []
+    report["human"] |= {"answers": 0}
+
+    known = answer_of(report).sentence
+    report["study"]["perspective"] = "own"
+    own = answer_of(report).sentence
+
+    assert "600 of 600 items have a known right answer, but no answer that counts" in known
+    assert known.endswith("No person has answered.")
+    assert own.startswith("People answered for themselves, so no answer is right or wrong.")

@@ -11,6 +11,8 @@ from analysis.exports.description.sentences import (
     annotator_demographics,
     answers_per_item,
     collection,
+    from_files,
+    has_certainty,
     limits,
     privacy,
     promise,
@@ -113,10 +115,10 @@ def _body(described: Description) -> str:
     study = described.study
     simulated = f"\n**{SIMULATED}**\n" if study.is_simulated else ""
     left_out = "".join(f"\nLeft out: {reason}\n" for reason in described.left_out)
-    bands = _table(
-        ("certainty", "band", "meaning"),
-        [(f"{b.low}–{b.high}", b.name, b.definition) for b in BANDS],
-    )
+    bands = "\n"
+    if has_certainty(described) and not from_files(described):
+        rows = [(f"{b.low}–{b.high}", b.name, b.definition) for b in BANDS]
+        bands = f"\n{_table(('certainty', 'band', 'meaning'), rows)}\n"
     tables = _table(
         ("table", "rows", "what"),
         [(part.name, f"{part.rows:,}", _TABLES[part.name]) for part in described.parts],
@@ -155,13 +157,7 @@ Questions that checked whether the instructions were understood: \
 
 {_standings(described)}
 
-### What people agreed to
-
-{_agreed(described)}
-
-### Instructions
-
-{_quoted(described.collection.instructions)}
+{_texts(described)}
 
 ## The people
 
@@ -174,9 +170,7 @@ Questions that checked whether the instructions were understood: \
 ## Certainty
 
 {_certainty(described)}
-
-{bands}
-## Statistics
+{bands}## Statistics
 
 {_scores(described)}
 ## Fields
@@ -204,6 +198,16 @@ Questions that checked whether the instructions were understood: \
 {bibtex(study, on=described.on).strip()}
 ```
 """
+
+
+def _texts(described: Description) -> str:
+    """The consent and the instructions, where people answered here."""
+    if from_files(described):
+        return "What people were told and agreed to is not known: nobody answered here."
+    return (
+        f"### What people agreed to\n\n{_agreed(described)}\n\n"
+        f"### Instructions\n\n{_quoted(described.collection.instructions)}"
+    )
 
 
 def _people(described: Description) -> str:
@@ -247,6 +251,13 @@ def _standings(described: Description) -> str:
 def _certainty(described: Description) -> str:
     if not described.study.ask_certainty:
         return "People were not asked how certain they were."
+    if not has_certainty(described):
+        return "No answer of a person states a certainty."
+    if from_files(described):
+        return (
+            f"Certainty is from 1 to 100; {described.study.certainty_threshold} or more counts as "
+            "high. What people were shown is not known: their answers were read from files."
+        )
     return (
         f"Certainty is stated from 1 to 100; {described.study.certainty_threshold} or "
         "more counts as high. The bands were shown with these words:"

@@ -41,6 +41,8 @@ def platform(described: Description) -> str:
 def collection(described: Description) -> str:
     study = described.study
     days = described.collection.days or "not known"
+    if from_files(described):
+        return f"Recruiting: {platform(described)}. Days of the answers (UTC): {days}."
     promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
     if "" in promises:  # only the hash of a text was stored
         promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
@@ -73,7 +75,7 @@ def _pay(reward: int, currency: str, minutes: int) -> str:
 
 def protocol(described: Description) -> str:
     study = described.study
-    asked = "a choice and a certainty from 1 to 100" if study.ask_certainty else "a choice"
+    asked = "a choice and a certainty from 1 to 100" if has_certainty(described) else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
     sets = (
         "Sets of three to five responses were shown on one screen and put in order; the order on "
@@ -82,10 +84,35 @@ def protocol(described: Description) -> str:
         else ""
     )
     return (
-        f"“{_question(study)}” The answer was {asked}. {ties} {sets}Which response was shown first "
-        "was decided for each person and item, and is stored. Models were asked with the texts in "
-        f"prompts/.{_words_gone(described)}"
-    )
+        f"“{_question(study)}” The answer was {asked}. {ties} {sets}"
+        f"{_shown_first(described)}{_asked_models(described)}"
+    ).rstrip()
+
+
+def _shown_first(described: Description) -> str:
+    if from_files(described):
+        return ""
+    return "Which response was shown first was decided for each person and item, and is stored. "
+
+
+def _asked_models(described: Description) -> str:
+    """Judgments that were read from a file came from words that nobody here knows."""
+    if all(run.is_imported for run in described.collection.runs):
+        return ""
+    return f"Models were asked with the texts in prompts/.{_words_gone(described)}"
+
+
+def from_files(described: Description) -> bool:
+    """Whether all answers of people were read from files."""
+    found = described.collection
+    return bool(found.standings) and not found.has_participants
+
+
+def has_certainty(described: Description) -> bool:
+    """Whether anybody stated one; before the first answer, whether it is asked for."""
+    if described.collection.standings:
+        return described.collection.certainties > 0
+    return described.study.ask_certainty
 
 
 def _words_gone(described: Description) -> str:
@@ -145,7 +172,7 @@ def limits(described: Description) -> list[str]:
         ),
         INDIVIDUALS,
     ]
-    if study.ask_certainty:
+    if has_certainty(described):
         found.append(certainty_limit(study.certainty_threshold))
     if study.is_simulated:
         found.insert(0, "The answers are simulated and show nothing about people.")

@@ -69,11 +69,14 @@ def _items(report: Report) -> Iterator[str]:
 
 
 def _people(report: Report) -> Iterator[str]:
-    human, study = report["human"], report["study"]
+    human = report["human"]
     if not human["answers"]:
         yield "No people answered."
         return
-    certainty = ", with a certainty from 1 to 100" if study["ask_certainty"] else ""
+    stated = human["individual"]["certainty"]["summary"]["n"]
+    certainty = ", with a certainty from 1 to 100" if stated else ""
+    if 0 < stated < human["answers"]:
+        certainty += f" on {stated:,} of them"
     people, answers = (
         number_of(human["annotators"], "person"),
         number_of(human["answers"], "answer"),
@@ -93,7 +96,7 @@ def _people(report: Report) -> Iterator[str]:
             f"{number_of(out['excluded_people'], 'person')}."
         )
     ties = human["majority"]["ties"]
-    mean = ", its certainty the mean of those who chose it" if study["ask_certainty"] else ""
+    mean = ", its certainty the mean of those who chose it" if stated else ""
     have = "has" if ties == 1 else "have"
     none = f"; {number_of(ties, 'item')} whose votes tie {have} none" if ties else ""
     yield f"The majority of an item is the option with the most votes{mean}{none}."
@@ -114,10 +117,11 @@ def _judges(report: Report) -> Iterator[str]:
             run["excluded"][key] for run in runs for key in ("unparseable", "refused", "error")
         )
         asked = sum(run["items"] for run in runs)
+        what = "judgment" if asked == sum(map(_judgments, runs)) else "item"
         yield (
             f"{listed([name for name, _ in judges])} judged {number_of(runs[0]['items'], 'item')}"
             f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
-            f"{unread:,} of {number_of(asked, 'judgment')} gave no readable answer."
+            f"{unread:,} of {number_of(asked, what)} gave no readable answer."
         )
 
 
@@ -137,12 +141,24 @@ def _model(run: Report) -> str:
     return ", ".join([model, *sampling])
 
 
+def _judgments(run: Report) -> int:
+    """Judgments that are not open: each order and each repetition is one."""
+    return sum(n for state, n in run["judgments"].items() if state != "open")
+
+
 def _way(run: Report) -> str:
     """The way in which a run asked: its setting, the order of the responses, and how often."""
     record = run["record"]
     readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
-    order = record["orders"].replace("_", " ")
-    return f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each item"
+    order, each = record["orders"].replace("_", " "), "item"
+    if run["position"]["both_orders"]["n"] and _judgments(run) > run["items"]:
+        # Each order is a judgment of its own, whatever the file that they came from says.
+        order, each = "both", "item, as many in each order"
+        readings = f"{2 * record['samples']} readings"
+    return (
+        f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each {each}, "
+        f"{number_of(_judgments(run), 'judgment')}"
+    )
 
 
 def _shown(features: str) -> str:
@@ -155,14 +171,27 @@ def _rules(report: Report) -> Iterator[str]:
     standing = threshold_standing(report)
     how = "the registered threshold" if standing == "registered" else f"a threshold {standing}"
     how = "an explored threshold" if parameters["explored"] else how
-    settings = {judge["setting"] for judge in report["judges"]}
-    if report["study"]["ask_certainty"] or "certainty" in settings:
+    sides = (report["human"]["majority"], *report["judges"])
+    if any(side["certainty"]["summary"]["n"] for side in sides):
         yield f"Certainty is high from {parameters['threshold']} on, {how}."
+    differences = [entry["difference_general"] for entry in report["comparison"]]
+    if any(one["p"] is not None for one in differences):
+        adjusted = any(one["tests"] > 1 for one in differences)
+        yield (
+            "Judges were compared with the majority on the items that both decided, by t intervals "
+            "and tests with a variance that allows for items, people, personas and questions in "
+            "common, and by two one-sided tests of equivalence within "
+            f"{parameters['margin'] * 100:g} points"
+            f"{', all Holm-adjusted over the runs that compete' if adjusted else ''}."
+        )
+    tested = report["claims_tested"]
+    if tested["tested"]:
+        yield (
+            f"Other claims tested, in {number_of(len(tested['kinds']), 'kind')}: "
+            f"{tested['tested']:,}, adjusted within each kind and over the kinds by Holm; "
+            f"{tested['hold']:,} {'holds' if tested['hold'] == 1 else 'hold'}."
+        )
     yield (
-        "Judges were compared with the majority on the items that both decided, by t intervals "
-        "and tests with a variance that allows for items, people, personas and questions in "
-        "common, and by two one-sided tests of equivalence within "
-        f"{parameters['margin'] * 100:g} points, all Holm-adjusted over the runs that compete. "
         f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
         f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
     )

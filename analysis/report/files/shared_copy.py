@@ -15,6 +15,13 @@ def without_people(report: Mapping[str, Any]) -> Json:
     Items are about real people, so their questions, answers and features are removed as well.
     """
     human = {**report.get("human", {}), "raters": [], "quotas": []}
+    errors = report.get("group_errors")
+    if errors is not None:
+        sides = (errors["people"], *errors["judges"])
+        people, *judges = (
+            [one for one in side if one["personas"] >= FEWEST_PERSONAS] for side in sides
+        )
+        report = {**report, "group_errors": {"people": people, "judges": judges}}
     return {
         **report,
         "human": human,

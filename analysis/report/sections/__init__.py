@@ -16,7 +16,7 @@ from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
 from analysis.report.sections.insight import Insight
-from analysis.report.sections.limits import Limits
+from analysis.report.sections.limits.section import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position

@@ -345,7 +345,7 @@ class Estimation(Section):
         values = {
             "judge": run_name(entry, found["judges"]),
             "who": fill(
-                "people answered {n} of them"
+                "both judge and people decided {n} of them"
                 if each["against"] == PEOPLE
                 else "own answers are known for {n} of them",
                 n=shown(f"{each['answered']:,}", f"{path}.answered"),

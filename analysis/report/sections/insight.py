@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from analysis.report.claims import INSIGHT, holds, level_of
 from analysis.report.clusters import IN_GENERAL
 from analysis.report.encode import Json, number, pick, put, put_interval, tested
-from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence, Source
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -137,10 +137,11 @@ def _judges(report: Report) -> str:
     ]
     if not known:
         return "No judge can be compared with them."
-    apart = [(name, gap) for name, gap in known if gap["p_holm"] <= LEVEL]
+    level = level_of(report, INSIGHT)
+    apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
     if not apart:
         name = known[0][0] if len(known) == 1 else "any judge"
-        return f"No sign that the insight of {name} differs from theirs."
+        return f"Whether the insight of {name} differs from theirs, we cannot tell."
     parts = []
     for word, is_more in (("More", True), ("Less", False)):
         names = [name for name, gap in apart if (gap["value"] > 0) == is_more]

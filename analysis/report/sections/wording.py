@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from analysis.data.judges.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
+from analysis.report.claims import WORDING, holds, level_of
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.registration import run_mark
-from analysis.report.rules import LEVEL
 from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.tables import Table, table_of_entries
@@ -272,12 +272,13 @@ class Wording(Section):
         yield ways_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
+        level = level_of(report, WORDING)
         for entry in report["wording"]:
             if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:
                 yield Sentence.of(
                     "finding",
                     f"{_name(entry)}: from {percent(entry['low'])} to {percent(entry['high'])} "
-                    f"correct over the ways of asking. {_conclusion(effect)}",
+                    f"correct over the ways of asking. {_conclusion(effect, level)}",
                 )
             if not entry["fixed_beforehand"]:
                 yield Sentence.of(
@@ -288,8 +289,8 @@ class Wording(Section):
                 )
 
 
-def _conclusion(effect: Mapping[str, Any]) -> str:
-    if effect["p_holm"] is None or effect["p_holm"] > LEVEL:
+def _conclusion(effect: Mapping[str, Any], level: float) -> str:
+    if not holds(effect, level, "p_holm"):
         return "An effect of the wording is not shown."
     return (
         f"The wording changes the result (p {p_value(effect['p_holm'])}) and explains "

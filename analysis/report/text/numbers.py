@@ -31,6 +31,11 @@ def number(value: float | None) -> str:
     return figure(value, ".1f")
 
 
+def count(n: int) -> str:
+    """A number of things by itself, as `number_of` writes it."""
+    return f"{n:,}"
+
+
 def number_of(n: int, what: str) -> str:
     """A number of things in a sentence.
 

@@ -31,13 +31,15 @@ def who_of(judge: Mapping[str, Any]) -> Json:
 
 
 def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
-    """The adjusted p value, if several runs compete."""
-    if difference["family"] < 2 or difference[key] is None:
+    """The adjusted p value, if several runs that compete have a test."""
+    # Reports of earlier versions do not say how many have one.
+    tests = "tests" if "tests" in difference else "family"
+    if difference[tests] < 2 or difference[key] is None:
         return ""
     return fill(
         "; Holm-adjusted p {p} over {family} runs",
         p=shown(p_value(difference[key]), f"{path}.{key}"),
-        family=shown(difference["family"], f"{path}.family"),
+        family=shown(difference[tests], f"{path}.{tests}"),
     )
 
 
@@ -50,6 +52,29 @@ def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
         "five.",
         gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
     )
+
+
+def no_truth_words(report: Mapping[str, Any]) -> str:
+    """Why no answer is right or wrong."""
+    if report["study"].get("perspective") == "own":
+        return "People answered for themselves, so no answer is right or wrong."
+    items, unknown = report["inputs"]["items"], report["inputs"]["truth"]["unknown"]
+    if unknown < items:
+        known = items - unknown
+        has = "item has" if known == 1 else "items have"
+        return (
+            f"{known:,} of {items:,} {has} a known right answer, but no answer that counts decides "
+            f"{'it' if known == 1 else 'any of them'}, so nothing can be correct or wrong."
+        )
+    return "No item has a known right answer, so no answer can be correct or wrong."
+
+
+def uneven(found: Mapping[str, Any]) -> str:
+    """Words for one person's share of the answers, where people would be enough without it."""
+    if not found.get("people_uneven"):
+        return ""
+    n, share = found["clusters"]["people"], found["people_largest"]
+    return f"one of the {n:,} people gave {share * 100:.0f}\u00a0% of the answers"
 
 
 def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:

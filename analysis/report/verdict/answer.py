@@ -8,10 +8,11 @@ from analysis.report.competition import competitors
 from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import number_of, percent, points, points_range
+from analysis.report.text.verdicts import no_truth_words
 from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
 from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL
 
-YES, NO, UNKNOWN = "Yes", "No", "Not yet known"
+YES, NO, UNKNOWN, USELESS = "Yes", "No", "Not yet known", "Not useful"
 ANSWERS = {"better": YES, "equivalent": YES, "worse": NO}
 REPLACES = {"replaceable": YES, "not_replaceable": NO}
 
@@ -25,7 +26,7 @@ class Answer:
 
     @property
     def kind(self) -> str:
-        return {YES: "yes", NO: "no", UNKNOWN: "unknown"}.get(self.word, "none")
+        return {YES: "yes", NO: "no", USELESS: "no", UNKNOWN: "unknown"}.get(self.word, "none")
 
 
 def answer_of(report: Mapping[str, Any]) -> Answer:
@@ -37,6 +38,8 @@ def answer_of(report: Mapping[str, Any]) -> Answer:
             name = judge_name(report, headline_run(report))
             same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
             return Answer(UNKNOWN, f"{same}, though {sentence}")
+        if word == YES and (guessing := _no_better_than_guessing(report)):
+            return Answer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
         return Answer(word, sentence)
     if found := replacement_of(report):
         return Answer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
@@ -52,7 +55,8 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     if state == "better":
         return f"{name} was right more often than {people}, by {gap} percentage points."
     if state == "worse":
-        return f"{name} was right less often than {people}, by {gap} percentage points."
+        less = f"{name} was right less often than {people}, by {gap} percentage points."
+        return f"{less}{_people_alike(report, index)}"
     if state == "equivalent":
         return f"{name} was right as often as {people}, give or take {margin} percentage points."
     if state == "too_few":
@@ -69,6 +73,38 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
         return f"{seen}, and a difference of this size can be chance{_found_from(difference)}."
     unclear = f"{seen}, and this is neither clearly a difference nor clearly none"
     return f"{unclear}{_found_from(difference)}."
+
+
+def _people_alike(report: Mapping[str, Any], index: int) -> str:
+    """How many people a judge is worth that is better than one and worse than their majority."""
+    found = report["comparison"][index].get("worth", {})
+    if report["human"]["annotators"] < 2 or not found.get("people") or not found.get("low"):
+        return ""
+    if found["low"] <= 1:
+        return ""
+    high = "any number" if found["high"] is None else f"{found['high']:.1f}"
+    return (
+        f" It was right more often than one person: as often as a majority of about "
+        f"{found['people']:.1f} (95\u00a0% CI {found['low']:.1f} to {high})."
+    )
+
+
+def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
+    """Which side is not shown to beat chance and the best answer that is always the same."""
+    index = headline_run(report)
+    truth, study = report["inputs"]["truth"], report["study"]
+    known = {key: n for key, n in truth.items() if key != "unknown"}
+    chance = 1 / 3 if study["allow_tie"] else 1 / 2
+    floor = max(chance, max(known.values()) / max(1, sum(known.values())))
+    ends = {
+        judge_name(report, index): report["judges"][index]["clusters"].get("ci_as_best"),
+        people_words(report): report["human"]["majority"]["clusters"]["ci"],
+    }
+    low = [name for name, found in ends.items() if found is not None and found[0] <= floor]
+    if not low:
+        return ""
+    who = f"{low[0]} is not" if len(low) == 1 else "neither is"
+    return f"{who[:1].upper()}{who[1:]} shown to be better than guessing."
 
 
 def _found_from(difference: Mapping[str, Any]) -> str:
@@ -149,7 +185,8 @@ def _not_compared(report: Mapping[str, Any], state: str) -> str:
     if state == "no_answers":
         return "There are no answers yet, neither of people nor of judges."
     if state == "no_truth":
-        return "No item has a known right answer, so nobody can be right or wrong."
+        nobody = "" if people["answers"] else " No person has answered."
+        return f"{no_truth_words(report)}{nobody}"
     if state == "judges_only":
         return "No item has a decision of people that can be scored, so there is no comparison."
     who = people_words(report)

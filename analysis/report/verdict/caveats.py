@@ -64,6 +64,9 @@ def rests_on(report: Report) -> Report:
 def _other_choices(report: Report) -> str:
     for claim in report["multiverse"]["claims"]:
         if claim["claim"] == "all" and claim["holds"] < claim["of"]:
+            if report["headline"]["state"] in {"cannot_tell", "too_few"}:
+                other = claim["of"] - claim["holds"]
+                return f"{other} of {claim['of']} ways of analysis come to an answer."
             return f"The finding holds in {claim['holds']} of {claim['of']} ways of analysis."
     return ""
 

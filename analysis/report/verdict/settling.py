@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.report.text.names import listed
+from analysis.report.text.verdicts import uneven
 from analysis.report.verdict.answer import counted_people, headline_run, judge_name
 from analysis.report.verdict.replacement import POWER, replacement_of
 
@@ -32,8 +33,11 @@ def settling_of(report: Mapping[str, Any]) -> str:
                 "It is settled for these people and for items like these. Other people need a "
                 "study of their own."
             )
+        only = [kind.removesuffix("s") for kind in difference["one"]]
+        kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
+        its_own = f", and for the only {listed(only)}" if only else ""
         return (
-            "It is settled for items, people, personas and questions like these. Others need a "
+            f"It is settled for {listed(['items', *kinds])} like these{its_own}. Others need a "
             "study of their own."
         )
     if state == "too_few":
@@ -47,7 +51,12 @@ def settling_of(report: Mapping[str, Any]) -> str:
 
 def few_kinds(found: Mapping[str, Any]) -> str:
     """The kinds of which more are needed."""
-    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in found.get("too_few", ())]
+    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not uneven(found)]
+    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in few]
+    if uneven(found):
+        spread = f"Answers spread over more of the people: {uneven(found)}"
+        more = f", and more {listed(kinds)}" if kinds else ""
+        return f"{spread}{more}. As it is, nothing can be said about others like them."
     if not kinds:
         return "More items, people, personas and questions."
     return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
@@ -140,7 +149,8 @@ def _more(
 ) -> str:
     margin = f"{difference['margin'] * 100:g} points"
     if factor > MOST:
-        size = f" (about {rounded(difference['n'] * factor):,} items)" if factor < math.inf else ""
+        n = report["inputs"]["items"]
+        size = f" (about {rounded(n * factor):,} items)" if factor < math.inf else ""
         return (
             f"More than {MOST} times as many items and people{size}. Ask first whether a "
             f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a wider "
@@ -151,7 +161,7 @@ def _more(
         "different": f"that {name} is right {'more' if difference['value'] > 0 else 'less'} often",
         "equivalent": f"that both are right equally often within {margin}",
     }[finding]
-    items = rounded(difference["n"] * (factor - 1))
+    items = rounded(report["inputs"]["items"] * (factor - 1))
     people = rounded(report["human"]["annotators"] * (factor - 1))
     return (
         f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "

@@ -104,6 +104,18 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     assert "must not be used for decisions about individuals" in card
 
 
+def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(study, tmp_path):
+    study.annotators.update(is_imported=True)
+
+    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
+
+    assert "an hour" not in card
+    assert "### What people agreed to" not in card
+    assert "What people were told and agreed to is not known" in card
+    assert "What people were shown is not known" in card
+    assert "Models were asked" not in card
+
+
 def test_the_head_of_the_card_is_yaml_that_says_what_the_files_hold(study, tmp_path):
     out = export(study, "all", tmp_path / "out", format="parquet", licence="CC-BY-4.0")
 

@@ -33,7 +33,7 @@ def test_missing_values_and_personas_without_a_group_are_left_out():
     found = errors_by_group(wrong, group, persona)
 
     assert [(one.group, one.n, one.inside) for one in found] == [(0, 4, 1.0), (1, 4, 1.0)]
-    assert {one.difference.interval_reason for one in found} == {"too_few_clusters"}
+    assert {one.difference.interval_reason for one in found} == {"no_variation"}
 
 
 def test_what_is_undefined_says_why():

@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
+from analysis.stats.core.multiplicity import (
+    benjamini_yekutieli,
+    flipped_signs,
+    holding,
+    holm,
+    permuted_groups,
+)
 from tests.analysis.stats.reference import vector
 from tests.sampling import examples
 
@@ -53,3 +59,47 @@ def test_values_that_are_no_probabilities_are_refused():
     for bad in (-0.1, 1.1, np.nan):
         with pytest.raises(ValueError, match="p_values"):
             holm([bad])
+
+
+def test_a_group_without_errors_is_no_finding_and_a_real_one_is():
+    rng = np.random.default_rng(3)
+    answered = np.full((2, 30), 4)
+    wrong = rng.binomial(4, 0.1, (2, 30))
+    inside = np.stack([np.arange(30) < 3, np.arange(30) >= 20])
+    wrong[:, :3] = 0
+    wrong[1, 20:] = 3
+
+    found = permuted_groups(wrong, answered, inside, ~inside, fewest=3, rng=rng)
+
+    assert found.adjusted[0].min() > 0.05
+    assert found.adjusted[1, 1] == 1 / 2000
+    assert found.t[1, 1] > 0
+    assert (found.adjusted >= found.p).all()
+
+
+def test_groups_and_signs_without_enough_clusters_have_no_test():
+    rng = np.random.default_rng(3)
+    inside = np.arange(10)[None] < 2
+
+    groups = permuted_groups(np.eye(10)[:1], np.ones((1, 10)), inside, ~inside, fewest=3, rng=rng)
+    signs = flipped_signs([[1.0] * 5, [0.0] * 5], rng=rng)
+
+    assert np.isnan(groups.adjusted).all()
+    assert np.isnan(signs.p).all()
+
+
+def test_signs_are_flipped_for_all_raters_alike():
+    rng = np.random.default_rng(3)
+    sums = np.tile(rng.normal(0.5, 1, 40), (5, 1))
+
+    found = flipped_signs(sums, rng=rng)
+
+    # Raters that say the same are one test.
+    assert found.adjusted == pytest.approx(found.p)
+    assert found.p[0] < 0.05
+
+
+def test_kinds_hold_by_holm_and_nothing_after_the_first_that_fails():
+    assert holding([0.04, 0.001, None]) == [0.05, 0.025, 0.0]
+    assert holding([0.03, 0.04]) == [0.0, 0.0]
+    assert holding([]) == []

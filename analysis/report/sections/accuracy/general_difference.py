@@ -44,6 +44,7 @@ def add_general(
             out = entries[index]["difference_general"]
             reason = result.interval_reason or result.reason
             out["family"] = len(family)
+            out["tests"] = sum(one.p is not None for one in found)
             put(out, "p_holm", number(adjusted.p), reason)
             put(out, "equivalence_p_holm", number(adjusted.p_equivalence), reason)
             put(out, "state", adjusted.state, reason)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from analysis.data.verdicts import Ints, run_votes
+from analysis.report.claims import COUNTERFACTUAL, holds, level_of
 from analysis.report.encode import Json, number, put, tested
-from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -162,7 +162,7 @@ class Counterfactual(Section):
                 if beyond["p_holm"] is None:
                     continue
                 who, label = run_name(entry, each["judges"]), each["label"]
-                if beyond["p_holm"] <= LEVEL:
+                if holds(beyond, level_of(report, COUNTERFACTUAL), "p_holm"):
                     more = "more" if beyond["value"] > 0 else "less"
                     words = f"{who} relies on {label} {more} than people do"
                 else:

@@ -7,8 +7,8 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.judges.probes import OwnSides, ProbedRun
 from analysis.data.verdicts import Ints, run_verdicts
+from analysis.report.claims import OWN, holds, level_of
 from analysis.report.encode import Json, cell, number, put, tested
-from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -127,13 +127,14 @@ class OwnResponses(Section):
         yield own_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
+        level = level_of(report, OWN)
         for entry in report.get("bias", {}).get("own", ()):
             key = "own" if entry["own"]["n"] else "people"
             if entry[key]["n"]:
-                yield Sentence.of("finding", _words(entry["judge"], entry[key], key))
+                yield Sentence.of("finding", _words(entry["judge"], entry[key], key, level))
 
 
-def _words(judge: str, found: Report, key: str) -> str:
+def _words(judge: str, found: Report, key: str, level: float) -> str:
     bias, dbg = found["bias"], found["dbg"]
     gold = "the own answers" if key == "own" else "the majority of annotators"
     counted = (
@@ -144,7 +145,7 @@ def _words(judge: str, found: Report, key: str) -> str:
     if bias["ci"] is None:
         return f"{counted} Whether its errors favour its own responses cannot be tested."
     gap = f"{points(bias['value'])} points, 95 % CI {points_range(bias['ci'])}"
-    if bias["p_holm"] is not None and bias["p_holm"] <= LEVEL:
+    if holds(bias, level, "p_holm"):
         which = "favour" if bias["value"] > 0 else "disfavour"
         return f"{counted} Its errors {which} its own responses ({gap})."
     return f"{counted} Its errors do not clearly favour or disfavour its own responses ({gap})."

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from analysis.data.judges.probes import Pairs, ProbedRun, baseline_of, pairs_of
+from analysis.report.claims import PROBES, holds, level_of
 from analysis.report.encode import Json, estimate, number, put, put_estimate, undefined
-from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
@@ -370,10 +370,11 @@ class Probes(Section):
     def sentences(self, report: Report) -> Iterator[Sentence]:
         entries = report.get("bias", {}).get("probes", ())
         tested = [e for e in entries if e["target"] and not e["mitigations"]]
+        level = level_of(report, PROBES)
         for judge in dict.fromkeys(entry["judge"] for entry in tested):
             own = [entry for entry in tested if entry["judge"] == judge]
             known = [entry for entry in own if entry["p_holm"] is not None]
-            moved = [entry for entry in known if entry["p_holm"] <= LEVEL]
+            moved = [entry for entry in known if holds(entry, level, "p_holm")]
             yield Sentence.of("finding", _words(judge, moved, known, len(own)))
 
 
@@ -382,7 +383,7 @@ def _words(judge: str, moved: Sequence[Report], known: Sequence[Report], n: int)
         return f"{judge}: too few items, personas or questions to test the {n} probes."
     if not moved:
         if len(known) == 1:
-            return f"No sign that {judge} follows the probe {known[0]['probe']}."
-        return f"No sign that {judge} follows any of the {len(known)} probes tested."
+            return f"Whether {judge} follows the probe {known[0]['probe']}, we cannot tell."
+        return f"Whether {judge} follows any of the {len(known)} probes tested, we cannot tell."
     names = [f"{each['probe']} ({100 * each['shift']:+.1f} points)" for each in moved]
     return f"{judge} follows {len(moved)} of {len(known)} probes tested: {listed(names)}."

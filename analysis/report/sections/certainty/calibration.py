@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis.data.verdicts import Floats, Ints
+from analysis.report.claims import CALIBRATION, held, of_names
 from analysis.report.encode import Json, cell, number, pick, put
 from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis, whiskers
 from analysis.report.rules import TOO_SMALL
@@ -152,10 +153,6 @@ def measures(report: Report) -> Table:
     )
 
 
-# Differences that are large enough for a title.
-NOTICEABLE = 0.05
-
-
 def reliability_figure(report: Report) -> Figure | None:
     """Accuracy against stated certainty, with the line of a perfect match."""
     found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
@@ -164,7 +161,7 @@ def reliability_figure(report: Report) -> Figure | None:
         return None
     return Figure(
         "reliability",
-        _reliability_title([_gap(points) for _, points in found]),
+        _reliability_title(report),
         "Share of right answers against mean stated certainty in ten bins of equal width, with "
         "95 % intervals; the area of a dot is its number of answers, the dashed line a perfect "
         "match. Certainty 80 is read as a probability of .80.",
@@ -210,20 +207,13 @@ def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
     )
 
 
-def _gap(points: Sequence[Report]) -> float:
-    """Mean certainty less accuracy: how far the stated certainty is too high."""
-    n = sum(point["n"] for point in points)
-    return sum(point["n"] * (point["confidence"] - point["accuracy"]) for point in points) / n
-
-
-def _reliability_title(gaps: Sequence[float]) -> str:
-    over, under = max(gaps) > NOTICEABLE, min(gaps) < -NOTICEABLE
-    return {
-        (True, False): "Certainty is higher than accuracy",
-        (False, True): "Accuracy is higher than certainty",
-        (True, True): "Some are overconfident, some underconfident",
-        (False, False): "On average, certainty matches accuracy",
-    }[over, under]
+def _reliability_title(report: Report) -> str:
+    parts = [
+        f"{which} than accuracy for {of_names(names)}"
+        for which, names in zip(("higher", "lower"), held(report, CALIBRATION), strict=True)
+        if names
+    ]
+    return f"Certainty is {', '.join(parts)}" if parts else "Accuracy by certainty"
 
 
 def _right(point: Mapping[str, Any]) -> str:

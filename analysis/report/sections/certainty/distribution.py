@@ -1,12 +1,13 @@
 """Certainty of each side: how it uses the scale, and its accuracy in each part of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from analysis.data.verdicts import Floats, Ints
+from analysis.report.claims import RANKING, held, of_names, sentence_case
 from analysis.report.encode import Json, cell, put
 from analysis.report.figures import (
     REFERENCE,
@@ -142,7 +143,7 @@ def histograms(report: Report) -> Figure | None:
     }
     return Figure(
         "histograms",
-        _histograms_title(sides),
+        _histograms_title(report),
         "Answers by stated certainty in bins of ten; the accuracy in % is on each bar of ten "
         "answers or more. Answers without a truth to score them by are not shown.",
         "certainty_histogram",
@@ -157,20 +158,13 @@ def histograms(report: Report) -> Figure | None:
     )
 
 
-def _histograms_title(sides: Sequence[Side]) -> str:
-    apart = [
-        side.entry["high"]["ci"][0] > side.entry["low"]["ci"][1]
-        for side in sides
-        if side.entry["high"]["ci"] and side.entry["low"]["ci"]
-    ]
-    if not apart:
-        return "How certainty is distributed"
-    if all(apart) and len(apart) == len(sides):
-        return "Everybody is correct more often when certain"
-    # Overlapping intervals show neither a difference nor its absence.
-    return (
-        "Some are correct more often when certain" if any(apart) else "How certainty is distributed"
-    )
+def _histograms_title(report: Report) -> str:
+    names, _ = held(report, RANKING)
+    if not names:
+        return "Right and wrong answers by certainty"
+    is_one = len(names) == 1 and names[0] != "people"
+    verb = "is" if is_one else "are"
+    return f"{sentence_case(of_names(names))} {verb} correct more often when certain"
 
 
 def _histogram(side: Side, top: int) -> Panel:
@@ -244,26 +238,13 @@ def certainty_curves(report: Report) -> Figure | None:
     )
     return Figure(
         "certainty_curves",
-        _curves_title(report),
+        "How certain people and judges are",
         "Cumulative share of single answers by stated certainty; the dashed line marks the "
         "threshold of high certainty. A line further right is a more certain rater.",
         "certainty",
         [drawing],
         key=[side.key for side in sides],
     )
-
-
-def _curves_title(report: Report) -> str:
-    gaps = [
-        versus["certainty"]["model_mean"] - versus["certainty"]["human_mean"]
-        for versus in report["comparison"]
-        if versus["certainty"]["model_mean"] is not None
-    ]
-    if gaps and min(gaps) > POINTS:
-        return "Judges state more certainty than people on average"
-    if gaps and max(gaps) < -POINTS:
-        return "Judges state less certainty than people on average"
-    return "How certain people and judges are"
 
 
 class Distribution(Section):

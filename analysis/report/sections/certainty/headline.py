@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analysis.report.claims import CERTAIN, holds, level_of
 from analysis.report.encode import Json
-from analysis.report.rules import LEVEL, TOO_SMALL
+from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.text.names import run_name
@@ -43,7 +44,11 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
         unknown = "No right answers are known, so neither can be compared where it is certain."
         return state_with("no_truth", *sentences, unknown) | who_of(judge)
     state, sentence = _on_own_ground(
-        name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
+        name,
+        versus["high_sets"],
+        f"{path}.high_sets",
+        report["parameters"]["threshold"],
+        level_of(report, CERTAIN),
     )
     return state_with(state, *sentences, sentence) | who_of(judge)
 
@@ -96,7 +101,7 @@ def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
 
 
 def _on_own_ground(
-    name: str, sets: Mapping[str, Any], path: str, threshold: float
+    name: str, sets: Mapping[str, Any], path: str, threshold: float, level: float
 ) -> tuple[str, Text]:
     difference, judge = sets["difference_general"], sets["judge_on_own"]
     people = sets["people_on_own"]
@@ -129,7 +134,7 @@ def _on_own_ground(
             finds="",
             **words,
         )
-    differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
+    differs = holds(difference, level, "p_holm")
     state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
     tail = fill(
         "(95 % CI {ci}{holm}) on items that both decided",
@@ -155,7 +160,7 @@ class CertaintyHeadline(Section):
     """The finding on certainty, for the run of the headline."""
 
     name = "certainty_headline"
-    needs = ("headline", "accuracies", "certainty_comparison", "high_sets")
+    needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return {"certainty_headline": certainty_headline(earlier)}

@@ -54,6 +54,7 @@ def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]
         )
     for index, result, p in zip(family, found, holm([one.p for one in found]), strict=True):
         out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
+        out["tests"] = sum(one.p is not None for one in found)
         reason = result.interval_reason or result.reason
         out |= estimate(result)
         put_interval(out, "ci_as_best", result.as_best, reason)

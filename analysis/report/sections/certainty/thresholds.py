@@ -7,11 +7,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis.data.verdicts import Floats, Ints
+from analysis.report.claims import RANKING, held, of_names
 from analysis.report.encode import Json, cell, put_interval
 from analysis.report.figures import Figure, Key, panel, plain, share_axis, styles
-from analysis.report.rules import SMALL, TOO_SMALL
+from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section
-from analysis.report.sections.certainty.calibration import NOTICEABLE
 from analysis.report.sections.certainty.sides import Side, certain_sides, drawn_sides, on_every_side
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
@@ -213,18 +213,15 @@ def _area(side: Side) -> str:
 
 
 def _coverage_title(report: Report) -> str:
-    gains = [
-        side.entry["high"]["accuracy"] - side.entry["accuracy"]
-        for side in drawn_sides(report)
-        if side.unit == "item" and side.entry["high"]["n"] >= SMALL
+    raises, lowers = held(report, RANKING)
+    parts = [
+        f"{which} accuracy for {of_names(names)}"
+        for which, names in (("raises", raises), ("lowers", lowers))
+        if names
     ]
-    if not gains:
+    if not parts:
         return "Accuracy when only certain answers are accepted"
-    if min(gains) > NOTICEABLE:
-        return "Accepting only certain answers raises accuracy"
-    if max(gains) > NOTICEABLE:
-        return "Certainty raises accuracy for some, not for all"
-    return "Accepting only certain answers gains little"
+    return f"Accepting only certain answers {', '.join(parts)}"
 
 
 def certified_marks(report: Report) -> list[go.Scatter]:

@@ -30,7 +30,7 @@ def specification_curve(report: Report) -> Figure | None:
     title = (
         "The headline is the same under every choice that was tried"
         if holds
-        else f"The headline holds in {first['holds']} of {first['of']} specifications"
+        else f"{first['holds']} of {first['of']} specifications conclude as the headline does"
     )
     return Figure(
         "multiverse",

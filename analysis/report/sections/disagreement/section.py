@@ -14,7 +14,7 @@ from analysis.report.sections.disagreement.retest import PossibleAccuracy
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent
+from analysis.report.text.numbers import percent, percent_range
 from analysis.report.text.sentences import fill, shown
 from analysis.stats.agreement.ceiling import (
     ShareOfPossible,
@@ -193,14 +193,21 @@ class Disagreement(Section):
             return
         pair = found["person"]["agreement"]["value"]
         high = found["ceiling"]["high"]["value"]
-        words = (
-            "Two people agree on {pair} of the items, so no judge can agree with one more person "
-            "on more than about {high}"
-        )
+        seen = [each["agreement"]["value"] or 0 for each in found["judges"]]
+        # A bound that a judge passes, by copying one of these people, is none.
+        ends = found["ceiling"]["high"]["ci"] if max(seen, default=0) <= (high or 0) else None
+        words = "Two people agree on {pair} of the items"
+        if ends is not None:
+            words += (
+                ", so the most that a judge can agree with one more person is estimated at {high} "
+                "(95 % CI {ends})"
+            )
         values = {
             "pair": shown(percent(pair), "disagreement.person.agreement.value"),
             "high": shown(percent(high), "disagreement.ceiling.high.value"),
         }
+        if ends is not None:
+            values["ends"] = shown(percent_range(ends), "disagreement.ceiling.high.ci")
         known = [
             index
             for index, entry in enumerate(found["judges"])

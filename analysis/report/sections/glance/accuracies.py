@@ -152,11 +152,12 @@ def forest(report: Report) -> Figure | None:
 
 def _forest_title(report: Report) -> str:
     margin = f"{report['parameters']['margin'] * 100:g} points"
+    people = "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
     return {
-        "better": "The best judge is correct more often than people",
-        "worse": "People are correct more often than the best judge",
-        "equivalent": f"The best judge and people are equally accurate within {margin}",
-        "cannot_tell": "We cannot tell whether the best judge or people are more accurate",
+        "better": f"The best judge is correct more often than {people}",
+        "worse": f"{people[:1].upper()}{people[1:]} is correct more often than the best judge",
+        "equivalent": f"The best judge and {people} are equally accurate within {margin}",
+        "cannot_tell": f"We cannot tell whether the best judge or {people} is more accurate",
     }.get(report["headline"]["state"], "Accuracy of people and judges")
 
 

@@ -16,8 +16,10 @@ from analysis.report.text.verdicts import (
     THRESHOLD,
     detectable_words,
     holm_words,
+    no_truth_words,
     state_with,
     texts,
+    uneven,
     who_of,
 )
 
@@ -215,6 +217,12 @@ def _estimand(
         ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
+            if kind == "people" and (cause := uneven(difference)):
+                form = (
+                    f"{cause[:1].upper()}{cause[1:]}: too uneven to draw conclusions about others."
+                )
+                sentences.append(fill(form))
+                continue
             count = difference["clusters"][kind]
             n = shown(count, f"{path}.clusters.{kind}")
             one = "person" if kind == "people" else kind.removesuffix("s")
@@ -284,9 +292,9 @@ def _certain_side(who: str, side: Mapping[str, Any], path: str) -> Text:
 
 def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     agreement, path = report["human"]["agreement"], "human.agreement"
-    sentences: list[str | Text] = [
-        "No item has a known right answer, so no answer can be correct or wrong."
-    ]
+    sentences: list[str | Text] = [no_truth_words(report)]
+    if not report["human"]["answers"]:
+        sentences.append("No person has answered, so there is nobody to compare judges with.")
     if agreement["percent"] is not None:
         sentences.append(
             fill(

@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.limits import CHOSEN_ELSEWHERE, INDIVIDUALS, OPT_IN, STEREOTYPES, language_limit
 from analysis.report.section import Report
+from analysis.report.text.numbers import number_of
 
 
 def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
@@ -49,8 +50,9 @@ def _items(report: Report) -> Iterator[tuple[str, str]]:
     if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
         yield (
             "shared",
-            f"The {inputs['items']:,} items share {inputs['personas']:,} personas and "
-            f"{inputs['questions']:,} questions; items that share them are alike. The intervals of "
-            "the headline, of “At a glance”, of differences from people and of groups count that; "
-            "those under accuracies in other tables do not.",
+            f"The {number_of(inputs['items'], 'item')} share "
+            f"{number_of(inputs['personas'], 'persona')} and "
+            f"{number_of(inputs['questions'], 'question')}; items that share them are "
+            "alike. The intervals of the headline, of “At a glance”, of differences from people "
+            "and of groups count that; those under accuracies in other tables do not.",
         )

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
+from analysis.report.claims import GROUPS, holds, level_of
 from analysis.report.encode import Json, estimate, number, put, undefined
-from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
 from analysis.report.sections.groups.comparison import FAMILY
@@ -15,9 +15,9 @@ from analysis.report.tables import Column, Table
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import p_value, points
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
-from analysis.stats.core.checks import n_distinct
-from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.checks import n_distinct, relabel
+from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
 
 def group_errors(study: Study) -> Json:
@@ -25,9 +25,21 @@ def group_errors(study: Study) -> Json:
     grouped = list(_groups(study))
     if not grouped:
         return {}
-    people = _wrong(study.people)
+    people, judges = _wrong(study.people), [_wrong(judge) for judge in study.judges]
     sides = [_entries(study, grouped, people, None)]
-    sides += [_entries(study, grouped, _wrong(judge), people) for judge in study.judges]
+    sides += [_entries(study, grouped, judge, people) for judge in judges]
+    # Runs that saw less of the persona are no raters here: each is tested alone.
+    whole = [place for place, run in enumerate(study.data.runs) if run.features == "all"]
+    whole = whole or list(range(len(judges)))
+    alone = [[place] for place in range(len(judges)) if place not in whole]
+    for places in (whole, *alone):
+        wrong, entries = [judges[at] for at in places], [sides[at + 1] for at in places]
+        _test(study, grouped, [values - people for values in wrong], entries, "beyond_people")
+        if places is whole:
+            wrong, entries = [people, *wrong], [sides[0], *entries]
+        _test(study, grouped, wrong, entries, "difference")
+    for side in sides:
+        side.sort(key=lambda entry: (entry["difference"]["p"] is None, _p_of(entry)))
     return {"group_errors": {"people": sides[0], "judges": sides[1:]}}
 
 
@@ -57,13 +69,58 @@ def _wrong(side: Verdicts) -> FloatArray:
     return np.where(correct >= 0, 1 - correct, np.nan)
 
 
+def _test(
+    study: Study,
+    grouped: Sequence[tuple[str, list[str], IntArray]],
+    wrong: Sequence[FloatArray],
+    sides: Sequence[Sequence[Json]],
+    key: str,
+) -> None:
+    """Put into each entry the p value over all raters and groups at once."""
+    persona, n_personas = relabel(study.shared.persona)
+    sums = np.zeros((2, len(wrong), n_personas))
+    for place, values in enumerate(wrong):
+        known = ~np.isnan(values)
+        for row, weights in enumerate((values[known], None)):
+            sums[row, place] = np.bincount(persona[known], weights, minlength=n_personas)
+    group_of = dict[tuple[str, str], int]()
+    inside, outside = list[BoolArray](), list[BoolArray]()
+    for label, names, codes in grouped:
+        of_persona = np.full(n_personas, -1)
+        of_persona[persona] = codes
+        for code, name in enumerate(names):
+            group_of[label, name] = len(inside)
+            inside.append(of_persona == code)
+            outside.append((of_persona >= 0) & (of_persona != code))
+    found = permuted_groups(
+        sums[0],
+        sums[1],
+        np.array(inside),
+        np.array(outside),
+        fewest=FEWEST_PERSONAS,
+        rng=study.rng(),
+    )
+    for place, entries in enumerate(sides):
+        for entry in entries:
+            at = place, group_of[entry["label"], entry["value"]]
+            for name, p in (("p", found.p[at]), ("p_max", found.adjusted[at])):
+                put(entry[key], name, None if np.isnan(p) else number(p), _why(entry[key]))
+        _adjust([entry[key] for entry in entries])
+
+
+def _why(difference: Json) -> str:
+    """Why a difference has no test."""
+    found: str = difference.get("value_reason") or difference.get("ci_reason") or "no_variation"
+    return found
+
+
 def _entries(
     study: Study,
     grouped: Sequence[tuple[str, list[str], IntArray]],
     wrong: FloatArray,
     people: FloatArray | None,
 ) -> list[Json]:
-    """The groups of one side, by p; `people` are the errors that a judge's are compared with."""
+    """The groups of one side; `people` are the errors that a judge's are compared with."""
     entries: list[Json] = []
     persona = study.shared.persona
     for label, names, codes in grouped:
@@ -76,12 +133,9 @@ def _entries(
             if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
                 entry = _entry(label, names[one.group], one)
                 if people is not None:
-                    entry["beyond_people"] = _difference(beyond.get(one.group))
+                    entry["beyond_people"] = _beyond(beyond.get(one.group))
                 entries.append(entry)
-    if people is not None:
-        _adjust([entry["beyond_people"] for entry in entries])
-    _adjust([entry["difference"] for entry in entries])
-    return sorted(entries, key=lambda entry: (entry["difference"]["p"] is None, _p_of(entry)))
+    return entries
 
 
 def _p_of(entry: Json) -> tuple[float, str, str]:
@@ -93,17 +147,15 @@ def _entry(label: str, value: str, found: GroupErrors) -> Json:
     out: Json = {"label": label, "value": value, "n": found.n, "personas": found.personas}
     put(out, "wrong", number(found.inside), "empty_group")
     put(out, "wrong_elsewhere", number(found.outside), "empty_group")
-    out["difference"] = _difference(found)
+    out["difference"] = estimate(found.difference)
     return out
 
 
-def _difference(found: GroupErrors | None) -> Json:
-    """A difference with its p; undefined for a group in which no item has both values."""
+def _beyond(found: GroupErrors | None) -> Json:
+    """The difference beyond that of people; undefined where no item has both values."""
     if found is None:
-        return undefined("empty_group", "value", "ci", "p")
-    out = estimate(found.difference)
-    reason = found.difference.interval_reason or found.difference.reason
-    put(out, "p", number(found.p), reason)
+        return undefined("empty_group", "value", "ci")
+    out: Json = estimate(found.difference)
     return out
 
 
@@ -128,8 +180,8 @@ def group_errors_table(report: Report) -> Table:
             beyond = entry.get("beyond_people", {})
             row = [who, entry["label"], entry["value"]]
             row += [entry[key] for key in ("personas", "n", "wrong", "wrong_elsewhere")]
-            row += [entry["difference"][key] for key in ("value", "ci", "p_holm", "p_by")]
-            rows.append([*row, *(beyond.get(key) for key in ("value", "ci", "p_holm"))])
+            row += [entry["difference"][key] for key in ("value", "ci", "p_max")]
+            rows.append([*row, *(beyond.get(key) for key in ("value", "ci", "p_max"))])
     columns = (
         Column("Who"),
         Column("Feature"),
@@ -140,21 +192,21 @@ def group_errors_table(report: Report) -> Table:
         Column("Elsewhere", "percent", "Wrong"),
         Column("Difference", "points", "Wrong"),
         Column("95 % interval", "points_range", "Wrong"),
-        Column("Holm p", "p", "Wrong"),
-        Column("BY p", "p", "Wrong"),
+        Column("Adjusted p", "p", "Wrong"),
         Column("Difference", "points", "More than people do"),
         Column("95 % interval", "points_range", "More than people do"),
-        Column("Holm p", "p", "More than people do"),
+        Column("Adjusted p", "p", "More than people do"),
     )
     return Table(
         "errors_by_group",
         "On which personas each side errs",
         columns,
         rows,
-        f"Groups of at least {FEWEST_PERSONAS} personas, each compared with all other personas by "
-        "a Welch test over personas. Holm and Benjamini-Yekutieli: over all groups of all features "
-        "of one side; only they separate a finding from chance. Runs with less of the persona are "
-        "in report.json. More than people do: the same for "
+        f"Groups of at least {FEWEST_PERSONAS} personas, each compared with all other personas. "
+        "Adjusted p: personas are dealt to the groups by chance, and the largest difference of all "
+        "groups, features, runs and people counts; only it separates a finding from chance. "
+        "Intervals (Welch, over personas) are of one group alone. Runs with less of the persona "
+        "are in report.json. More than people do: the same for "
         "the judge’s errors less those of the majority, item by item.",
         family=FAMILY,
     )
@@ -175,20 +227,20 @@ class GroupsOfErrors(Section):
         found = report.get("group_errors")
         if found is None:
             return
-        for who, entries in zip(run_names(report), found["judges"], strict=True):
-            for entry in entries:
-                p = entry["difference"]["p_holm"]
-                if p is not None and p <= LEVEL:
-                    yield Sentence.of("finding", _words(who, entry, p))
+        names, level = run_names(report), level_of(report, GROUPS)
+        for index in whole_runs(report):
+            for entry in found["judges"][index]:
+                if holds(entry["difference"], level):
+                    yield Sentence.of("finding", _words(names[index], entry, level))
 
 
-def _words(who: str, entry: Report, p: float) -> str:
-    value, beyond = entry["difference"]["value"], entry["beyond_people"]
-    often = "more" if value > 0 else "less"
+def _words(who: str, entry: Report, level: float) -> str:
+    difference, beyond = entry["difference"], entry["beyond_people"]
+    often = "more" if difference["value"] > 0 else "less"
     words = (
         f"{who} errs {often} often on personas with {entry['label']} {entry['value']} than on "
-        f"others ({points(value)} points, Holm p {p_value(p)})"
+        f"others ({points(difference['value'])} points, adjusted p {p_value(difference['p_max'])})"
     )
-    if beyond["p_holm"] is not None and beyond["p_holm"] <= LEVEL:
+    if holds(beyond, level):
         return f"{words}, beyond the errors of people there ({points(beyond['value'])} points)."
     return f"{words}; that this goes beyond the errors of people is not shown."

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from analysis.report.claims import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
-from analysis.report.rules import LEVEL, SMALL, TOO_SMALL
+from analysis.report.rules import SMALL, TOO_SMALL
 from analysis.report.section import Report
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import points
@@ -73,7 +74,7 @@ def _figure(
     parts = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
     return Figure(
         name,
-        _title([table for _, table in tables], what),
+        _title(report, TOPICS if name == "heat_topics" else GROUPS, what),
         "Accuracy in percentage points above or below each side's own over all items, with the "
         "number of items that it decided; hardest for people first. Hatched: fewer than "
         f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell, or a name "
@@ -204,25 +205,33 @@ def _wrapped(head: str) -> str:
     return "<br>".join(plain(line) for line in lines)
 
 
-def _title(tables: Sequence[Report], what: str) -> str:
-    """The clearest difference after correction for multiple tests, or that there is none."""
-    found = [found["differences"] for found in tables]
-    if not any(pairs["people"] or any(pairs["judges"]) for pairs in found):
-        return f"Too few items to compare {what}"
-    clear = min(_clear(tables), default=None)
-    if clear is None:
-        return f"No {what} stand out beyond chance"
-    _, hard, easy, who = clear
-    return f"{hard} is harder than {easy} for {who}"
+def _title(report: Report, kind: str, what: str) -> str:
+    """The clearest group that a side errs on, if its test holds over all that the report claims."""
+    level = level_of(report, kind)
+    clear = [entry for entry in _tested(report, kind) if holds(entry[0], level)]
+    if not clear:
+        return f"Accuracy by {what}"
+    # Of two groups, the harder one is named.
+    signed = [
+        (each["p_max"], -each.get("t", each.get("value")), n) for n, (each, *_) in enumerate(clear)
+    ]
+    _, sign, place = min(signed)
+    more, (_, who, value) = sign < 0, clear[place]
+    return f"{value}: {who} errs {'more' if more else 'less'} often than elsewhere"
 
 
-def _clear(tables: Sequence[Report]) -> Iterator[tuple[float, str, str, str]]:
-    for table in tables:
-        found = table["differences"]
-        sides = [("people", found["people"])] + [("a judge", pairs) for pairs in found["judges"]]
-        for who, pairs in sides:
-            for pair in pairs:
-                if pair["p_holm"] is not None and pair["p_holm"] <= LEVEL:
-                    names = [pair["first"] or "“not said”", pair["second"] or "“not said”"]
-                    easy, hard = names if pair["difference"] > 0 else reversed(names)
-                    yield pair["p_holm"], hard, easy, who
+def _tested(report: Report, kind: str) -> Iterator[tuple[Report, str, str]]:
+    """Every tested group: its test, whose errors, and the group."""
+    if kind == TOPICS:
+        for who, each in members(report, kind):
+            yield each, who, each["about"]
+        return
+    found = report.get("group_errors", {"people": [], "judges": []})
+    sides = [("the majority of people", found["people"])]
+    names = run_names(report)
+    sides += [
+        (names[place], found["judges"][place]) for place in whole_runs(report) if found["judges"]
+    ]
+    for who, entries in sides:
+        for entry in entries:
+            yield entry["difference"], who, f"{entry['label']} {entry['value']}"

@@ -1,6 +1,6 @@
 """The effect of the side of the screen, for annotators and judges alike."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,16 @@ import plotly.graph_objects as go
 
 from analysis.data.arrays import MISSING, Dataset, Run
 from analysis.data.verdicts import Ints
+from analysis.report.claims import (
+    SIDES,
+    SINGLE,
+    held,
+    holds,
+    level_of,
+    members,
+    of_names,
+    sentence_case,
+)
 from analysis.report.encode import Json, number, put, undefined
 from analysis.report.figures import (
     PEOPLE,
@@ -22,12 +32,12 @@ from analysis.report.figures import (
     styled_runs,
     vertical,
 )
-from analysis.report.rules import LEVEL, SMALL
+from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.study import Study, on_side
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import named_entries, run_name
-from analysis.report.text.numbers import p_value, percent, share_of
+from analysis.report.text.names import named_entries
+from analysis.report.text.numbers import p_value, percent, points, points_range, share_of
 from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
 
 Codes = npt.NDArray[np.integer]
@@ -88,6 +98,14 @@ def _position(data: Dataset, run: Run) -> Json:
 def position(report: Report) -> Table:
     people = report["human"]["position"]
     entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
+    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    # Runs that saw less of the persona are not among those that are tested.
+    nothing = {"value": None, "ci": None, "p_max": None}
+    people = people | {"test": tests.get(SINGLE, nothing)}
+    entries = [
+        (name, found | {"test": tests.get(f"judges.{place}", nothing)})
+        for place, (name, found) in enumerate(entries)
+    ]
     return table_of_entries(
         "position",
         "Does the side decide?",
@@ -98,6 +116,9 @@ def position(report: Report) -> Table:
             ("A is right", "percent", "truth_share_a"),
             ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
             ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
+            ("Difference", "points", "test.value", "A is chosen less A is right"),
+            ("95 % interval", "points_range", "test.ci", "A is chosen less A is right"),
+            ("Adjusted p", "p", "test.p_max", "A is chosen less A is right"),
             ("McNemar p", "p", "p"),
             ("Same choice in both orders", "percent", "both_orders.consistency"),
         ],
@@ -137,17 +158,12 @@ def position_figure(report: Report) -> Figure | None:
             hovertemplate="side A is right in %{x:.1%}<extra></extra>",
         )
     )
-    leaning = [
-        (abs(found["share_a"] - found["truth_share_a"]), name, found)
-        for name, found, *_ in rows
-        if found["truth_share_a"] is not None and found["p"] is not None and found["p"] <= 0.05
+    sides = [
+        f"{sentence_case(of_names(names))} {'leans' if _is_one(names) else 'lean'} to side {side}"
+        for side, names in zip("AB", held(report, SIDES), strict=True)
+        if names
     ]
-    if leaning:
-        _, name, found = max(leaning)
-        side = "A" if found["share_a"] > found["truth_share_a"] else "B"
-        title = f"{name} leans to side {side}"
-    else:
-        title = "Nobody clearly prefers a side"
+    title = "; ".join(sides) or "How often side A was chosen, and how often it was right"
     return Figure(
         "position",
         title,
@@ -174,32 +190,56 @@ def position_figure(report: Report) -> Figure | None:
     )
 
 
+def _is_one(names: Sequence[str]) -> bool:
+    return len(names) == 1 and names[0] != "people"
+
+
 # A difference from the share of right answers on side A that deserves a warning.
 NOTICEABLE = 0.05
 
 
 def lights(report: Report) -> list[dict[str, str]]:
     """One sentence per side on whether the position of a response mattered, with its colour."""
-    sides = [("People", report["human"]["position"])]
-    sides += [(run_name(j, report["judges"]), j["position"]) for j in report["judges"]]
-    return [_light(name, found) for name, found in sides if found["share_a"] is not None]
+    sides = [(SINGLE, "People", report["human"]["position"])]
+    sides += [
+        (f"judges.{place}", name, judge["position"])
+        for place, (name, judge) in enumerate(named_entries(report, "judges"))
+    ]
+    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    level = level_of(report, SIDES)
+    return [
+        _light(name, found, tests.get(who, {}), level)
+        for who, name, found in sides
+        if found["share_a"] is not None
+    ]
 
 
-def _light(name: str, found: Report) -> dict[str, str]:
-    share, truth, p, n = found["share_a"], found["truth_share_a"], found["p"], found["n"]
-    chose = f"chose side A in {share_of(share, n, 'answer')}"
-    if n < SMALL:
+def _light(name: str, found: Report, test: Report, level: float) -> dict[str, str]:
+    chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
+    if found["n"] < SMALL:
         words = f"{name} {chose}: too few to say whether the side mattered."
         return {"light": "unknown", "text": words}
-    if truth is None or p is None:
+    if found["truth_share_a"] is None:
         return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
-    test = f"it was right in {percent(truth)} (McNemar p {p_value(p)})"
-    if p > LEVEL:
-        return {"light": "green", "text": f"No sign of a side for {name}: {chose}, and {test}."}
-    if abs(share - truth) < NOTICEABLE:
-        return {"light": "amber", "text": f"{name} leans a little: {chose}, and {test}."}
-    side = "A" if share > truth else "B"
-    return {"light": "red", "text": f"{name} leans to side {side}: {chose}, and {test}."}
+    right = f"it was right in {percent(found['truth_share_a'])}"
+    if test.get("value") is None:
+        return {"light": "unknown", "text": f"{name} {chose}, and {right}."}
+    gap = f"a difference of {points(test['value'])} points"
+    ends = test["ci"]
+    if ends is not None:
+        gap += f", 95 % CI {points_range(ends)}"
+    if holds(test, level):
+        lean = "leans" if name != "People" else "lean"
+        side = "A" if test["value"] > 0 else "B"
+        words = f"{name} {lean} to side {side}: {chose}, and {right} ({gap}, adjusted p "
+        small = abs(test["value"]) < NOTICEABLE
+        return {"light": "amber" if small else "red", "text": f"{words}{p_value(test['p_max'])})."}
+    if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
+        limit = f"{NOTICEABLE * 100:g} points"
+        words = f"No side of {limit} or more for {name}: {chose}, and {right} ({gap})."
+        return {"light": "green", "text": words}
+    words = f"We cannot tell whether the side matters for {name}: {chose}, and {right} ({gap})."
+    return {"light": "unknown", "text": words}
 
 
 def _of_people(data: Dataset) -> Json:

@@ -1,6 +1,7 @@
 """The chapter on limits."""
 
 from analysis.report.section import Section
+from analysis.report.sections.limits.claims import Claims
 
 
 class Limits(Section):
@@ -10,3 +11,4 @@ class Limits(Section):
     title = "Limits"
     inside = "All limits of this study"
     is_printed = True
+    parts = (Claims(),)
