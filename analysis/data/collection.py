@@ -10,6 +10,8 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
+from analysis.data.annotators.raters import exclusions_of
+from analysis.data.arrays import Exclusion
 from analysis.data.judges.drift import versions_in_words
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
@@ -53,7 +55,7 @@ class Collection:
     people: dict[str, int]
     has_participants: bool
     standings: dict[str, int]
-    excluded_people: int
+    exclusions: tuple[Exclusion, ...]
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
@@ -80,7 +82,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
         standings=dict(
             answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
         ),
-        excluded_people=own.exclude(excluded_at=None).count(),
+        exclusions=exclusions_of(study),
         quota=[_group(group, k) for group in QuotaGroup.objects.filter(study=study)],
         attention_checks=checks.count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),

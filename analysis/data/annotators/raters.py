@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce, NullIf
 
 from analysis.data.annotators.answers import COUNTED
@@ -17,14 +18,19 @@ from analysis.data.arrays import (
     Answers,
     Codes,
     Dataset,
+    Exclusion,
     sorted_columns,
 )
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
-from annotation.models import Annotation, Annotator, QuotaGroup
+from analysis.models import Report
+from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
 from annotation.quality.flags import quality_of
+from annotation.seats.identity import identity_hash
 from studies.models import Item as ItemRow
 from studies.models import Study
 
+# The study's log has it for reports that the command wrote to a folder.
+REPORT_WRITTEN = "report written"
 # No time is known from a page that measured none.
 _MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
 
@@ -191,8 +197,67 @@ def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(group), group.target, group.completed) for group in groups)
 
 
-def not_counted(study: Study) -> Mapping[str, int]:
-    """Answers that the report leaves out, by the reason."""
+def identities_of(study: Study) -> Mapping[str, str]:
+    """The keyed hash of the platform's id by pseudonym, the same in every study; empty if unknown.
+
+    It stays where ids were deleted. While the id is there it is hashed again, because a former
+    key may have made the stored hash.
+    """
+    rows = Annotator.objects.filter(study=study).exclude(identity_hash=None)
+    return {
+        pseudonym: identity_hash(pid) if pid else stored
+        for pseudonym, stored, pid in rows.order_by().values_list(
+            "pseudonym", "identity_hash", "prolific_identity__pid"
+        )
+    }
+
+
+def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
+    """Everybody whom a researcher excluded, whatever became of their answers, by pseudonym."""
+    people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
+    if not people:
+        return ()
+    first = _first_report(study)
+    events = AnnotatorEvent.objects.filter(annotator__in=people, event="excluded")
+    users = dict(events.order_by("pk").values_list("annotator", "user__username"))
+    answers = (
+        Annotation.objects.filter(
+            assignment__annotator__in=people, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .order_by()
+        .values_list("assignment__annotator")
+        .annotate(n=Count("pk"))
+    )
+    counts = dict(answers)
+    return tuple(
+        Exclusion(
+            rater=each.pseudonym,
+            reason=each.exclusion_reason,
+            on=f"{each.excluded_at:%Y-%m-%d}",
+            by=users.get(each.pk) or "",
+            answers=counts.get(each.pk, 0),
+            after_report=first is not None and first < each.excluded_at,
+        )
+        for each in sorted(people, key=lambda each: each.pseudonym)
+        if each.excluded_at is not None
+    )
+
+
+def _first_report(study: Study) -> datetime | None:
+    """When the first report of the study was asked for, on its pages or by the command."""
+    built = Report.objects.filter(study=study, state=Report.State.DONE)
+    written = study.log.filter(event=REPORT_WRITTEN)
+    firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
+    return min(filter(None, firsts), default=None)
+
+
+def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
+    """Answers that the report leaves out, by the reason; with how many people are excluded.
+
+    An excluded person whose seats were opened again counts as one, though their answers are
+    released and others may have given theirs.
+    """
     excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
     of_study = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
@@ -205,6 +270,7 @@ def not_counted(study: Study) -> Mapping[str, int]:
     # Two statements that each find few answers, instead of one that reads all of them.
     found = of_study.filter(standing__in=standings).values_list("standing").annotate(n=Count("pk"))
     counts = dict.fromkeys(standings, 0) | dict(found.order_by("standing"))
-    return {str(name): counts[name] for name in standings} | of_study.filter(excluded).aggregate(
-        excluded=Count("pk"), excluded_people=Count("assignment__annotator", distinct=True)
-    )
+    return {str(name): counts[name] for name in standings} | {
+        "excluded": of_study.filter(excluded).count() if excluded_people else 0,
+        "excluded_people": excluded_people,
+    }

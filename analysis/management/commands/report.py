@@ -8,11 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.data.annotators.raters import REPORT_WRITTEN
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, holds_report
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
+from studies.services.studies import record
 
 
 class Command(BaseCommand):
@@ -95,6 +97,9 @@ class Command(BaseCommand):
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
             result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
+        record(
+            find_study(slug), REPORT_WRITTEN, seed=result["seed"], inputs=result["inputs"]["hash"]
+        )
         return self._summarise(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -14,14 +14,25 @@ def without_people(report: Mapping[str, Any]) -> Json:
 
     Items are about real people, so their questions, answers and features are removed as well.
     """
-    human = {**report["human"], "raters": [], "quotas": []}
+    # A reason is free text of a researcher, in which anybody may be named.
+    excluded = [
+        {**each, "rater": "", "reason": ""} for each in report["human"].get("exclusions", [])
+    ]
+    human = {**report["human"], "raters": [], "quotas": [], "exclusions": excluded}
     return {
         **report,
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report["groups"]],
         "who_judges_whom": [_fewer_columns(table) for table in report["who_judges_whom"]],
-        "redacted": ["human.raters", "human.quotas", "items", "groups of fewer than five personas"],
+        "redacted": [
+            "human.raters",
+            "human.quotas",
+            "human.exclusions.rater",
+            "human.exclusions.reason",
+            "items",
+            "groups of fewer than five personas",
+        ],
     }
 
 
