@@ -180,6 +180,7 @@ Questions that checked whether the instructions were understood: \
 ## Fields
 
 {_fields(described.parts)}
+{_wide(described)}
 ## Privacy
 
 {privacy(described)}
@@ -328,6 +329,18 @@ def _fields(parts: Iterable[Part]) -> str:
         nested = _NESTED if part.name == "items" and part.columns == ITEMS else ""
         sections.append(f"### {part.name}\n\n{nested}{_table(('field', 'type', 'meaning'), rows)}")
     return "\n".join(sections)
+
+
+def _wide(described: Description) -> str:
+    """The columns of runs in the wide table; those of people are alike, and the file has all."""
+    rows = [(f"`{c.name}`", c.kind, c.meaning) for c in described.wide if c.name.startswith("J_")]
+    if not rows:
+        return ""
+    return (
+        "### other/wide.csv\n\nOne row per item, and two columns per person (`R_…`) and per run "
+        "(`J_…`): the answer and its certainty. `other/wide_columns.csv` explains every column.\n\n"
+        f"{_table(('field', 'type', 'meaning'), rows)}"
+    )
 
 
 def _source(described: Description) -> str:
