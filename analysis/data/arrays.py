@@ -396,10 +396,13 @@ class Dataset:
         # Items are many and flat, so they need no deep copy.
         feed(digest, "items", [vars(item) for item in self.items])
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
-        feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
+        # Nothing depends on the names of people, which an export replaces.
+        feed(digest, "raters", [len(self.raters), self.rater_groups, self.attention])
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         if self.exclusions:
-            feed(digest, "exclusions", [asdict(each) for each in self.exclusions])
+            feed(
+                digest, "exclusions", [asdict(replace(each, rater="")) for each in self.exclusions]
+            )
         if self.plan is not None:
             feed(digest, "plan", self.plan.seal)
         if self.late_changes:
@@ -408,7 +411,7 @@ class Dataset:
             feed(digest, "departures", [asdict(each) for each in self.departures])
         _feed_arrays(digest, self.answers)
         if self.set_aside is not None:
-            feed(digest, "set aside", self.set_aside_raters)
+            feed(digest, "set aside", len(self.set_aside_raters))
             _feed_arrays(digest, self.set_aside)
         if self.retests is not None:
             feed(digest, "retests", self.retests.digest)

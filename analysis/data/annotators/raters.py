@@ -1,11 +1,13 @@
 """Annotators and their answers as arrays and counts."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce, NullIf
 
@@ -19,6 +21,7 @@ from analysis.data.arrays import (
     Codes,
     Dataset,
     Exclusion,
+    Index,
     sorted_columns,
 )
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
@@ -138,10 +141,16 @@ def answers_of(
     )
     annotators, rater = np.unique(annotator, return_inverse=True)
     people = Annotator.objects.filter(study=study, excluded_at__isnull=not are_excluded)
-    rows = people.order_by().values_list("pk", "pseudonym", "demographics")
+    rows = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
     of_annotator = {pk: row for pk, *row in rows}
     known = [of_annotator[pk] for pk in annotators.tolist()]
-    order = sorted(range(len(known)), key=lambda n: known[n][0])
+    # Nobody knows in which order answers from a file were given: they are in that of the items.
+    is_imported = np.array([row[-1] for row in known], dtype=np.bool_)
+    shown_at = np.where(is_imported[rater], _places_in_order(place, rater), shown_at)
+    # By what they answered, and by name only where that is the same: the order, and what is
+    # resampled in it, must not depend on names, which an export replaces.
+    content = [place, choice, certainty, first, ms]
+    order = _by_content(rater, content, [name for name, *_ in known])
     ranked = np.empty(len(order), dtype=np.int64)
     ranked[order] = after + np.arange(len(order))
     kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
@@ -153,6 +162,27 @@ def answers_of(
     raters = tuple(known[n][0] for n in order)
     groups = tuple({key: str(value) for key, value in known[n][1].items()} for n in order)
     return raters, groups, Answers(*sorted_by_item)
+
+
+def _places_in_order(item: Index, rater: Index) -> Index:
+    """The place of each row among the rows of its rater, from 1, in the order of the items."""
+    order = np.lexsort([item, rater])
+    starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
+    own = np.arange(len(item)) - np.repeat(starts, np.diff(starts, append=len(item)))
+    places = np.empty(len(item), dtype=np.int64)
+    places[order] = own + 1
+    return places
+
+
+def _by_content(
+    rater: npt.NDArray[np.int64], columns: Sequence[npt.NDArray[Any]], names: Sequence[str]
+) -> list[int]:
+    """Raters in the order of their rows, sorted by the columns; ties by name."""
+    rows = np.column_stack([np.nan_to_num(column.astype(np.float64), nan=-1) for column in columns])
+    chosen = np.lexsort([*rows.T[::-1], rater])
+    starts = np.searchsorted(rater[chosen], np.arange(1, len(names)))
+    own = [part.tolist() for part in np.split(rows[chosen], starts)]
+    return sorted(range(len(names)), key=lambda n: (own[n], names[n]))
 
 
 def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
@@ -205,7 +235,7 @@ def identities_of(study: Study) -> Mapping[str, str]:
     """
     rows = Annotator.objects.filter(study=study).exclude(identity_hash=None)
     return {
-        pseudonym: identity_hash(pid) if pid else stored
+        pseudonym: identity_hash(pid) if pid else stored or ""
         for pseudonym, stored, pid in rows.order_by().values_list(
             "pseudonym", "identity_hash", "prolific_identity__pid"
         )

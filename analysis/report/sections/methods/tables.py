@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.report.registration import mark_word
 from analysis.report.section import Report
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Column, Kind, Table
 from analysis.report.text.names import run_names
 
 
@@ -30,6 +30,9 @@ def registered(report: Report) -> Table:
     return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
 
 
+_GAP: tuple[tuple[str, Kind], ...] = (("points", "points"), ("95 % interval", "points_range"))
+
+
 def as_registered(report: Report) -> Table:
     """The sealed items and all items; no rows where the plan sealed all of them, or none."""
     alone = report["registration"].get("as_registered")
@@ -51,7 +54,7 @@ def as_registered(report: Report) -> Table:
         *(
             Column(heading, kind, group)
             for group in ("Judge less majority, sealed items", "Judge less majority, all items")
-            for heading, kind in (("points", "points"), ("95 % interval", "points_range"))
+            for heading, kind in _GAP
         ),
     )
     return Table(
