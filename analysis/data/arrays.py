@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
 MISSING = -1
+# Parameters of imported judgments that say where they came from.
+_OF_A_FILE = ("study", "file", "sha256")
 CODE = {"r1": 0, "r2": 1, "tie": TIE, "": MISSING, None: MISSING}
 
 Codes = npt.NDArray[np.int8]
@@ -434,8 +436,13 @@ class Dataset:
         if self.certificates is not None:
             feed(digest, "certificates", asdict(self.certificates))
         for run in self.runs:
-            made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
-            feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
+            key, parameters = run.run, dict(run.parameters)
+            if parameters.get("imported"):
+                # The same judgments from another file, or in another study, are the same.
+                key = ""
+                parameters = {k: v for k, v in parameters.items() if k not in _OF_A_FILE}
+            made = [run.state, run.snapshots, parameters, asdict(run.cost)]
+            feed(digest, "run", [key, run.judge, run.setting, run.features, *made])
             feed(digest, "conditions", [run.sent, run.reported])
             if run.anchors is not None:
                 feed(digest, "anchors", dict(run.anchors))
