@@ -14,10 +14,8 @@ from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, QuotaGroup
 from judging.models import JudgeRun, Judgment, PromptTemplate
-from judging.prompts.asking import Asking, tasks_of
 from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
-from judging.runs.rows.combinations import language_for
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
@@ -210,6 +208,10 @@ def _draw(study: Study) -> dict[str, Any]:
 
 def _prompt(study: Study, judge: Mapping[str, str]) -> str:
     """The hash of the words with which a planned run would begin now."""
+    # Pages read plans, and need not wait for what asks.
+    from judging.prompts.asking import Asking, tasks_of
+    from judging.runs.rows.combinations import language_for
+
     wording = None
     if "wording" in judge:
         name, _, version = judge["wording"].partition("@")

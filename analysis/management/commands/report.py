@@ -8,7 +8,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.data.annotators.raters import REPORT_WRITTEN
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, holds_report
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
@@ -93,6 +92,7 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        from analysis.data.annotators.raters import REPORT_WRITTEN
         from analysis.lifecycle.build_job import write_report
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
