@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
-from analysis.data.annotators.raters import exclusions_of
-from analysis.data.arrays import Exclusion
 from analysis.data.judges.drift import versions_in_words
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
@@ -19,6 +17,9 @@ from judging.drift.reading import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
+
+if TYPE_CHECKING:
+    from analysis.data.arrays import Exclusion
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Collection:
     people: dict[str, int]
     has_participants: bool
     standings: dict[str, int]
-    exclusions: tuple[Exclusion, ...]
+    exclusions: tuple["Exclusion", ...]
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
@@ -68,6 +69,9 @@ class Collection:
 
 def collection_of(study: Study, *, k: int) -> Collection:
     """Read the facts of a study in about twelve queries; groups of fewer than `k` are not named."""
+    # Arrays are loaded with it, and every process imports this module.
+    from analysis.data.annotators.raters import exclusions_of
+
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
     )
