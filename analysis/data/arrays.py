@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan, LateChange, feed
+from analysis.data.frozen_plan import USUAL_FRAMING, Departure, FrozenPlan, LateChange, feed
 from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
@@ -37,6 +37,8 @@ MISSING = -1
 # What a judge may agree less with people than a person does, because a person costs more: the
 # advantage that the authors of the alternative annotator test grant against crowd workers.
 EPSILON = 0.1
+# Parameters of imported judgments that say where they came from.
+_OF_A_FILE = ("study", "file", "sha256")
 CODE = {"r1": 0, "r2": 1, "tie": TIE, "": MISSING, None: MISSING}
 
 Codes = npt.NDArray[np.int8]
@@ -66,6 +68,21 @@ class StudyFacts:
     question: str
     item_languages: tuple[str, ...] = ()
     asks_own_answers: bool = False
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """An annotator whom a researcher excluded: why, the day (UTC), by whom, and how many answers.
+
+    `after_report` says whether the study had a report by then, from which its result was known.
+    """
+
+    rater: str
+    reason: str
+    on: str
+    by: str
+    answers: int
+    after_report: bool
 
 
 @dataclass(frozen=True)
@@ -325,6 +342,10 @@ class Dataset:
     # Those who finished, by currency, reward in minor units and minutes as each was promised them.
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
+    exclusions: tuple[Exclusion, ...] = ()
+    # By pseudonym, a hash of the platform's id: who is one person in studies that are pooled. It
+    # is no input of a report.
+    identities: Mapping[str, str] = field(default_factory=dict)
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
@@ -334,6 +355,9 @@ class Dataset:
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
+    # What differs from the plan's seals, and which items it sealed: None if all or none are.
+    departures: tuple[Departure, ...] = ()
+    is_sealed: npt.NDArray[np.bool_] | None = None
     # Answers of annotators whom a researcher excluded: only the multiverse uses them. Their raters
     # are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
@@ -360,6 +384,24 @@ class Dataset:
         truth = self.truth
         return truth if offers_tie else np.where(truth == TIE, MISSING, truth).astype(np.int8)
 
+    def on_sealed_items(self, runs: Iterable[Run]) -> Dataset:
+        """The answers and the judgments of some runs on the items that the plan sealed.
+
+        The items keep their places, so the others are items without answers.
+        """
+        kept = (
+            np.ones(len(self.items), dtype=np.bool_) if self.is_sealed is None else self.is_sealed
+        )
+        return replace(
+            self,
+            answers=_on(kept, self.answers),
+            runs=tuple(
+                replace(run, judgments=_on(kept, run.judgments), strictly=None) for run in runs
+            ),
+            set_aside=None,
+            advice=None,
+        )
+
     @cached_property
     def inputs_hash(self) -> str:
         """A hash of every value above; equal data have equal hashes on every machine."""
@@ -368,15 +410,22 @@ class Dataset:
         # Items are many and flat, so they need no deep copy.
         feed(digest, "items", [vars(item) for item in self.items])
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
-        feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
+        # Nothing depends on the names of people, which an export replaces.
+        feed(digest, "raters", [len(self.raters), self.rater_groups, self.attention])
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
+        if self.exclusions:
+            feed(
+                digest, "exclusions", [asdict(replace(each, rater="")) for each in self.exclusions]
+            )
         if self.plan is not None:
             feed(digest, "plan", self.plan.seal)
         if self.late_changes:
             feed(digest, "late changes", [asdict(change) for change in self.late_changes])
+        if self.departures:
+            feed(digest, "departures", [asdict(each) for each in self.departures])
         _feed_arrays(digest, self.answers)
         if self.set_aside is not None:
-            feed(digest, "set aside", self.set_aside_raters)
+            feed(digest, "set aside", len(self.set_aside_raters))
             _feed_arrays(digest, self.set_aside)
         if self.retests is not None:
             feed(digest, "retests", self.retests.digest)
@@ -401,8 +450,13 @@ class Dataset:
         if self.certificates is not None:
             feed(digest, "certificates", asdict(self.certificates))
         for run in self.runs:
-            made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
-            feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
+            key, parameters = run.run, dict(run.parameters)
+            if parameters.get("imported"):
+                # The same judgments from another file, or in another study, are the same.
+                key = ""
+                parameters = {k: v for k, v in parameters.items() if k not in _OF_A_FILE}
+            made = [run.state, run.snapshots, parameters, asdict(run.cost)]
+            feed(digest, "run", [key, run.judge, run.setting, run.features, *made])
             feed(digest, "conditions", [run.sent, run.reported])
             if run.anchors is not None:
                 feed(digest, "anchors", dict(run.anchors))
@@ -451,6 +505,12 @@ def sorted_columns(
     arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
     order = np.lexsort(arrays[n_keys - 1 :: -1])
     return [array[order] for array in arrays]
+
+
+def _on(kept: npt.NDArray[np.bool_], rows: Any) -> Any:
+    """The rows about the items that are `kept`."""
+    chosen = kept[rows.item]
+    return type(rows)(**{name: column[chosen] for name, column in vars(rows).items()})
 
 
 def _feed_arrays(digest: Any, table: Answers | Judgments) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
@@ -20,6 +20,9 @@ from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import conditions_of
 from studies.models import Item, Membership, Study
 from studies.selectors import item_languages
+
+if TYPE_CHECKING:
+    from analysis.data.arrays import Exclusion
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Collection:
     people: dict[str, int]
     has_participants: bool
     standings: dict[str, int]
-    excluded_people: int
+    exclusions: tuple["Exclusion", ...]
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
@@ -89,6 +92,9 @@ class Collection:
 
 def collection_of(study: Study, *, k: int) -> Collection:
     """Read the facts of a study in about twelve queries; groups of fewer than `k` are not named."""
+    # Arrays are loaded with it, and every process imports this module.
+    from analysis.data.annotators.raters import exclusions_of
+
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
     )
@@ -105,7 +111,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
         standings=dict(
             answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
         ),
-        excluded_people=own.exclude(excluded_at=None).count(),
+        exclusions=exclusions_of(study),
         quota=[_group(group, k) for group in QuotaGroup.objects.filter(study=study)],
         attention_checks=checks.count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),

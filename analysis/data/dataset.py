@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from django.db.models import TextField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Length
@@ -16,6 +17,8 @@ from django.db.models.functions import Cast, Coalesce, Length
 from analysis.data.annotators.raters import (
     answers_of,
     attention_of,
+    exclusions_of,
+    identities_of,
     not_counted,
     people_by_state,
     promised_of,
@@ -36,7 +39,7 @@ from analysis.data.items.ranked_sets import ranked_sets_of
 from analysis.data.items.systems import systems_of
 from analysis.data.judges.criterion_verdicts import criterion_verdicts_of
 from analysis.data.judges.runs import juries_of, runs_of
-from analysis.data.plans import late_changes, read_plan
+from analysis.data.plans import late_changes, read_plan, since_the_plan
 from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
@@ -80,7 +83,9 @@ def load_dataset(slug: str) -> Dataset:
     position = {row[-1]: index for index, row in enumerate(rows)}
     raters, groups, answers = answers_of(study, position)
     aside_raters, _, aside = answers_of(study, position, are_excluded=True, after=len(raters))
+    excluded = exclusions_of(study)
     plan = read_plan(study)
+    departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
     runs, probes, left_out = runs_of(study, position, items)
     data = Dataset(
         study=_study_facts(study, plan),
@@ -92,13 +97,17 @@ def load_dataset(slug: str) -> Dataset:
         attention=attention_of(study, raters),
         people=people_by_state(study),
         promised=promised_of(study),
-        not_counted=not_counted(study),
+        not_counted=not_counted(study, excluded_people=len(excluded)),
+        exclusions=excluded,
+        identities=identities_of(study),
         quotas=quotas_of(study),
         runs=runs,
         runs_left_out=left_out,
         probes=probes,
         plan=plan,
         late_changes=late_changes(study, plan),
+        departures=departures,
+        is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
         advice=advice_of(study, position, raters, answers, runs),

@@ -9,13 +9,25 @@ from typing import Any
 from judging.protocols.framings import OBSERVER
 
 USUAL_FRAMING = OBSERVER
+# What a plan seals of the design, in words.
+SEALED = {
+    "items": "items",
+    "annotations_per_item": "answers wanted at each item",
+    "items_per_annotator": "items of an annotator",
+    "people": "people wanted",
+    "groups": "quota groups",
+    "draw": "items drawn for annotators",
+    "ties": "ties",
+    "prompts": "words of the planned runs",
+}
 
 
 @dataclass(frozen=True)
 class FrozenPlan:
     """A frozen analysis plan, with the number of `answers` and `judgments` at that time.
 
-    `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
+    `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses,
+    and under `sealed` the items and the design at that time; plans of earlier versions have none.
     """
 
     content: Mapping[str, Any]
@@ -33,6 +45,20 @@ class FrozenPlan:
         digest = hashlib.sha256()
         feed(digest, "plan", asdict(replace(self, seal="")))
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Departure:
+    """What a plan sealed and what there is now, with the days (UTC) of the change and who made it.
+
+    `on` and `by` are empty where the study's log does not say them.
+    """
+
+    what: str
+    planned: str
+    done: str
+    on: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,37 @@
 """The frozen analysis plan of a study, and what was changed after it."""
 
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from math import ceil
+from typing import Any
 
-from analysis.data.frozen_plan import FrozenPlan, LateChange
+from django.db.models import Q
+
+from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure, FrozenPlan, LateChange
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
-from annotation.models import Annotation
-from judging.models import Judgment, PromptTemplate
+from annotation.models import Annotation, QuotaGroup
+from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
+
+# The events of a study's log that change what a plan seals, and the settings.
+_CHANGED_BY = {
+    "items": Q(event__icontains="item") & ~Q(event__icontains="draw"),
+    "groups": Q(event__in=("groups set", "group's places")),
+    "draw": Q(event__icontains="draw"),
+}
+_SETTINGS = {
+    "annotations_per_item": "annotations_per_item",
+    "items_per_annotator": "items_per_annotator",
+    "draw": "human_sample",
+    "ties": "allow_tie",
+}
 
 
 def read_plan(study: Study) -> FrozenPlan | None:
@@ -84,3 +104,148 @@ def data_so_far(study: Study) -> tuple[int, int]:
     ).count()
     judged = Judgment.objects.filter(run__study=study).exclude(state__in=Judgment.OPEN)
     return answers, judged.count()
+
+
+def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """The items and the design of a study, as a plan seals them."""
+    each = {key: digest for key, (digest, _) in _items(study).items()}
+    design = _design(study)
+    answers = min(study.human_sample or len(each), len(each)) * study.annotations_per_item
+    wanted = sum(design["groups"].values()) or ceil(answers / study.items_per_annotator)
+    return {
+        "items": {"n": len(each), "sha256": _hash(sorted(each.items())), "each": each},
+        **design,
+        "people": wanted,
+        "prompts": [_prompt(study, judge) for judge in judges] if each else [],
+    }
+
+
+def since_the_plan(
+    study: Study, plan: FrozenPlan | None, keys: Sequence[str]
+) -> tuple[tuple[Departure, ...], list[bool] | None]:
+    """What differs from a plan's seals now, and which of the items `keys` it sealed.
+
+    The second is None where all are sealed, or where none is. A plan that sealed no items counts
+    those that were there at the first answer.
+    """
+    if plan is None:
+        return (), None
+    sealed = plan.content.get("sealed", {})
+    found = list(_design_departures(study, plan, sealed))
+    now = _items(study)
+    before = sealed.get("items", {}).get("each")
+    if before:
+        is_sealed = [before.get(key) == now[key][0] for key in keys]
+        changed = sum(key in before for key, kept in zip(keys, is_sealed, strict=True) if not kept)
+        parts = {
+            "added": len(keys) - sum(is_sealed) - changed,
+            "changed": changed,
+            "removed": len(before.keys() - now.keys()),
+        }
+        planned = f"{len(before):,} items ({sealed['items']['sha256'][:12]}…)"
+    else:
+        first = study.frozen_at
+        is_sealed = [first is None or now[key][1] <= first for key in keys]
+        parts = {"added": len(keys) - sum(is_sealed)}
+        planned = f"{sum(is_sealed):,} items at the first answer (the plan sealed none)"
+    if any(parts.values()):
+        how = ", ".join(f"{n:,} {word}" for word, n in parts.items() if n)
+        done = f"{len(keys):,} items: {how}"
+        found.append(Departure("items", planned, done, *_when(study, plan, "items")))
+    partly = any(is_sealed) and not all(is_sealed)
+    return tuple(found), is_sealed if partly else None
+
+
+def _design_departures(
+    study: Study, plan: FrozenPlan, sealed: Mapping[str, Any]
+) -> Iterator[Departure]:
+    now = _design(study)
+    for key, planned in sealed.items():
+        if key in now and planned != now[key]:
+            words = _words(planned), _words(now[key])
+            yield Departure(SEALED[key], *words, *_when(study, plan, key))
+
+
+def _design(study: Study) -> dict[str, Any]:
+    """The part of a seal that settings decide."""
+    return {
+        "annotations_per_item": study.annotations_per_item,
+        "items_per_annotator": study.items_per_annotator,
+        "groups": {str(group): group.target for group in QuotaGroup.objects.filter(study=study)},
+        "draw": _draw(study),
+        "ties": study.allow_tie,
+    }
+
+
+def _words(value: Any) -> str:
+    """A sealed value as words."""
+    if isinstance(value, bool):
+        return "can be chosen" if value else "cannot be chosen"
+    if isinstance(value, Mapping):
+        named = (f"{key}: {_words(part)}" for key, part in sorted(value.items()))
+        return "; ".join(named) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)[:40]
+
+
+def _items(study: Study) -> dict[str, tuple[str, datetime]]:
+    """A digest of each item, its right answer included, and when it was stored."""
+    rows = ItemRow.objects.filter(study=study).order_by()
+    return {
+        key: (_hash([content, truth])[:12], at)
+        for key, content, truth, at in rows.values_list(
+            "key", "content_hash", "first_person", "created_at"
+        )
+    }
+
+
+def _draw(study: Study) -> dict[str, Any]:
+    """The items that were drawn for annotators; empty if they get all of them."""
+    if study.human_sample is None:
+        return {}
+    drawn = ItemRow.objects.filter(study=study, seats_needed__gt=0).values_list("key", flat=True)
+    return {"items": study.human_sample, "sha256": _hash(sorted(drawn)), **study.draw}
+
+
+def _prompt(study: Study, judge: Mapping[str, str]) -> str:
+    """The hash of the words with which a planned run would begin now."""
+    # Pages read plans, and need not wait for what asks.
+    from judging.prompts.asking import Asking, tasks_of
+    from judging.runs.rows.combinations import language_for
+
+    wording = None
+    if "wording" in judge:
+        name, _, version = judge["wording"].partition("@")
+        wording = PromptTemplate.objects.get(study=study, name=name, version=int(version))
+    run = JudgeRun(
+        study=study,
+        setting=judge["setting"],
+        feature_keys=[] if judge["features"] == "none" else None,
+        wording=wording,
+        framing=judge.get("framing", USUAL_FRAMING),
+        prompt_language=language_for(study, ""),
+    )
+    return Asking.of(run).sha256(tasks_of(study))
+
+
+def _hash(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
+    """The days on which a sealed value was changed after the plan, and by whom."""
+    changed = _CHANGED_BY.get(key, Q(pk=None))
+    named = Q(event="settings changed") if key in _SETTINGS else Q(pk=None)
+    if key == "annotations_per_item":
+        changed |= Q(event="seats added")
+    rows = StudyLog.objects.filter(
+        changed | named, study=study, created_at__gt=datetime.fromisoformat(plan.frozen_at)
+    ).select_related("user")
+    found = [
+        row
+        for row in rows.order_by("created_at", "pk")
+        if row.event != "settings changed" or _SETTINGS[key] in row.detail["fields"]
+    ]
+    days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in found)
+    names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in found)
+    return ", ".join(days), ", ".join(names)

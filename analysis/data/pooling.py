@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -35,9 +35,10 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
     """One data set of all answers and judgments; the first wave describes the study.
 
     Items of several waves with the same key must have the same text and truth. Annotators are
-    named by their wave. Runs of one judge that were asked alike become one; where an item
-    was judged in several waves, the first one counts. The plan is that of every wave, if all have
-    the same. Raises `BadParameters` if the waves cannot be pooled.
+    named by their wave; one who took part in several of them is one annotator with several names,
+    and of their answers to one item the first wave's counts. Runs of one judge that were asked
+    alike become one; where an item was judged in several waves, the first one counts. The plan is
+    that of every wave, if all have the same. Raises `BadParameters` if the waves cannot be pooled.
     """
     first = waves[0].study
     for wave in waves[1:]:
@@ -57,9 +58,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
     items = _same((item.key, item) for wave in waves for item in wave.items)
     personas = _same(pair for wave in waves for pair in wave.personas.items())
     position = {key: index for index, key in enumerate(items)}
-    raters = [f"{wave.study.slug}/{name}" for wave in waves for name in wave.raters]
-    aside = [f"{wave.study.slug}/{name}" for wave in waves for name in wave.set_aside_raters]
-    set_aside = [wave.set_aside for wave in waves if wave.set_aside is not None]
+    people = _people(waves)
+    answers, left_out = _once(_answers(waves, people, position))
+    set_aside = _set_aside(waves, people, position, answers)
     slugs = [wave.study.slug for wave in waves]
     plan, no_plan = _plan(waves)
     titles = " + ".join(wave.study.title for wave in waves)
@@ -69,28 +70,104 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             slug=_slug(waves),
             title=f"Pooled: {titles}",
             is_simulated=any(wave.study.is_simulated for wave in waves),
-            source={**first.source, "pooled_from": slugs},
+            source={
+                **first.source,
+                "pooled_from": slugs,
+                "pooled_people": people.facts | {"repeated_answers": left_out},
+            },
             item_languages=tuple(
                 dict.fromkeys(name for wave in waves for name in wave.study.item_languages)
             ),
         ),
         items=tuple(items.values()),
         personas=personas,
-        raters=tuple(raters),
-        rater_groups=tuple(group for wave in waves for group in wave.rater_groups),
-        answers=_answers(waves, [wave.answers for wave in waves], position),
-        attention=_attention(waves),
+        raters=tuple(people.names[: people.n_raters]),
+        rater_groups=tuple(people.groups),
+        answers=answers,
+        attention=_attention(waves, people),
         people=_sums(wave.people for wave in waves),
         promised=_sums(wave.promised for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
+        exclusions=tuple(
+            replace(each, rater=f"{wave.study.slug}/{each.rater}")
+            for wave in waves
+            for each in wave.exclusions
+        ),
         runs=_runs(waves, position),
         runs_left_out=sum(wave.runs_left_out for wave in waves),
         plan=plan,
         no_plan=no_plan,
         late_changes=tuple(dict.fromkeys(change for wave in waves for change in wave.late_changes)),
-        set_aside_raters=tuple(aside),
-        set_aside=_set_aside(waves, position, len(raters)) if set_aside else None,
+        departures=tuple(
+            replace(each, what=f"{each.what} of {wave.study.slug}")
+            for wave in waves
+            for each in wave.departures
+        ),
+        is_sealed=_is_sealed(waves, position),
+        set_aside_raters=tuple(people.names[people.n_raters :]),
+        set_aside=set_aside,
     )
+
+
+@dataclass
+class _People:
+    """The annotators of all waves, each once: those who count, then those who are set aside.
+
+    `places` has, for each wave, the place of every annotator by the number within the wave.
+    """
+
+    names: list[str]
+    groups: list[Mapping[str, str]]
+    places: list[list[int]]
+    n_raters: int
+    facts: dict[str, int]
+
+
+def _people(waves: Sequence[Dataset]) -> _People:
+    """Match annotators by the hash of their id; without one nobody knows who they are."""
+    names: list[list[str]] = []
+    groups: list[Mapping[str, str]] = []
+    places: list[list[int]] = [[] for _ in waves]
+    known: dict[str, int] = {}
+    unknown = 0
+    for kind in ("raters", "set_aside_raters"):
+        for wave, own in zip(waves, places, strict=True):
+            for number, rater in enumerate(getattr(wave, kind)):
+                identity = wave.identities.get(rater, "")
+                unknown += not identity
+                place = known.setdefault(identity, len(names)) if identity else len(names)
+                if place == len(names):
+                    names.append([])
+                names[place].append(f"{wave.study.slug}/{rater}")
+                own.append(place)
+                if kind == "raters":
+                    told = wave.rater_groups[number]
+                    if place == len(groups):
+                        groups.append(told)
+                    else:
+                        groups[place] = {**told, **groups[place]}
+    several = sum(len(each) > 1 for each in names)
+    return _People(
+        names=[" + ".join(each) for each in names],
+        groups=groups,
+        places=places,
+        n_raters=len(groups),
+        facts={"in_several": several, "unknown": unknown},
+    )
+
+
+def _is_sealed(
+    waves: Sequence[Dataset], position: Mapping[str, int]
+) -> npt.NDArray[np.bool_] | None:
+    """The items that the plan of some wave sealed; None if those are all."""
+    if all(wave.is_sealed is None for wave in waves):
+        return None
+    sealed = np.zeros(len(position), dtype=np.bool_)
+    for wave in waves:
+        own = np.arange(len(wave.items))
+        kept = own if wave.is_sealed is None else own[wave.is_sealed]
+        sealed[_moved(wave, kept, position)] = True
+    return None if sealed.all() else sealed
 
 
 def _slug(waves: Sequence[Dataset]) -> str:
@@ -111,13 +188,15 @@ def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
         return None, f"No analysis plan was frozen for {', '.join(without)}, which is pooled here."
     first = plans[0].content
     # Sorted, because PostgreSQL and SQLite return the keys of a JSON object in different orders.
-    keys = sorted({key for plan in plans for key in plan.content if key != "study"})
+    keys = sorted({key for plan in plans for key in plan.content if key not in ("study", "sealed")})
     other = [key for key in keys if any(plan.content.get(key) != first.get(key) for plan in plans)]
     if other:
         return None, f"The analysis plans of the pooled studies differ in {', '.join(other)}."
     seals = {wave.study.slug: plan.seal for wave, plan in zip(waves, plans, strict=True)}
+    content = {**first, "study": _slug(waves), "seals": seals}
+    content.pop("sealed", None)
     whole = FrozenPlan(
-        content={**first, "study": _slug(waves), "seals": seals},
+        content=content,
         answers=sum(plan.answers for plan in plans),
         judgments=sum(plan.judgments for plan in plans),
         frozen_at=max(plan.frozen_at for plan in plans),
@@ -138,28 +217,61 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
     return dict(sorted(found.items()))
 
 
-def _answers(
-    waves: Sequence[Dataset], tables: Sequence[Answers], position: Mapping[str, int]
-) -> Answers:
+def _answers(waves: Sequence[Dataset], people: _People, position: Mapping[str, int]) -> Answers:
     """The answers of all waves, sorted by item and then by rater; raters are renumbered."""
-    before = np.cumsum([0, *(len(wave.raters) for wave in waves)])
+    return _placed(waves, [wave.answers for wave in waves], people, position)
+
+
+def _placed(
+    waves: Sequence[Dataset],
+    tables: Sequence[Answers],
+    people: _People,
+    position: Mapping[str, int],
+) -> Answers:
     moved = [
-        replace(table, item=_moved(wave, table.item, position), rater=table.rater + start)
-        for wave, table, start in zip(waves, tables, before[:-1], strict=True)
+        replace(
+            table,
+            item=_moved(wave, table.item, position),
+            rater=np.array(places, dtype=np.int64)[table.rater],
+        )
+        for wave, table, places in zip(waves, tables, people.places, strict=True)
     ]
-    return _sorted(moved, "item", "rater")
+    found: Answers = _sorted(moved, "item", "rater")
+    return found
 
 
-def _set_aside(waves: Sequence[Dataset], position: Mapping[str, int], after: int) -> Answers:
-    """The answers of excluded annotators, who are numbered after all others."""
-    moved = []
-    for wave in waves:
-        if wave.set_aside is not None:
-            rater = wave.set_aside.rater - len(wave.raters) + after
-            item = _moved(wave, wave.set_aside.item, position)
-            moved.append(replace(wave.set_aside, item=item, rater=rater))
-        after += len(wave.set_aside_raters)
-    return _sorted(moved, "item", "rater")
+def _once(table: Answers, before: Answers | None = None) -> tuple[Answers, int]:
+    """The first answer of each annotator to each item, and how many others there were.
+
+    An answer to an item that the annotator answered in `before` is one of the others.
+    """
+    earlier = table if before is None else before
+    width = 1 + max((int(part.rater.max()) for part in (table, earlier) if len(part)), default=0)
+    pairs = table.item * width + table.rater
+    kept = np.zeros(len(table), dtype=np.bool_)
+    kept[np.unique(pairs, return_index=True)[1]] = True
+    if before is not None:
+        kept &= ~np.isin(pairs, before.item * width + before.rater)
+    columns = {name: column[kept] for name, column in vars(table).items()}
+    return Answers(**columns), len(table) - int(kept.sum())
+
+
+def _set_aside(
+    waves: Sequence[Dataset], people: _People, position: Mapping[str, int], answers: Answers
+) -> Answers | None:
+    """The answers of excluded annotators, who are numbered after all others.
+
+    Somebody who is excluded in one wave only is one annotator here as well.
+    """
+    if all(wave.set_aside is None for wave in waves):
+        return None
+    none = _none_of(waves[0].answers)
+    tables = [none if wave.set_aside is None else wave.set_aside for wave in waves]
+    return _once(_placed(waves, tables, people, position), answers)[0]
+
+
+def _none_of(table: Answers) -> Answers:
+    return Answers(**{name: column[:0] for name, column in vars(table).items()})
 
 
 def _moved(
@@ -176,12 +288,15 @@ def _sorted(tables: Sequence[Any], *keys: str) -> Any:
     return kind(**{name: column[order] for name, column in columns.items()})
 
 
-def _attention(waves: Sequence[Dataset]) -> tuple[tuple[int, int], ...]:
+def _attention(waves: Sequence[Dataset], people: _People) -> tuple[tuple[int, int], ...]:
     """Attention checks that each rater saw and failed; empty if no wave had any."""
     if not any(wave.attention for wave in waves):
         return ()
-    none = (0, 0)
-    return tuple(pair for wave in waves for pair in wave.attention or (none,) * len(wave.raters))
+    counts = np.zeros((people.n_raters, 2), dtype=np.int64)
+    for wave, places in zip(waves, people.places, strict=True):
+        for place, pair in zip(places, wave.attention, strict=False):
+            counts[place] += pair
+    return tuple((int(seen), int(failed)) for seen, failed in counts)
 
 
 def _sums(counts: Iterable[Mapping[K, int]]) -> dict[K, int]:

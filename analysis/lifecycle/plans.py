@@ -9,7 +9,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
-from analysis.data.plans import data_so_far, framings, read_plan, run_settings, wording_of
+from analysis.data.plans import (
+    data_so_far,
+    framings,
+    read_plan,
+    run_settings,
+    seal_now,
+    wording_of,
+)
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
@@ -59,7 +66,7 @@ def freeze_plan(
     bootstrap: int = DEFAULT_BOOTSTRAP,
     dry_run: bool = False,
 ) -> FrozenPlan:
-    """Store the plan, with the number of answers and judgments at this moment.
+    """Store the plan, with the items, the design and the number of answers at this moment.
 
     Threshold and margin are the study's own unless given; empty `exclusions` mean that nobody is
     excluded. Raises `PlanIsFrozen` if the study has a plan, `BadParameters` for invalid values.
@@ -87,6 +94,7 @@ def freeze_plan(
         },
         asked=analyses,
     )
+    content["sealed"] = seal_now(study, content["judges"])
     answers, judgments = data_so_far(study)
     now = timezone.now()
     plan = FrozenPlan(content, answers, judgments, now.isoformat())

@@ -150,11 +150,17 @@ def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
 
 def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:
     for row in report["human"]["raters"]:
-        if n := withdrawn.get(row["rater"], 0):
+        if n := sum(withdrawn.get(name, 0) for name in _names(row)):
             yield (
                 f"{row['rater']} withdrew: {n} answers in the report are withdrawn. The "
                 "report is superseded: build it again, and do not pass on the old one."
             )
+
+
+def _names(row: Mapping[str, Any]) -> list[str]:
+    """The names of an annotator, one for each pooled study that they took part in."""
+    names: list[str] = row["rater"].split(" + ")
+    return names
 
 
 def _other_reasons(
@@ -163,8 +169,8 @@ def _other_reasons(
     withdrawn: Mapping[str, int],
     excluded: set[str],
 ) -> Iterator[str]:
-    then_people = {row["rater"] for row in report["human"]["raters"]}
-    now_people = {row["rater"] for row in now["human"]["raters"]}
+    then_people = {name for row in report["human"]["raters"] for name in _names(row)}
+    now_people = {name for row in now["human"]["raters"] for name in _names(row)}
     gone = then_people - now_people - withdrawn.keys()
     for name, people in (
         ("newly excluded from the analysis", gone & excluded),

@@ -13,9 +13,10 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.exports.delivery.listing import listed_exports, name_of
+from analysis.exports.delivery.listing import listed_exports, name_of, stale_elsewhere
 from analysis.exports.delivery.requests import (
     ask_again,
+    clear_stale,
     delete_export,
     note_download,
     request_export,
@@ -78,6 +79,22 @@ def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return _queued(request, slug, partial(ask_again, export=export, user=_user(request)))
 
 
+@require_POST
+@login_required
+def stale(request: HttpRequest, slug: str) -> HttpResponse:
+    """Delete, or delete and write again, the files that hold people who have left since."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    rebuild = request.POST.get("do") == "rebuild"
+    try:
+        n = clear_stale(study_id=study.pk, user=_user(request), rebuild=rebuild)
+    except ExportError as error:
+        messages.error(request, str(error))
+    else:
+        again = " They are written again, without these people." if rebuild and n else ""
+        messages.success(request, f"Outdated files deleted: {n}.{again}")
+    return redirect("exports:list", slug)
+
+
 def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpResponse:
     """Send the request and return to the list, with a message."""
     try:
@@ -134,9 +151,12 @@ def export_file(export: Export) -> IO[bytes]:
 
 
 def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
+    exports = listed_exports(study)
     return {
         "study": study,
-        "exports": listed_exports(study),
+        "exports": exports,
+        "has_stale": any(listed.stale for listed in exports),
+        "stale_elsewhere": stale_elsewhere(study),
         "may_export": _may(request.user, study, Membership.Role.EDITOR),
         "is_owner": _may(request.user, study, Membership.Role.OWNER),
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.contents import all_sentences, analyses, in_order_of_computing
 from analysis.report.encode import Json, steps
-from analysis.report.registration import registration
+from analysis.report.registration import alone_on_sealed, registration
 from analysis.report.section import Section, attempted, merge
 from analysis.report.study import Study
 from analysis.report.two_processes import Compute, computed, is_large
@@ -76,11 +76,27 @@ def build_report(
             merge(report, announced(section))
     if failed:
         report["failed_parts"] = sorted(failed)
-    report["registration"] = registration(study, analyses())
+    part = alone_on_sealed(study)
+    report["registration"] = registration(
+        study, analyses(), None if part is None else _headline_of(part, order)
+    )
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}
         for sentence in all_sentences(report, "limit")
     ]
+    return report
+
+
+def _headline_of(study: Study, order: Sequence[Section]) -> Json:
+    """A report with no more than its headline and what that needs."""
+    wanted = {"headline"}
+    for section in reversed(order):
+        if section.name in wanted:
+            wanted.update(section.needs)
+    report = frame(study)
+    for section in order:
+        if section.name in wanted:
+            merge(report, section.compute(study, report))
     return report
 
 

@@ -8,15 +8,15 @@ exclusions, versions) have no mark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.data.frozen_plan import USUAL_FRAMING
+from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure
 from analysis.report.encode import Json, put
 from analysis.report.text.numbers import number_of
 
 if TYPE_CHECKING:
-    from analysis.data.arrays import Run
+    from analysis.data.arrays import Exclusion, Run
     from analysis.data.frozen_plan import FrozenPlan
     from analysis.report.section import Analysis
     from analysis.report.study import Study
@@ -47,11 +47,18 @@ RECORDS = (
 ).split()
 
 
-def registration(study: Study, analyses: Sequence[Analysis]) -> Json:
-    """The plan, the departures from it, and the mark of every analysis and run."""
+def registration(study: Study, analyses: Sequence[Analysis], alone: Json | None) -> Json:
+    """The plan, the departures from it, and the mark of every analysis and run.
+
+    `alone` is the report of what was registered on the sealed items, if those are not all items.
+    """
     data, plan = study.data, study.data.plan
     out: Json = {}
     put(out, "plan", None if plan is None else _plan_entry(plan), "no_plan")
+    put(out, "as_registered", None if alone is None else _as_registered(alone), "no_other_items")
+    if plan is not None:
+        sealed = plan.content.get("sealed", {})
+        out["not_sealed"] = [words for key, words in SEALED.items() if not sealed.get(key)]
     if plan is None:
         out["because"] = data.no_plan
     departures = [] if plan is None else _departures(plan, study, analyses)
@@ -115,9 +122,62 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     return TableMark(entry["mark"], word, because)
 
 
+def alone_on_sealed(study: Study) -> Study | None:
+    """What was registered: the sealed items, the planned runs and the plan's parameters.
+
+    None where the plan sealed all items of the study, or none of them.
+    """
+    data, plan = study.data, study.data.plan
+    if plan is None or data.is_sealed is None:
+        return None
+    planned = [run for run in data.runs if planned_as(run) in plan.content["judges"]]
+    return replace(
+        study,
+        data=data.on_sealed_items(planned or data.runs),
+        threshold=plan.content["threshold"],
+        seed=plan.content["seed"],
+        draws=plan.content["bootstrap"],
+    )
+
+
+def _as_registered(report: Json) -> Json:
+    """The headline of a report on the sealed items, and the numbers that it is about."""
+    return {
+        "state": report["headline"]["state"],
+        "answers": report["human"]["answers"],
+        "majority": _share(report["human"]["majority"]),
+        "judges": [
+            {
+                **{key: judge[key] for key in ("judge", "run", "setting", "features")},
+                **_share(judge),
+            }
+            for judge in report["judges"]
+        ],
+        "differences": [
+            {
+                key: value
+                for key, value in entry["difference_general"].items()
+                if key in ("value", "value_reason", "n", "ci", "ci_reason", "p_holm", "state")
+            }
+            for entry in report["comparison"]
+        ],
+    }
+
+
+def _share(cell: Json) -> Json:
+    """A share as tables show it, with its interval in general."""
+    names = ("n", "correct", "accuracy", "accuracy_reason")
+    found = {key: cell[key] for key in names if key in cell}
+    ci = cell["clusters"]
+    return found | {key: ci[key] for key in ("ci", "ci_reason") if key in ci}
+
+
 def _plan_entry(plan: FrozenPlan) -> Json:
+    sealed = plan.content.get("sealed", {})
+    items = {key: value for key, value in sealed.get("items", {}).items() if key != "each"}
     return {
         **plan.content,
+        "sealed": sealed | {"items": items},
         "seal": plan.seal,
         "frozen_at": plan.frozen_at,
         "answers_by_then": plan.answers,
@@ -143,20 +203,29 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
                     "affects": [a.code for a in analyses if affected in a.uses],
                 }
             )
-    people = data.not_counted.get("excluded_people", 0)
-    if people and not plan.content["exclusions"]:
+    # Runs of judges do not depend on annotators' answers, but every comparison does.
+    everything = [a.code for a in analyses]
+    if people := data.not_counted.get("excluded_people", 0):
+        # A rule in words vouches for nothing: nobody but its readers can check who it covers.
         found.append(
             {
                 "what": "exclusions",
-                "planned": "nobody is excluded",
+                "planned": plan.content["exclusions"] or "nobody is excluded",
                 "done": f"{number_of(people, 'person')} {'is' if people == 1 else 'are'} excluded",
-                # Runs of judges do not depend on annotators' answers, but every comparison does.
-                "affects": [a.code for a in analyses],
+                "affects": everything,
             }
+            | _when_excluded(data.exclusions)
         )
-    asked = [planned_as(run) for run in data.runs]
-    for wanted in plan.content["judges"]:
-        if wanted not in asked:
+    found += [asdict(each) | {"affects": everything} for each in data.departures]
+    prompts = plan.content.get("sealed", {}).get("prompts", [])
+    for place, wanted in enumerate(plan.content["judges"]):
+        same = [run for run in data.runs if planned_as(run) == wanted]
+        for other in sorted({run.prompt.stored for run in same} - {""} if prompts else ()):
+            if other != prompts[place]:
+                what = f"words that {wanted['judge']} was asked"
+                hashes = f"{prompts[place][:12]}…", f"{other[:12]}…"
+                found.append(asdict(Departure(what, *hashes)) | {"affects": everything})
+        if not same:
             parts = [wanted["setting"], wanted["features"]]
             parts += [wanted[key] for key in ("wording", "framing") if key in wanted]
             name = f"{wanted['judge']} ({', '.join(parts)})"
@@ -215,3 +284,15 @@ def _longest(keys: Sequence[str], patterns: Sequence[str]) -> int:
         if list(keys[: len(parts)]) == parts:
             lengths.append(len(parts))
     return max(lengths)
+
+
+def _when_excluded(exclusions: Sequence[Exclusion]) -> Json:
+    """The days of exclusions and who made them, and how many after a first report."""
+    if not exclusions:
+        return {}
+    late = sum(each.after_report for each in exclusions)
+    return {
+        "on": ", ".join(sorted({each.on for each in exclusions})),
+        "by": ", ".join(sorted({each.by for each in exclusions} - {""})),
+        "after_first_report": late,
+    }

@@ -9,6 +9,7 @@ from annotation.seats import flow
 from annotation.services.identities import forget_person
 from annotation.services.own_profiles import forget_profile
 from annotation.services.retests import forget_retest, plan_retest
+from studies.services.studies import record
 
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
@@ -88,4 +89,6 @@ def _end(annotator_id: int, state: str, *, user: User | None = None) -> Annotato
     annotator = flow.lock(annotator_id)
     if annotator.state == state:
         return annotator
+    if state == State.WITHDREW:
+        record(annotator.study, "participant withdrew", rater=annotator.pseudonym)
     return flow.end(annotator, state, user=user)

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.seats import flow, quotas
+from studies.services.studies import record
 
 
 @transaction.atomic
@@ -39,6 +40,14 @@ def exclude(
         event="excluded",
         detail={"reason": annotator.exclusion_reason, "seats_reopened": seats},
     )
+    record(
+        annotator.study,
+        "person excluded",
+        user=user,
+        rater=annotator.pseudonym,
+        reason=annotator.exclusion_reason,
+        seats_reopened=seats,
+    )
     return annotator
 
 
@@ -56,4 +65,5 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
         quotas.fill(annotator)
         flow.use_surplus(annotator.study, among=Q(annotator=annotator))
     AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
+    record(annotator.study, "person included again", user=user, rater=annotator.pseudonym)
     return annotator

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
@@ -190,6 +191,64 @@ def test_waves_on_different_items_are_put_one_after_the_other():
     assert pooled["inputs"]["items"] == 24
     assert pooled["human"]["coverage"] == {"3": 12, "4": 12}
     assert (pooled["judges"][0]["n"], pooled["judges"][0]["correct"]) == (24, 12)
+
+
+def same_people(*studies):
+    """Give the people of two studies the same platform ids, in the order of their names."""
+    for study in studies:
+        for number, person in enumerate(study.annotators.order_by("pseudonym")):
+            person.identity_hash = f"{number:064x}"
+            person.save()
+
+
+def test_a_person_in_several_waves_is_one_person_with_one_answer_to_an_item():
+    pilot, main = waves()
+    same_people(pilot, main)
+
+    pooled = build_report(
+        pool([load_dataset("pilot"), load_dataset("main")]), seed=1, bootstrap=100
+    )
+
+    human = pooled["human"]
+    assert human["annotators"] == 4
+    assert human["coverage"] == {"4": 12}
+    assert pooled["study"]["source"]["pooled_people"] == {
+        "in_several": 3,
+        "unknown": 0,
+        "repeated_answers": 36,
+    }
+    assert sorted(row["rater"].count(" + ") for row in human["raters"]) == [0, 1, 1, 1]
+    limits = {entry["limit"]: entry["text"] for entry in pooled["limitations"]}
+    assert "36 answers to an item that the same person had answered" in limits["pooled"]
+
+
+def test_people_of_waves_on_different_items_are_resampled_as_the_people_they_are():
+    pilot, main = waves(shared_items=False)
+    same_people(pilot, main)
+    one = main.annotators.order_by("pseudonym").first()
+    one.excluded_at, one.exclusion_reason = timezone.now(), "Too fast."
+    one.save()
+
+    data = pool([load_dataset("pilot"), load_dataset("main")])
+
+    assert (len(data.raters), len(data.set_aside_raters)) == (4, 0)
+    # Excluded in one of the waves only: the answers in the other one count.
+    assert set(data.set_aside.rater.tolist()) == {0}
+    assert (
+        build_report(data, seed=1, bootstrap=100)["human"]["before_exclusions"]["annotators"] == 4
+    )
+
+
+def test_where_no_id_was_stored_a_pooled_report_says_that_nobody_knows():
+    _, main = waves()
+    main.annotators.update(identity_hash=None)
+
+    pooled = build_report(
+        pool([load_dataset("pilot"), load_dataset("main")]), seed=1, bootstrap=100
+    )
+
+    text = {entry["limit"]: entry["text"] for entry in pooled["limitations"]}["pooled_unknown"]
+    assert text.startswith("For 4 annotators no platform id was ever stored")
 
 
 def test_pooling_a_study_with_nothing_changes_no_number():

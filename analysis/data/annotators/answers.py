@@ -1,15 +1,16 @@
 """Annotators and their answers as rows, under the pseudonyms of the study."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from annotation.files.answers_out import annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
-from annotation.models import Annotation, Annotator, DemographicQuestion
+from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
 from studies.models import Item, Persona, RemovedPerson, Study
 
 # Answers that fill a seat of their item, or were imported from a file.
@@ -104,6 +105,32 @@ def withdrawn_answers() -> Combinable:
     removed = RemovedPerson.objects.filter(study=OuterRef("study")).order_by().values("study")
     own = removed.annotate(n=Sum("own_answers")).values("n")
     return Coalesce(Subquery(counted.values("n")), 0) + Coalesce(Subquery(own), 0)
+
+
+def _changes_of_people() -> QuerySet[AnnotatorEvent]:
+    """Withdrawals, exclusions, and exclusions that were reversed."""
+    withdrew = Q(event="state", after=Annotator.State.WITHDREW)
+    return AnnotatorEvent.objects.filter(withdrew | Q(event__in=("excluded", "included")))
+
+
+def changes_of_people(study: Study) -> list[tuple[datetime, bool]]:
+    """When people of a study withdrew (True), or were excluded or included again (False)."""
+    found = _changes_of_people().filter(annotator__study=study)
+    return [
+        (at, event == "state")
+        for at, event in found.order_by("created_at").values_list("created_at", "event")
+    ]
+
+
+def exclusions_since() -> Combinable:
+    """How often people were excluded or included again since a row was created, for `annotate`."""
+    changes = _changes_of_people().filter(
+        ~Q(event="state"),
+        annotator__study=OuterRef("study"),
+        created_at__gt=OuterRef("created_at"),
+    )
+    counted = changes.order_by().values("annotator__study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)
 
 
 def removed_own_answers(study: Study) -> int:

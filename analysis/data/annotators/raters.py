@@ -1,11 +1,14 @@
 """Annotators and their answers as arrays and counts."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q, QuerySet
+import numpy.typing as npt
+from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Coalesce, NullIf
 
 from analysis.data.annotators.answers import COUNTED
@@ -17,15 +20,21 @@ from analysis.data.arrays import (
     Answers,
     Codes,
     Dataset,
+    Exclusion,
+    Index,
     sorted_columns,
 )
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
+from analysis.models import Report
 from annotation.content.consent_versions import promised
-from annotation.models import Annotation, Annotator, QuotaGroup
+from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
 from annotation.quality.flags import quality_of
+from annotation.seats.identity import identity_hash
 from studies.models import Item as ItemRow
 from studies.models import Study
 
+# The study's log has it for reports that the command wrote to a folder.
+REPORT_WRITTEN = "report written"
 # No time is known from a page that measured none.
 _MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
 
@@ -133,10 +142,16 @@ def answers_of(
     )
     annotators, rater = np.unique(annotator, return_inverse=True)
     people = Annotator.objects.filter(study=study, excluded_at__isnull=not are_excluded)
-    rows = people.order_by().values_list("pk", "pseudonym", "demographics")
+    rows = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
     of_annotator = {pk: row for pk, *row in rows}
     known = [of_annotator[pk] for pk in annotators.tolist()]
-    order = sorted(range(len(known)), key=lambda n: known[n][0])
+    # Nobody knows in which order answers from a file were given: they are in that of the items.
+    is_imported = np.array([row[-1] for row in known], dtype=np.bool_)
+    shown_at = np.where(is_imported[rater], _places_in_order(place, rater), shown_at)
+    # By what they answered, and by name only where that is the same: the order, and what is
+    # resampled in it, must not depend on names, which an export replaces.
+    content = [place, choice, certainty, first, ms]
+    order = _by_content(rater, content, [name for name, *_ in known])
     ranked = np.empty(len(order), dtype=np.int64)
     ranked[order] = after + np.arange(len(order))
     kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
@@ -148,6 +163,27 @@ def answers_of(
     raters = tuple(known[n][0] for n in order)
     groups = tuple({key: str(value) for key, value in known[n][1].items()} for n in order)
     return raters, groups, Answers(*sorted_by_item)
+
+
+def _places_in_order(item: Index, rater: Index) -> Index:
+    """The place of each row among the rows of its rater, from 1, in the order of the items."""
+    order = np.lexsort([item, rater])
+    starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
+    own = np.arange(len(item)) - np.repeat(starts, np.diff(starts, append=len(item)))
+    places = np.empty(len(item), dtype=np.int64)
+    places[order] = own + 1
+    return places
+
+
+def _by_content(
+    rater: npt.NDArray[np.int64], columns: Sequence[npt.NDArray[Any]], names: Sequence[str]
+) -> list[int]:
+    """Raters in the order of their rows, sorted by the columns; ties by name."""
+    rows = np.column_stack([np.nan_to_num(column.astype(np.float64), nan=-1) for column in columns])
+    chosen = np.lexsort([*rows.T[::-1], rater])
+    starts = np.searchsorted(rater[chosen], np.arange(1, len(names)))
+    own = [part.tolist() for part in np.split(rows[chosen], starts)]
+    return sorted(range(len(names)), key=lambda n: (own[n], names[n]))
 
 
 def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
@@ -198,8 +234,67 @@ def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(group), group.target, group.completed) for group in groups)
 
 
-def not_counted(study: Study) -> Mapping[str, int]:
-    """Answers that the report leaves out, by the reason."""
+def identities_of(study: Study) -> Mapping[str, str]:
+    """The keyed hash of the platform's id by pseudonym, the same in every study; empty if unknown.
+
+    It stays where ids were deleted. While the id is there it is hashed again, because a former
+    key may have made the stored hash.
+    """
+    rows = Annotator.objects.filter(study=study).exclude(identity_hash=None)
+    return {
+        pseudonym: identity_hash(pid) if pid else stored or ""
+        for pseudonym, stored, pid in rows.order_by().values_list(
+            "pseudonym", "identity_hash", "prolific_identity__pid"
+        )
+    }
+
+
+def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
+    """Everybody whom a researcher excluded, whatever became of their answers, by pseudonym."""
+    people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
+    if not people:
+        return ()
+    first = _first_report(study)
+    events = AnnotatorEvent.objects.filter(annotator__in=people, event="excluded")
+    users = dict(events.order_by("pk").values_list("annotator", "user__username"))
+    answers = (
+        Annotation.objects.filter(
+            assignment__annotator__in=people, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .order_by()
+        .values_list("assignment__annotator")
+        .annotate(n=Count("pk"))
+    )
+    counts = dict(answers)
+    return tuple(
+        Exclusion(
+            rater=each.pseudonym,
+            reason=each.exclusion_reason,
+            on=f"{each.excluded_at:%Y-%m-%d}",
+            by=users.get(each.pk) or "",
+            answers=counts.get(each.pk, 0),
+            after_report=first is not None and first < each.excluded_at,
+        )
+        for each in sorted(people, key=lambda each: each.pseudonym)
+        if each.excluded_at is not None
+    )
+
+
+def _first_report(study: Study) -> datetime | None:
+    """When the first report of the study was asked for, on its pages or by the command."""
+    built = Report.objects.filter(study=study, state=Report.State.DONE)
+    written = study.log.filter(event=REPORT_WRITTEN)
+    firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
+    return min(filter(None, firsts), default=None)
+
+
+def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
+    """Answers that the report leaves out, by the reason; with how many people are excluded.
+
+    An excluded person whose seats were opened again counts as one, though their answers are
+    released and others may have given theirs.
+    """
     excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
     of_study = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
@@ -212,6 +307,7 @@ def not_counted(study: Study) -> Mapping[str, int]:
     # Two statements that each find few answers, instead of one that reads all of them.
     found = of_study.filter(standing__in=standings).values_list("standing").annotate(n=Count("pk"))
     counts = dict.fromkeys(standings, 0) | dict(found.order_by("standing"))
-    return {str(name): counts[name] for name in standings} | of_study.filter(excluded).aggregate(
-        excluded=Count("pk"), excluded_people=Count("assignment__annotator", distinct=True)
-    )
+    return {str(name): counts[name] for name in standings} | {
+        "excluded": of_study.filter(excluded).count() if excluded_people else 0,
+        "excluded_people": excluded_people,
+    }

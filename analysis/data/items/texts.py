@@ -57,10 +57,21 @@ def item_keys(study: Study) -> list[str]:
     return list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
 
 
-def run_labels(study: Study) -> list[tuple[str, str]]:
-    """The judge and the key of every run without a bias probe, by judge and key."""
-    runs = study.judge_runs.filter(bias_probe="").order_by("judge__name", "key")
-    return list(runs.values_list("judge__name", "key"))
+def run_labels(study: Study) -> list[dict[str, str]]:
+    """How every run without a bias probe asked, by judge and key."""
+    runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
+    return [
+        {
+            "judge": run.judge.name,
+            "key": run.key,
+            "setting": run.setting,
+            "features": run.features,
+            "wording": run.wording.reference if run.wording else "",
+            "framing": run.framing,
+            "orders": run.get_orders_display(),
+        }
+        for run in runs.order_by("judge__name", "key")
+    ]
 
 
 def runs_with_certainty(study: Study) -> list[tuple[str, str]]:

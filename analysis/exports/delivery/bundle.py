@@ -1,8 +1,9 @@
 """A complete export: every table in several formats, with its documentation and licence."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from analysis.exports.description.licences import citation_cff, licence_text
 from analysis.exports.description.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.catalogue import BUNDLED, Disclosure, make_table
+from analysis.exports.tables.columns import COLUMNS_OF_WIDE, Column
 from analysis.exports.tables.pseudonyms import K
 from analysis.exports.tables.table_files import (
     OnRows,
@@ -70,7 +72,8 @@ def _fill(
         parts[name] = _write_part(table, folder, also, on_rows)
     # On the card, the items come first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
-    left_out = tuple(_write_others(study, folder / "other", disclosure))
+    wide = list[Column]()
+    left_out = tuple(_write_others(study, folder / "other", disclosure, wide))
     items = parts["items"]
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
@@ -88,6 +91,7 @@ def _fill(
             disclosure=disclosure,
             parts=ordered,
             left_out=left_out,
+            wide=tuple(wide),
             report=named_report(report, is_here=has_copy),
             scores=keeper.scores,
         ),
@@ -118,8 +122,14 @@ def _write_part(table: Table, folder: Path, also: str | None, on_rows: OnRows | 
     return Part(name, table.columns, rows, files)
 
 
-def _write_others(study: Study, folder: Path, disclosure: Disclosure) -> Iterator[str]:
-    """Write the other formats, and yield the reason for each that cannot be written."""
+def _write_others(
+    study: Study, folder: Path, disclosure: Disclosure, wide: list[Column]
+) -> Iterator[str]:
+    """Write the other formats, and yield the reason for each that cannot be written.
+
+    The columns of the wide table are of this study alone: they are added to `wide`, and
+    `wide_columns.csv` explains each.
+    """
     for what, name in _OTHERS.items():
         try:
             table = make_table(study, what, disclosure)
@@ -127,6 +137,14 @@ def _write_others(study: Study, folder: Path, disclosure: Disclosure) -> Iterato
             yield f"`other/{name}`. {error}"
         else:
             write_table(table, {Path(name).suffix[1:]: folder / name})
+            if what == "wide":
+                wide += table.columns
+                about = Table("wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns))
+                write_table(about, {"csv": folder / "wide_columns.csv"})
+
+
+def _explained(columns: Iterable[Column]) -> Iterator[dict[str, str]]:
+    return ({"column": c.name, "kind": c.kind, "meaning": c.meaning} for c in columns)
 
 
 def _write_media(study: Study, folder: Path) -> None:

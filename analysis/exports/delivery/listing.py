@@ -1,14 +1,20 @@
 """The exports of a study as a page shows them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.urls import reverse
 
+from analysis.data.annotators.answers import changes_of_people
 from analysis.models import Export
+from analysis.report.text.numbers import number_of
 from studies.jobs.pages import Retry
 from studies.models.studies import Study
 
 _SHOWN = 50
+# Files that hold nothing of annotators.
+_WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
     "annotations": "Annotations: one row per answer of an annotator",
@@ -40,13 +46,17 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 @dataclass(frozen=True)
 class Listed:
-    """An export as a row of the list; `before` is the number of exports queued before it."""
+    """An export as a row of the list; `before` is the number of exports queued before it.
+
+    `stale` says what happened to the people in its file since it was asked for; empty if nothing.
+    """
 
     export: Export
     name: str
     before: int
     size: str
     retry: Retry
+    stale: str
 
 
 def listed_exports(study: Study) -> list[Listed]:
@@ -56,6 +66,7 @@ def listed_exports(study: Study) -> list[Listed]:
         .order_by("created_at", "pk")
         .values_list("pk", flat=True)
     )
+    changes = changes_of_people(study)
     return [
         Listed(
             export,
@@ -66,9 +77,53 @@ def listed_exports(study: Study) -> list[Listed]:
                 reverse("exports:again", args=[study.slug, export.public_id]),
                 about=f"to create {name_of(export)}",
             ),
+            _since(export.created_at, changes) if has_stale_file(export) else "",
         )
         for export in study.exports.select_related("requested_by")[:_SHOWN]
     ]
+
+
+def has_stale_file(export: Export) -> bool:
+    """Whether the file of an export would hold people, if any had changed since."""
+    return export.state == Export.State.DONE and export.what not in _WITHOUT_PEOPLE
+
+
+def stale_exports(study: Study) -> list[Export]:
+    """The exports with a file that holds somebody who has withdrawn or been excluded since."""
+    changes = changes_of_people(study)
+    done = study.exports.filter(state=Export.State.DONE)
+    return [each for each in done if has_stale_file(each) and _since(each.created_at, changes)]
+
+
+def stale_elsewhere(study: Study) -> list[str]:
+    """Copies outside the program's storage that hold such people: where they are, as sentences."""
+    changes = changes_of_people(study)
+    found = []
+    for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
+        detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
+        since = _since(entry.created_at, changes)
+        if not since or "export" in detail or detail.get("what") in _WITHOUT_PEOPLE:
+            continue
+        if entry.event == "exported":
+            place = (
+                f"“{detail['what']}”, written by a command on {day}: its folder is not known here"
+            )
+        else:
+            place = f"the draft of {day} at {detail.get('address', 'an archive')}"
+        found.append(f"{place}. {since}")
+    return found
+
+
+def _since(moment: datetime, changes: Sequence[tuple[datetime, bool]]) -> str:
+    """What happened to people after a moment, as a sentence; empty if nothing."""
+    withdrew = sum(at > moment and is_withdrawal for at, is_withdrawal in changes)
+    others = sum(at > moment and not is_withdrawal for at, is_withdrawal in changes)
+    parts = [
+        f"{number_of(withdrew, 'person')} withdrew" if withdrew else "",
+        f"people were excluded or included again ({number_of(others, 'time')})" if others else "",
+    ]
+    told = " and ".join(filter(None, parts))
+    return f"{told[:1].upper()}{told[1:]} after this was written." if told else ""
 
 
 def name_of(export: Export) -> str:

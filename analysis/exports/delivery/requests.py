@@ -4,6 +4,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from analysis.exports.delivery.listing import stale_exports
 from analysis.exports.delivery.storage import remove_files
 from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.errors import ExportError
@@ -58,6 +59,10 @@ def ask_again(*, export: Export, user: User) -> Export:
     """
     if export.state != Export.State.FAILED:
         raise ExportError("This export did not fail, so it cannot be requested again.")
+    return _ask_same(export, user)
+
+
+def _ask_same(export: Export, user: User) -> Export:
     return request_export(
         study_id=export.study_id,
         user=user,
@@ -68,6 +73,22 @@ def ask_again(*, export: Export, user: User) -> Export:
         free_text=export.free_text,
         fresh_pseudonyms=export.fresh_pseudonyms,
     )
+
+
+@transaction.atomic
+def clear_stale(*, study_id: int, user: User, rebuild: bool) -> int:
+    """Delete the files that hold people who have withdrawn or been excluded since.
+
+    With `rebuild` each is written again. Files that name people are only an owner's to delete.
+    Returns how many there were.
+    """
+    study = lock_study(study_id)
+    found = [each for each in stale_exports(study) if not each.names_people or _owns(user, study)]
+    for export in found:
+        delete_export(export_id=export.pk, user=user)
+        if rebuild:
+            _ask_same(export, user)
+    return len(found)
 
 
 def _owns(user: User, study: Study) -> bool:

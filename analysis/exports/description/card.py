@@ -176,6 +176,7 @@ Questions that checked whether the instructions were understood: \
 ## Fields
 
 {_fields(described.parts)}
+{_wide(described)}
 ## Privacy
 
 {privacy(described)}
@@ -243,9 +244,26 @@ def _standings(described: Description) -> str:
         f"{sentence} `counted` fills a seat of an item, `surplus` came beyond them, `released` "
         "is from somebody who left early, `imported` was read from a file. The report of the study "
         "uses `counted` and `imported` answers of people who are not `excluded`; "
-        f"{_n(described.collection.excluded_people, 'person', 'people')} "
-        f"{'is' if described.collection.excluded_people == 1 else 'are'} excluded."
+        f"{_n(len(described.collection.exclusions), 'person', 'people')} "
+        f"{'is' if len(described.collection.exclusions) == 1 else 'are'} excluded."
+        f"{_exclusions(described)}"
     )
+
+
+def _exclusions(described: Description) -> str:
+    """When and why people were excluded, and by whom; nobody is named but who excluded them."""
+    rows = [
+        (
+            each.on,
+            each.by or "a command",
+            "after it" if each.after_report else "before it",
+            f"{each.answers:,}",
+            each.reason if described.disclosure.free_text else "exported with --free-text only",
+        )
+        for each in sorted(described.collection.exclusions, key=lambda each: (each.on, each.reason))
+    ]
+    heading = ("excluded on", "by", "first report", "answers", "reason")
+    return f"\n\n{_table(heading, rows)}" if rows else ""
 
 
 def _certainty(described: Description) -> str:
@@ -341,6 +359,18 @@ def _fields(parts: Iterable[Part]) -> str:
         nested = _NESTED if part.name == "items" and part.columns == ITEMS else ""
         sections.append(f"### {part.name}\n\n{nested}{_table(('field', 'type', 'meaning'), rows)}")
     return "\n".join(sections)
+
+
+def _wide(described: Description) -> str:
+    """The columns of runs in the wide table; those of people are alike, and the file has all."""
+    rows = [(f"`{c.name}`", c.kind, c.meaning) for c in described.wide if c.name.startswith("J_")]
+    if not rows:
+        return ""
+    return (
+        "### other/wide.csv\n\nOne row per item, and two columns per person (`R_…`) and per run "
+        "(`J_…`): the answer and its certainty. `other/wide_columns.csv` explains every column.\n\n"
+        f"{_table(('field', 'type', 'meaning'), rows)}"
+    )
 
 
 def _source(described: Description) -> str:

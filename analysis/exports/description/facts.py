@@ -57,6 +57,7 @@ class Description:
     disclosure: Disclosure
     parts: tuple[Part, ...]
     left_out: tuple[str, ...]
+    wide: tuple[Column, ...]
     report: str
     scores: dict[str, Score]
 

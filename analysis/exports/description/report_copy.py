@@ -15,11 +15,12 @@ from studies.models.studies import Study
 
 
 def newest_report(study: Study) -> Report | None:
-    """The newest report; None if answers in it were withdrawn after it was built."""
+    """The newest report; None if people withdrew, or were excluded or included, after it."""
     built = marked(study.reports.filter(state=Report.State.DONE))
     report = built.order_by("-number").first()
-    superseded = report and report.withdrawn_since  # type: ignore[attr-defined]  # annotated
-    return None if superseded else report
+    if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
+        return None
+    return report
 
 
 def write_report_copy(report: Report, folder: Path) -> bool:

@@ -190,6 +190,11 @@ SECOND_VISITS = _columns("""
     certainty   integer 1 to 100; empty on a tie or where not asked.
     answered_at time    UTC, to the minute.
 """)
+COLUMNS_OF_WIDE = _columns("""
+    column  text Name of the column in wide.csv.
+    kind    text text, integer or number.
+    meaning text What it holds; of a run, how it asked.
+""")
 ITEM_NOTES = _columns("""
     item_id    text The item's id.
     tags       json The tags that researchers gave the item.

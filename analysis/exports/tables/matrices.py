@@ -1,7 +1,7 @@
 """Answers as matrices, for R, SPSS and packages that compute agreement."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from analysis.data.annotators.answers import counted_pseudonyms
 from analysis.data.items.texts import item_keys, run_labels
@@ -18,13 +18,14 @@ CODES = {"r1": 1, "r2": 2, "tie": 3}
 
 
 def wide_table(study: Study) -> Table:
-    """One row per item; a choice and a certainty column per annotator, a verdict column per run.
+    """One row per item; a choice and a certainty column per annotator and per run.
 
     Raises `ExportError` when it would be too large.
     """
     raters = _raters(study)
     _check_size(study, raters, cells=2 * len(raters))
-    runs = {key: _run_column(judge, key) for judge, key in run_labels(study)}
+    labels = {run["key"]: run for run in run_labels(study)}
+    runs = {key: _run_column(run) for key, run in labels.items()}
     columns = [
         Column("item_id", "text", "The item's id."),
         Column("topic", "text", "What the item is about."),
@@ -34,7 +35,14 @@ def wide_table(study: Study) -> Table:
         name = _variable(rater)
         columns.append(Column(name, "text", f"The choice of {rater}.", label=True))
         columns.append(Column(f"{name}_certainty", "integer", f"The certainty of {rater}."))
-    columns += [Column(name, "text", f"Verdict of run {key}.") for key, name in runs.items()]
+    for key, name in runs.items():
+        of_run = f"{_described(labels[key])} (run {key})"
+        columns.append(Column(name, "text", f"Verdict of {of_run}."))
+        columns.append(
+            Column(
+                f"{name}_certainty", "number", f"Mean certainty of those that gave it: {of_run}."
+            )
+        )
 
     def rows() -> Iterator[ExportRow]:
         for judged in judged_items(study):
@@ -49,6 +57,7 @@ def wide_table(study: Study) -> Table:
                 row[f"{name}_certainty"] = answer["certainty"]
             for verdict in judged.verdicts:
                 row[runs[verdict["run"]]] = verdict.get("verdict")
+                row[f"{runs[verdict['run']]}_certainty"] = verdict.get("certainty")
             yield row
 
     return Table("wide", tuple(columns), rows, cells=dict)
@@ -100,6 +109,16 @@ def _variable(rater: str) -> str:
     return rater.replace("-", "_")
 
 
-def _run_column(judge: str, key: str) -> str:
-    letters = re.sub(r"[^A-Za-z0-9]+", "_", judge).strip("_")[:40]
-    return f"J_{letters}_{key[:8]}"
+def _run_column(run: Mapping[str, str]) -> str:
+    """A name that says what a run was, of at most 64 characters with “_certainty” (SPSS)."""
+    judge, setting, features = (
+        re.sub(r"[^A-Za-z0-9]+", "_", run[name]).strip("_")[:most]
+        for name, most in (("judge", 22), ("setting", 10), ("features", 9))
+    )
+    return "_".join(("J", judge, setting, features, run["key"][:8]))
+
+
+def _described(run: Mapping[str, str]) -> str:
+    own = [f"wording {run['wording']}"] if run["wording"] else []
+    parts = [run["setting"], f"features {run['features']}", *own, f"framing {run['framing']}"]
+    return ", ".join((run["judge"], *parts, f"orders {run['orders']}"))

@@ -13,6 +13,7 @@ from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, ho
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
+from studies.services.studies import record
 
 
 class Command(BaseCommand):
@@ -91,10 +92,14 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        from analysis.data.annotators.raters import REPORT_WRITTEN
         from analysis.lifecycle.build_job import write_report
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
             result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
+        record(
+            find_study(slug), REPORT_WRITTEN, seed=result["seed"], inputs=result["inputs"]["hash"]
+        )
         return self._summarise(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:

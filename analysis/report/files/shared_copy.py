@@ -14,7 +14,10 @@ def without_people(report: Mapping[str, Any]) -> Json:
 
     Items are about real people, so their questions, answers and features are removed as well.
     """
-    human = {**report.get("human", {}), "raters": [], "quotas": []}
+    # A reason is free text of a researcher, in which anybody may be named.
+    known = report.get("human", {})
+    excluded = [{**each, "rater": "", "reason": ""} for each in known.get("exclusions", [])]
+    human = {**known, "raters": [], "quotas": [], "exclusions": excluded}
     errors = report.get("group_errors")
     if errors is not None:
         sides = (errors["people"], *errors["judges"])
@@ -28,7 +31,14 @@ def without_people(report: Mapping[str, Any]) -> Json:
         "items": [],
         "groups": [_coarse(table) for table in report.get("groups", ())],
         "who_judges_whom": [_fewer_columns(table) for table in report.get("who_judges_whom", ())],
-        "redacted": ["human.raters", "human.quotas", "items", "groups of fewer than five personas"],
+        "redacted": [
+            "human.raters",
+            "human.quotas",
+            "human.exclusions.rater",
+            "human.exclusions.reason",
+            "items",
+            "groups of fewer than five personas",
+        ],
     }
 
 

@@ -41,6 +41,7 @@ REASONS = {
     "too_few": "too few items",
     "incomplete_grid": "not every framing was asked with every wording",
     "no_plan": "no analysis plan was frozen",
+    "no_other_items": "the plan sealed every item of this report, or none",
     "no_threshold": "this way of labelling has no threshold",
 }
 

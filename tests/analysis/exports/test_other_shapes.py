@@ -51,11 +51,33 @@ def test_the_wide_table_has_a_row_an_item_and_names_that_statistics_packages_tak
     head, *lines = table(export(study, "wide", tmp_path / "w.csv"))
 
     assert all(name.replace("_", "").isalnum() and name[0].isalpha() for name in head)
-    assert head[5].startswith("J_cmd_a_model_")
-    assert lines == [
-        [first.key, "food", "r1", "r2", "81", "r1"],
-        [second.key, "", "", "tie", "", ""],
+    assert head[5:] == [
+        name := f"J_cmd_a_model_certainty_all_{run.key[:8]}",
+        f"{name}_certainty",
     ]
+    assert lines == [
+        [first.key, "food", "r1", "r2", "81", "r1", "60.0"],
+        [second.key, "", "", "tie", "", "", ""],
+    ]
+
+
+def test_a_bundle_explains_every_column_of_the_wide_table(tmp_path):
+    study = make_study()
+    item = make_item(study=study)
+    answer(make_rater(study=study), item, "r2", 81)
+    for setting in ("certainty", "standard"):
+        judge_item(make_run(study=study, judge="gpt", setting=setting), item, "r1", 60)
+
+    out = export(study, "all", tmp_path / "out")
+
+    head, *_ = table(out / "other" / "wide.csv")
+    explained = {row[0]: row[2] for row in table(out / "other" / "wide_columns.csv")[1:]}
+    assert list(explained) == head
+    card = (out / "README.md").read_text("utf-8")
+    runs = [name for name in head if name.startswith("J_")]
+    assert len(runs) == 4
+    assert all(f"`{name}`" in card for name in runs)
+    assert "gpt, standard, features all" in explained[runs[2]] + explained[runs[0]]
 
 
 @pytest.mark.parametrize("what", ["wide", "reliability"])

@@ -9,7 +9,10 @@ from django.urls import reverse
 from analysis import tasks
 from analysis.exports.delivery.requests import request_export
 from analysis.exports.delivery.storage import export_dir
+from analysis.exports.delivery.study_export import export_study
 from analysis.models import Export
+from annotation.services.endings import withdraw
+from annotation.services.exclusion import exclude
 from studies.models import Membership
 from tests.stored import path_of
 
@@ -232,3 +235,69 @@ def test_an_administrator_sees_every_queue_and_deletes_files(client, study, peop
     export.refresh_from_db()
     assert (export.state, export.message) == ("gone", "Deleted by admin.")
     assert not path_of(export_dir(export.public_id)).exists()
+
+
+def somebody(study):
+    return study.annotators.order_by("pseudonym").first()
+
+
+@pytest.mark.parametrize("how", ["withdrew", "excluded"])
+def test_a_file_from_before_somebody_left_is_marked_with_what_happened(client, study, people, how):
+    client.force_login(people["editor"])
+    export = made(study, people["editor"])
+    before = client.get(url("list")).content.decode()
+
+    if how == "withdrew":
+        withdraw(annotator_id=somebody(study).pk)
+        words = "1 person withdrew after this was written."
+    else:
+        exclude(annotator_id=somebody(study).pk, reason="Too fast.")
+        words = "People were excluded or included again (1 time) after this was written."
+    page = client.get(url("list")).content.decode()
+
+    assert "outdated" not in before
+    assert words in page
+    assert "Delete and create again" in page
+    made(study, people["editor"], what="items")
+    assert client.get(url("table")).content.decode().count("▲ outdated") == 1
+    assert export.state == "done"
+
+
+@pytest.mark.parametrize(("do", "files"), [("delete", 0), ("rebuild", 1)])
+def test_one_press_deletes_outdated_files_or_writes_them_again(
+    client, study, people, queued, do, files
+):
+    client.force_login(people["editor"])
+    export = made(study, people["editor"])
+    named = made(study, people["owner"], identified=True)
+    withdraw(annotator_id=somebody(study).pk)
+    queued.clear()
+
+    response = client.post(url("stale"), {"do": do}, follow=True)
+
+    export.refresh_from_db()
+    named.refresh_from_db()
+    assert (export.state, named.state) == ("gone", "done")
+    assert not path_of(export_dir(export.public_id)).exists()
+    assert len(queued) == files
+    assert "Outdated files deleted: 1." in response.content.decode()
+
+
+def test_a_viewer_cannot_delete_outdated_files(client, study, people):
+    client.force_login(people["viewer"])
+
+    assert client.post(url("stale"), {"do": "delete"}).status_code == 404
+
+
+def test_copies_outside_the_program_are_named_when_they_are_outdated(
+    client, study, people, tmp_path
+):
+    client.force_login(people["editor"])
+    export_study(study, what="annotations", out=tmp_path / "a.csv", format="csv")
+    withdraw(annotator_id=somebody(study).pk)
+
+    page = client.get(url("list")).content.decode()
+
+    assert "Outdated copies outside this program" in page
+    assert "“annotations”, written by a command on" in page
+    assert study.log.filter(event="participant withdrew").count() == 1

@@ -3,13 +3,18 @@
 import datetime as dt
 import io
 import json
+from dataclasses import replace
+from random import Random
 
 import pyarrow.parquet
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 
+from analysis.data.dataset import load_dataset
 from analysis.exports.tables.columns import ITEMS
 from analysis.exports.tables.pseudonyms import exported_id
+from analysis.report.build import build_report
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.exporters.csv_out import CsvWriter
@@ -19,6 +24,7 @@ from studies.importers.items.storage import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows
+from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item, read
 
 pytestmark = pytest.mark.django_db
@@ -192,3 +198,43 @@ def _read_parquet(path):
         writer.row(_as_text(row[name]) for name in names)
     file = File("items.csv", out.getvalue().encode())
     return read_bundle(Bundle("items.csv", file), task="preference")
+
+
+def test_a_bundle_that_is_imported_elsewhere_gives_the_same_report(tmp_path):
+    """People have other names there: nothing that is computed, and no hash, depends on names."""
+    there = make_study(slug="there", title="Suppers")
+    (tmp_path / "items.jsonl").write_text(
+        "".join(json.dumps(raw_item(id=f"i{n:02}")) + "\n" for n in range(16)), "utf-8"
+    )
+    call_command("import_items", "there", str(tmp_path / "items.jsonl"))
+    random = Random(3)
+    people = [
+        f"r{(n + 5 * k) % 12},i{n:02},{random.choice(('r1', 'r2'))},{random.randint(50, 99)}\n"
+        for n in reversed(range(16))
+        for k in range(3)
+    ]
+    judged = [f"i{n:02},{random.choice(('r1', 'r2'))},80\n" for n in range(16)]
+    (tmp_path / "p.csv").write_text("rater_id,item_id,choice,certainty\n" + "".join(people))
+    (tmp_path / "j.csv").write_text("item_id,choice,certainty\n" + "".join(judged))
+    call_command("import_annotations", "there", str(tmp_path / "p.csv"))
+    call_command("import_judgments", "there", str(tmp_path / "j.csv"), "--judge", "gpt")
+    out = export(there, "all", tmp_path / "out")
+    make_study(slug="here", title="Suppers")
+    call_command("import_items", "here", str(out / "jsonl/items.jsonl"))
+    call_command("import_annotations", "here", str(out / "jsonl/annotations.jsonl"))
+    call_command("import_judgments", "here", str(out / "jsonl/judgments.jsonl"), "--judge", "gpt")
+
+    first, second = load_dataset("there"), load_dataset("here")
+    reports = [build_report(data, seed=1, bootstrap=50) for data in (first, second)]
+
+    assert replace(second, study=first.study).inputs_hash == first.inputs_hash
+    for key in ("majority", "individual", "agreement", "position"):
+        assert reports[0]["human"][key] == reports[1]["human"][key], key
+    text = json.dumps(reports[1]["comparison"])
+    names = [
+        *zip(second.raters, first.raters, strict=True),
+        (second.runs[0].run, first.runs[0].run),
+    ]
+    for other, own in names:
+        text = text.replace(f'"{other}"', f'"{own}"')
+    assert json.loads(text) == json.loads(json.dumps(reports[0]["comparison"]))

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db.models import Value
 from django.db.models.functions import Concat
@@ -10,6 +11,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analysis.data.dataset import load_dataset
+from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
@@ -18,18 +20,40 @@ from analysis.models import AnalysisPlan
 from analysis.report.analyses import ANALYSES
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables, analyses
+from analysis.report.files.shared_copy import without_people
 from analysis.report.registration import mark_of, table_mark
 from analysis.report.render import render_html
 from analysis.report.text.thresholds import late_changes
+from annotation.services.exclusion import exclude
+from judging.prompts.asking import Asking, tasks_of
 from studies.models import Item
 from studies.services.settings import save_settings
-from tests.analysis.builders import answer, little_study, make_rater, make_run, random_study
+from tests.analysis.builders import (
+    answer,
+    judge_item,
+    little_study,
+    make_rater,
+    make_run,
+    random_study,
+)
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
 
 STEADY = {"judge": "steady", "setting": "certainty", "features": "all"}
 PLAN = {"analyses": ["accuracy", "certain", "difference"], "judges": [STEADY]}
+
+
+@pytest.fixture(autouse=True)
+def _words_of_the_builders(monkeypatch, request):
+    """Runs of the builders were never asked; they have this hash in place of one of words."""
+    if "real_words" not in request.fixturenames:
+        monkeypatch.setattr("analysis.data.plans._prompt", lambda study, judge: "0" * 64)
+
+
+@pytest.fixture
+def real_words():
+    """The words of planned runs are hashed as they are."""
 
 
 def before_data(study, **plan):
@@ -440,3 +464,161 @@ def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
     assert report["parameters"]["threshold_chosen"] == "post hoc"
     assert all_tables(report)["table_b"].threshold == "70, changed after the first data"
     assert "it was from 80 and became from 70" in page_words(report)
+
+
+def item_departures(report):
+    return [d for d in report["registration"]["departures"] if d["what"] == "items"]
+
+
+def add_items(study, n, *, truth="r1"):
+    """Items that come later, with answers of the people and the judge who are there."""
+    people, run = list(study.annotators.all()), study.judge_runs.get(setting="certainty")
+    for number in range(n):
+        item = make_item(study=study, key=f"late-{number}", first_person=truth)
+        for person in people[number % 3 :][:3]:
+            answer(person, item, "r1" if number % 2 else "r2", 60)
+        judge_item(run, item, truth, 90)
+
+
+def test_items_that_come_after_the_plan_are_a_departure_and_stand_beside_what_was_registered():
+    study = little_study(43)
+    before_data(study, bootstrap=100)
+    first = built(study, bootstrap=100)
+    sealed = first["inputs"]["items"]
+
+    add_items(study, 6)
+    report = built(study, bootstrap=100)
+
+    found = report["registration"]
+    (departure,) = item_departures(report)
+    assert departure["planned"].startswith(f"{sealed} items (")
+    assert departure["done"] == f"{sealed + 6} items: 6 added"
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    alone = found["as_registered"]
+    for key in ("n", "correct", "accuracy"):
+        assert alone["majority"][key] == first["human"]["majority"][key]
+    assert alone["majority"]["ci"] == first["human"]["majority"]["clusters"]["ci"]
+    of_run = {judge["run"]: judge["accuracy"] for judge in first["judges"]}
+    assert [judge["accuracy"] for judge in alone["judges"]] == [
+        of_run[judge["run"]] for judge in alone["judges"]
+    ]
+    assert alone["state"] == first["headline"]["state"]
+    assert all_tables(report)["as_registered"].rows[0][1]["n"] == alone["majority"]["n"]
+    assert f"{sealed + 6} items: 6 added" in page_words(report)
+    assert first["registration"]["as_registered"] is None
+
+
+def test_an_item_that_is_not_the_sealed_one_any_more_is_told_with_those_that_are_gone():
+    study = little_study(44)
+    before_data(study, bootstrap=100)
+    changed, *_ = Item.objects.filter(study=study).order_by("key")
+
+    Item.objects.filter(pk=changed.pk).update(
+        first_person="r1" if changed.first_person == "r2" else "r2"
+    )
+    (departure,) = item_departures(built(study, bootstrap=100))
+
+    assert departure["done"].endswith(" items: 1 changed")
+
+
+def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_account():
+    study = little_study(45, annotations_per_item=3)
+    before_data(study, bootstrap=100)
+    user = User.objects.create(username="ada")
+
+    study.annotations_per_item = 5
+    save_settings(study, changed=["annotations_per_item"], user=user)
+    report = built(study, bootstrap=100)
+
+    (departure,) = report["registration"]["departures"]
+    day = f"{timezone.now():%Y-%m-%d}"
+    assert (departure["what"], departure["planned"], departure["done"], departure["on"]) == (
+        "answers wanted at each item",
+        "3",
+        "5",
+        day,
+    )
+    assert departure["by"] == "ada"
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    assert f"changed on {day} by ada" in page_words(report)
+
+
+def test_a_plan_of_an_earlier_version_says_what_it_did_not_seal_and_counts_from_the_first_answer():
+    study = little_study(46)
+    before_data(study, bootstrap=100)
+    row = AnalysisPlan.objects.get()
+    del row.content["sealed"]
+    row.seal = FrozenPlan(row.content, 0, 0, row.frozen_at.isoformat()).sealed()
+    row.save()
+
+    report = built(study, bootstrap=100)
+    study.frozen_at = timezone.now()
+    study.save()
+    add_items(study, 2)
+    later = built(study, bootstrap=100)
+
+    assert report["registration"]["departures"] == []
+    assert report["registration"]["not_sealed"][:2] == ["items", "answers wanted at each item"]
+    assert "The plan did not seal: items, answers wanted" in page_words(report)
+    assert item_departures(later)[0]["done"].endswith(": 2 added")
+
+
+def test_a_planned_run_that_was_asked_with_other_words_is_a_departure(real_words):
+    study = little_study(47)
+    before_data(study, bootstrap=100)
+    run = study.judge_runs.get(setting="certainty")
+    words = AnalysisPlan.objects.get().content["sealed"]["prompts"][0]
+
+    study.judge_runs.filter(pk=run.pk).update(prompt_hash=words)
+    same = built(study, bootstrap=100)
+    study.judge_runs.filter(pk=run.pk).update(prompt_hash="f" * 64)
+    other = built(study, bootstrap=100)
+
+    assert words == Asking.of(run).sha256(tasks_of(study))
+    assert same["registration"]["departures"] == []
+    assert other["registration"]["departures"][0]["what"] == "words that steady was asked"
+
+
+def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_answers():
+    study = little_study(48)
+    before_data(study, bootstrap=100, exclusions="Who fails both checks.")
+    person, user = (
+        study.annotators.order_by("pseudonym").first(),
+        User.objects.create(username="ada"),
+    )
+    Item.objects.filter(study=study).update(seats_needed=9, seats_taken=9, answered=9)
+    study.annotators.update(state="completed", is_imported=False)
+    exclude(annotator_id=person.pk, reason="Too fast.", user=user, reopen_seats=True)
+
+    report = built(study, bootstrap=100)
+
+    (row,) = report["human"]["exclusions"]
+    assert report["human"]["not_counted"]["excluded_people"] == 1
+    day = f"{timezone.now():%Y-%m-%d}"
+    assert (row["rater"], row["reason"], row["on"], row["by"]) == (
+        person.pseudonym,
+        "Too fast.",
+        day,
+        "ada",
+    )
+    assert (row["answers"], row["after_report"]) == (person.assignments.count(), False)
+    (departure,) = report["registration"]["departures"]
+    assert (departure["planned"], departure["by"]) == ("Who fails both checks.", "ada")
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    assert "Too fast." in page_words(report)
+    assert study.log.get(event="person excluded").detail["reason"] == "Too fast."
+    shared = without_people(report)["human"]["exclusions"][0]
+    assert (shared["rater"], shared["reason"], shared["by"]) == ("", "", "ada")
+
+
+def test_an_exclusion_after_a_first_report_is_told_as_one(tmp_path):
+    study = little_study(49)
+    before_data(study, bootstrap=100)
+    call_command("report", study.slug, "--out", str(tmp_path / "first"), "--bootstrap", "100")
+    person = study.annotators.order_by("pseudonym").first()
+    exclude(annotator_id=person.pk, reason="Too fast.")
+
+    report = built(study, bootstrap=100)
+
+    assert report["human"]["exclusions"][0]["after_report"]
+    assert report["registration"]["departures"][0]["after_first_report"] == 1

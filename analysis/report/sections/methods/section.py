@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.section import Page, Report, Section
 from analysis.report.sections.methods.runs import flat, prompts
-from analysis.report.sections.methods.tables import band_definitions, registered
+from analysis.report.sections.methods.tables import as_registered, band_definitions, registered
 from analysis.report.tables import Table
 from analysis.report.text.thresholds import threshold_standing
 
@@ -31,6 +31,7 @@ class Methods(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         yield band_definitions(report)
         yield registered(report)
+        yield as_registered(report)
 
     def context(self, page: Page) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table

@@ -1,8 +1,11 @@
 """Tables of the bands of certainty and of the plan."""
 
+from typing import Any
+
 from analysis.report.registration import mark_word
 from analysis.report.section import Report
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Column, Kind, Table
+from analysis.report.text.names import run_names
 
 
 def band_definitions(report: Report) -> Table:
@@ -25,3 +28,42 @@ def registered(report: Report) -> Table:
     columns = (Column("Analysis"), Column("Mark"), Column("Why"))
     title = "What was registered and what was explored"
     return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
+
+
+_GAP: tuple[tuple[str, Kind], ...] = (("points", "points"), ("95 % interval", "points_range"))
+
+
+def as_registered(report: Report) -> Table:
+    """The sealed items and all items; no rows where the plan sealed all of them, or none."""
+    alone = report["registration"].get("as_registered")
+    rows: list[list[Any]] = []
+    if alone is not None:
+        rows.append(["Majority of people", alone["majority"], report["human"]["majority"]])
+        rows[0] += [None] * 4
+        names = run_names(report)
+        place = {judge["run"]: number for number, judge in enumerate(report["judges"])}
+        for judge, difference in zip(alone["judges"], alone["differences"], strict=True):
+            own = place[judge["run"]]
+            gap = report["comparison"][own]["difference_general"]
+            rows.append([names[own], judge, report["judges"][own]])
+            rows[-1] += [each[key] for each in (difference, gap) for key in ("value", "ci")]
+    columns = (
+        Column("Who"),
+        Column("sealed items", "share", "Accuracy"),
+        Column("all items", "share", "Accuracy"),
+        *(
+            Column(heading, kind, group)
+            for group in ("Judge less majority, sealed items", "Judge less majority, all items")
+            for heading, kind in _GAP
+        ),
+    )
+    return Table(
+        "as_registered",
+        "What was registered: the items that the plan sealed, and all items",
+        columns,
+        rows,
+        "The first of each is computed on the sealed items and the planned runs alone, with the "
+        "plan's threshold, seed and resamples. Items that came or changed after the plan are only "
+        "in the second, which is explored.",
+        is_record=True,
+    )

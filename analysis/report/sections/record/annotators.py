@@ -52,7 +52,7 @@ def raters(study: Study) -> list[Json]:
         seen, failed = data.attention[index] if data.attention else (0, 0)
         row["checks"] = {"seen": seen, "failed": failed}
         rows.append(row)
-    return rows
+    return sorted(rows, key=lambda row: row["rater"])
 
 
 def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:

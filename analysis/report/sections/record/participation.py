@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
@@ -82,7 +83,9 @@ def people(report: Report) -> Table:
     """Participants and answers that count, and the reasons for the others."""
     human = report["human"]
     left_out = human["not_counted"]
-    rows = [[f"People: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
+    # Somebody who took part in several pooled studies ended in each of them, and was paid for each.
+    who = "Participations" if "pooled_from" in report["study"]["source"] else "People"
+    rows = [[f"{who}: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
     rows += [
         ["People who count", human["annotators"]],
         ["Answers that count", human["answers"]],
@@ -106,6 +109,39 @@ def quotas(report: Report) -> Table:
     columns = (Column("Group"), Column("Target", "count"), Column("Finished", "count"))
     return Table(
         "quotas", "Target and finished people of each group", columns, rows, is_record=True
+    )
+
+
+def excluded_people(report: Report) -> Table:
+    """Everybody whom researchers excluded; no rows without exclusions."""
+    rows = [
+        [
+            each["rater"] or "not shown here",
+            each["reason"] or "not shown here",
+            each["on"],
+            each["by"] or "a command",
+            "after it" if each["after_report"] else "before it",
+            each["answers"],
+        ]
+        for each in report["human"].get("exclusions", ())
+    ]
+    columns = (
+        Column("Person"),
+        Column("Reason"),
+        Column("Day"),
+        Column("By"),
+        Column("First report"),
+        Column("Answers", "count"),
+    )
+    title = "Whom the researchers excluded, and why"
+    return Table(
+        "excluded_people",
+        title,
+        columns,
+        rows,
+        "First report: whether the exclusion came before or after a report of the study was asked "
+        "for, from which its result could be known.",
+        is_record=True,
     )
 
 
@@ -154,6 +190,7 @@ class Participation(Section):
                 "coverage": _coverage(study.people),
                 "people": dict(data.people),
                 "not_counted": dict(data.not_counted),
+                "exclusions": [asdict(each) for each in data.exclusions],
                 "before_exclusions": _before_exclusions(study),
                 "quotas": quotas_,
                 "checks": _checks(data),
@@ -164,4 +201,5 @@ class Participation(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         yield people(report)
         yield quotas(report)
+        yield excluded_people(report)
         yield exclusions(report)

@@ -11,7 +11,7 @@ from analysis.report.sections.record.reading import Reading, reading_sentences
 from analysis.report.sections.record.runs import Runs
 from analysis.report.tables import ShownTable, compact
 from analysis.report.text.names import run_names
-from analysis.report.text.numbers import share_of
+from analysis.report.text.numbers import number_of, share_of
 
 
 def _of_judges(report: Report) -> Iterator[str]:
@@ -94,6 +94,29 @@ def _excluded(report: Report) -> Iterator[tuple[str, str]]:
         )
 
 
+def _pooled(report: Report) -> Iterator[tuple[str, str]]:
+    """Who took part in several of the pooled studies, and of whom that cannot be known."""
+    found = report["study"]["source"].get("pooled_people")
+    if not found:
+        return
+    if n := found["in_several"]:
+        words = number_of(n, "person")
+        yield "pooled", f"{words} took part in several of the pooled studies, and each counts once."
+    if n := found["repeated_answers"]:
+        yield (
+            "pooled",
+            f"{number_of(n, 'answer')} to an item that the same person had answered in an earlier "
+            "study are left out.",
+        )
+    if n := found["unknown"]:
+        yield (
+            "pooled_unknown",
+            f"For {number_of(n, 'annotator')} no platform id was ever stored, so it cannot be "
+            "known whether they took part in several of the pooled studies; they count once in "
+            "each. If somebody did, the intervals are too narrow.",
+        )
+
+
 class Record(Section):
     """Participants, exclusions, and costs."""
 
@@ -105,7 +128,7 @@ class Record(Section):
     def sentences(self, report: Report) -> Iterator[Sentence]:
         for text in _of_judges(report):
             yield Sentence.of("missing", text)
-        more = (*_excluded(report), *reading_sentences(report))
+        more = (*_excluded(report), *_pooled(report), *reading_sentences(report))
         for code, text in (*_missing(report), *_conditions(report), *more):
             yield Sentence.of("limit", text, code)
 
