@@ -176,6 +176,7 @@ def without_chance(value: Any) -> None:
             *(key.removesuffix("_made") for key in drawn),
             *(("correct", "accuracy", "ci") if by_chance else ()),
             "bootstrap",
+            "claims_tested",  # by random changes of sign
             "like_for_like",
             "held_out",  # halves by the persona's key, which each study gives anew
             "run",
