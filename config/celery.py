@@ -13,7 +13,7 @@ from typing import Any
 from celery import Celery
 from celery.beat import Scheduler, SchedulingError
 from celery.contrib.django.task import DjangoTask
-from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
+from celery.signals import beat_embedded_init, beat_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
@@ -117,10 +117,20 @@ def stop_heartbeat(**_: Any) -> None:
 
 @worker_init.connect
 def refuse_other_files(sender: Any, **_: Any) -> None:
-    """End a worker that would keep files elsewhere; one that only asks judges keeps none."""
-    from config.files_location import refusal
+    """End a worker that does not fit the installation; one that only asks judges keeps no files."""
+    from config.files_location import misfit, refusal
 
-    if "celery" in sender.app.amqp.queues.consume_from and (sentence := refusal()):
+    keeps_files = "celery" in sender.app.amqp.queues.consume_from
+    if sentence := refusal() if keeps_files else misfit():
+        sys.exit(sentence)
+
+
+@beat_init.connect
+def refuse_another_clock(**_: Any) -> None:
+    """End a schedule that does not fit the installation."""
+    from config.files_location import misfit
+
+    if sentence := misfit():
         sys.exit(sentence)
 
 

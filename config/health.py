@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
 from studies.file_storage.location import wrong_location
+from studies.statements import clock
 
 _UP_TO_DATE_FOR = 60.0
 # When the database was last seen with every migration; one that lacks some is checked again.
@@ -34,13 +35,20 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def health() -> dict[str, str]:
     """The state of each part: “ok”, or what is wrong."""
-    return {"database": _database(), "broker": _broker(), "storage": _storage()}
+    return {
+        "database": _database(),
+        "broker": _broker(),
+        "storage": _storage(),
+        "clock": _clock(),
+    }
 
 
 def _database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        if unknown_migration():
+            return "newer than the program"
         return "migrations missing" if lacks_migrations() else "ok"
     except DatabaseError:
         return "unreachable"
@@ -49,25 +57,55 @@ def _database() -> str:
 @functools.cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
     """Every migration of this program; they do not change while it runs."""
-    loader = MigrationLoader(None)
-    return frozenset(set(loader.disk_migrations) - _replaced(loader))
+    return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _replaced(loader: MigrationLoader) -> set[tuple[str, str]]:
+@functools.cache
+def _replaced() -> frozenset[tuple[str, str]]:
     """The migrations that a squashed migration replaces: either of the two may be applied."""
-    squashed = {key: m for key, m in loader.disk_migrations.items() if m.replaces}
-    return {*squashed, *(old for m in squashed.values() for old in m.replaces)}
+    squashed = {key: m for key, m in MigrationLoader(None).disk_migrations.items() if m.replaces}
+    return frozenset({*squashed, *(old for m in squashed.values() for old in m.replaces)})
 
 
 def lacks_migrations() -> bool:
     """Whether the database is older than this program; checked at most once a minute."""
+    return bool(_known_migrations() - _replaced() - _applied())
+
+
+def unknown_migration() -> str:
+    """A migration that only a newer version of the program has; empty if there is none."""
+    unknown = _applied() - _known_migrations() - _replaced()
+    return " ".join(min(unknown)) if unknown else ""
+
+
+def newer_database() -> str:
+    """A sentence if a newer version of the program has migrated the database."""
+    if not (unknown := unknown_migration()):
+        return ""
+    return (
+        f"The database is newer than this program: a later version made its tables ({unknown}). "
+        "Nothing was changed. Start that version again, or restore a backup that this version made "
+        "(docs/backups.md)."
+    )
+
+
+def _applied() -> frozenset[tuple[str, str]]:
+    """What is applied: looked up once a minute, while that is what this program has."""
     global _looked_up
     now = time.monotonic()
-    if _looked_up is None or now - _looked_up > _UP_TO_DATE_FOR:
-        if _known_migrations() - set(MigrationRecorder(connection).applied_migrations()):
-            return True
+    if _looked_up is not None and now - _looked_up < _UP_TO_DATE_FOR:
+        return _known_migrations()
+    applied = frozenset(MigrationRecorder(connection).applied_migrations())
+    if not (_known_migrations() ^ applied) - _replaced():
         _looked_up = now
-    return False
+    return applied
+
+
+def _clock() -> str:
+    try:
+        return "not that of the database" if clock.wrong_clock() else "ok"
+    except DatabaseError:
+        return "unknown"
 
 
 def _storage() -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
 from analysis.data.plans import data_so_far, framings, read_plan, run_settings, wording_of
@@ -16,6 +15,7 @@ from analysis.models import AnalysisPlan
 from analysis.report.analyses import ANALYSES
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 SCHEMA = "thirdperson.plan/1"
 MARGIN_RANGE = (0.001, 0.5)
@@ -88,7 +88,7 @@ def freeze_plan(
         asked=analyses,
     )
     answers, judgments = data_so_far(study)
-    now = timezone.now()
+    now = clock.now()
     plan = FrozenPlan(content, answers, judgments, now.isoformat())
     plan = replace(plan, seal=plan.sealed())
     if not dry_run:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
@@ -23,6 +22,7 @@ from judging.worker.shared_replies import share_replies
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _PORTION = 1_000
 STILL_OPEN = (
@@ -202,7 +202,7 @@ class _Reading:
             pack.answered = pack.requests - left
             fields = ["answered"]
             if not left:
-                pack.state, pack.ended_at = Batch.State.COLLECTED, timezone.now()
+                pack.state, pack.ended_at = Batch.State.COLLECTED, clock.now()
                 pack.sentence = f"All {pack.requests:,} replies have been read."
                 fields += ["state", "ended_at", "sentence"]
             pack.save(update_fields=fields)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Membership, Study, StudyLog
+from studies.statements import clock
 
 
 def lock_study(study_id: int) -> Study:
@@ -117,7 +117,7 @@ def freeze(study_id: int) -> None:
     The first time, the conditional UPDATE waits for the holder of the study's lock, for example
     an import; later it matches nothing and takes no lock.
     """
-    Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
+    Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=clock.now())
 
 
 def record(study: Study, event: str, *, user: User | None = None, **detail: Any) -> StudyLog:

@@ -4,12 +4,21 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
+from functools import partial
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
+from config import files_location, migrate
+from config.celery import refuse_another_clock, refuse_other_files
+from config.operations.doctor.installation_checks import another_clock
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from tests.servers import free_port
 
@@ -48,12 +57,20 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
     response = client.get("/healthz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "database": "ok", "broker": "ok", "storage": "ok"}
+    assert response.json() == {
+        "status": "ok",
+        "database": "ok",
+        "broker": "ok",
+        "storage": "ok",
+        "clock": "ok",
+    }
 
 
 @pytest.fixture
 def unseen(monkeypatch):
     """As after a start: nobody has looked at the migrations yet."""
+    # A process that starts has no transaction open.
+    monkeypatch.setattr(files_location, "connection", SimpleNamespace(close=lambda: None))
     monkeypatch.setattr("config.health._looked_up", None)
 
 
@@ -68,6 +85,54 @@ def test_health_is_bad_while_a_migration_is_missing(client):
     assert response.json()["database"] == "migrations missing"
     row.save()
     assert client.get("/healthz").json()["database"] == "ok"
+
+
+@pytest.fixture
+def newer_tables() -> None:
+    MigrationRecorder.Migration.objects.create(app="studies", name="9999_of_the_future")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen", "newer_tables")
+def test_everything_refuses_a_database_that_a_newer_version_has_migrated(client, monkeypatch):
+    assert client.get("/healthz").json()["database"] == "newer than the program"
+    monkeypatch.setattr("config.migrate.migrate", lambda: pytest.fail("migrated"))
+    amqp = SimpleNamespace(queues=SimpleNamespace(consume_from={"judging": None}))
+    worker = SimpleNamespace(app=SimpleNamespace(amqp=amqp))
+
+    for refuse in (
+        migrate.main,
+        refuse_another_clock,
+        partial(refuse_other_files, sender=worker),
+        partial(call_command, "doctor", stdout=StringIO()),
+    ):
+        with pytest.raises((SystemExit, CommandError)) as refused:
+            refuse()
+        if isinstance(refused.value, SystemExit):
+            assert "studies 9999_of_the_future" in str(refused.value)
+    assert "The database is newer than this program" in files_location.refusal()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen")
+@pytest.mark.parametrize(
+    ("seconds", "sentence"),
+    [(12, "12 seconds ahead of that"), (-300, "300 seconds behind that"), (9, ""), (-9, "")],
+)
+def test_a_process_with_another_clock_does_not_start_and_says_so_later(
+    seconds, sentence, client, monkeypatch
+):
+    right = timezone.now
+    monkeypatch.setattr(
+        timezone, "now", lambda: right() + timedelta(seconds=seconds, microseconds=9)
+    )
+
+    refused = files_location.refusal()
+
+    assert bool(refused) == bool(sentence)
+    assert sentence in refused
+    assert (client.get("/healthz").json()["clock"] == "ok") == (not sentence)
+    assert [fault.sentence for fault in another_clock()] == ([refused] if refused else [])
 
 
 @pytest.mark.django_db

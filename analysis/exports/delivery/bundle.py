@@ -7,7 +7,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils import timezone
 
 from analysis.data.collection import collection_of
 from analysis.data.judges.wordings import wordings_of
@@ -31,6 +30,7 @@ from analysis.exports.tables.table_files import (
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.prompts import SETTINGS, wording
+from studies.statements import clock
 
 # Other formats of the same answers; a bundle leaves out those that the study cannot have.
 _OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
@@ -84,7 +84,7 @@ def _fill(
         Description(
             study=study,
             collection=collection_of(study, k=K),
-            on=timezone.now().date(),
+            on=clock.now().date(),
             licence=licence,
             disclosure=disclosure,
             parts=ordered,

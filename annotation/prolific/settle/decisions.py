@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
 from annotation.prolific.api import types
@@ -22,6 +21,7 @@ from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
 from studies.models import Study
 from studies.services.studies import record
+from studies.statements import clock
 
 LEAST_MESSAGE = 100
 # The platform's grounds. Disagreement, accuracy and certainty are not grounds.
@@ -66,7 +66,7 @@ def approve(
         s.status for s in chosen if s.status not in (types.AWAITING_REVIEW, types.APPROVED)
     )
     ProlificSubmission.objects.filter(pk__in=[s.pk for s in waiting]).update(
-        approval_asked_at=timezone.now()
+        approval_asked_at=clock.now()
     )
     if waiting:
         record(study, "approved on Prolific", user=user, people=len(waiting))
@@ -101,7 +101,7 @@ def reject(
             f"Write at least {LEAST_MESSAGE} characters to the participant, not {len(message)}."
         )
     client = connect()
-    read_at = timezone.now()
+    read_at = clock.now()
     submission = apply(
         submission.prolific_study, client.submission(submission.submission_id), read_at=read_at
     )
@@ -117,7 +117,7 @@ def reject(
             detail={"category": category, "message": message},
         )
     remote = client.reject(submission.submission_id, category=category, message=message)
-    return apply(submission.prolific_study, remote, read_at=timezone.now())
+    return apply(submission.prolific_study, remote, read_at=clock.now())
 
 
 def _against(category: str, submission: ProlificSubmission) -> str:
@@ -175,7 +175,7 @@ def request_returns(
         # Stored first: after a lost answer the participant must not get the same message again.
         taken = ProlificSubmission.objects.filter(
             pk=submission.pk, return_requested_at=None
-        ).update(return_requested_at=timezone.now())
+        ).update(return_requested_at=clock.now())
         if not taken:
             continue
         try:

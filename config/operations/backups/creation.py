@@ -11,7 +11,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from analysis.exports.tables.table_files import sha256_of
@@ -20,6 +19,7 @@ from config.operations.backups.archive import KEY_PART, ArchiveWriter, BackupErr
 from config.operations.backups.snapshot import snapshot
 from config.operations.stored_files import kept_files
 from studies.models import Backup
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def make_backup(
     try:
         with part.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
-                taken_at = timezone.now()
+                taken_at = clock.now()
                 writer = ArchiveWriter(bundle)
                 with snapshot():
                     rows, files = _write(writer, with_secret_key, tell)

@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
-from config.health import lacks_migrations
+from config.health import lacks_migrations, newer_database
 from config.operations.doctor.faults import Fault, InvariantCheck
 from studies.file_storage.location import wrong_location
+from studies.statements.clock import wrong_clock
 
 _NAMED = re.compile(r'(?:CONSTRAINT|INDEX) "(\w+)"')
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -50,7 +51,9 @@ def open_files() -> Iterator[Fault]:
             yield Fault(f"{path} can be read by other users of this machine.")
 
 
-def missing_migrations() -> Iterator[Fault]:
+def other_migrations() -> Iterator[Fault]:
+    if sentence := newer_database():
+        yield Fault(sentence)
     if lacks_migrations():
         yield Fault("The database is older than the program.")
 
@@ -108,11 +111,16 @@ def files_elsewhere() -> Iterator[Fault]:
         yield Fault(sentence)
 
 
+def another_clock() -> Iterator[Fault]:
+    if sentence := wrong_clock():
+        yield Fault(sentence)
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
-    "The database is as new as the program",
-    missing_migrations,
-    "Run python -m config.migrate.",
+    "The database is as new as the program, and not newer",
+    other_migrations,
+    "Run python -m config.migrate of the version that the database needs.",
 )
 CHECKS = [
     InvariantCheck(
@@ -128,6 +136,12 @@ CHECKS = [
         "Run make setup, or chmod -R go-rwx the folder VAR_DIR.",
     ),
     MIGRATIONS,
+    InvariantCheck(
+        "clock",
+        "The clock of this machine is that of the database",
+        another_clock,
+        "Set the clocks, then start the processes again.",
+    ),
     InvariantCheck(
         "files-location",
         "Files are kept where the installation keeps them",

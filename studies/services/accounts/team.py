@@ -7,12 +7,12 @@ import secrets
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Invitation, Membership, Study
 from studies.selectors import RANK
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _VALID_FOR = dt.timedelta(days=7)
 _MOST_OPEN = 50
@@ -38,20 +38,20 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invit
         note=note,
         invited_by=by,
         secret_sha256=hash_of(secret),
-        expires_at=timezone.now() + _VALID_FOR,
+        expires_at=clock.now() + _VALID_FOR,
     )
     record(study, "invitation created", user=by, role=role, note=note)
     return invitation, secret
 
 
 def open_invitations(study: Study) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(study=study, ended_at=None, expires_at__gt=timezone.now())
+    return Invitation.objects.filter(study=study, ended_at=None, expires_at__gt=clock.now())
 
 
 def invitation_of(secret: str) -> Invitation | None:
     """The open invitation with this secret."""
     found = Invitation.objects.filter(
-        secret_sha256=hash_of(secret), ended_at=None, expires_at__gt=timezone.now()
+        secret_sha256=hash_of(secret), ended_at=None, expires_at__gt=clock.now()
     )
     return found.select_related("study", "invited_by").first()
 
@@ -65,7 +65,7 @@ def accept(*, secret: str, user: User) -> Study:
     study = lock_study(found.study_id)
     # Again under the lock: two people may open the link at once.
     if not Invitation.objects.filter(pk=found.pk, ended_at=None).update(
-        ended_at=timezone.now(), accepted_by=user
+        ended_at=clock.now(), accepted_by=user
     ):
         raise StudyError("This invitation was used in the meantime.")
     member, is_new = Membership.objects.get_or_create(
@@ -81,7 +81,7 @@ def accept(*, secret: str, user: User) -> Study:
 @transaction.atomic
 def withdraw_invitation(*, study_id: int, public_id: str, by: User) -> bool:
     study = lock_study(study_id)
-    withdrawn = open_invitations(study).filter(public_id=public_id).update(ended_at=timezone.now())
+    withdrawn = open_invitations(study).filter(public_id=public_id).update(ended_at=clock.now())
     if withdrawn:
         record(study, "invitation withdrawn", user=by)
     return bool(withdrawn)
