@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
 from studies.file_storage.location import wrong_location
+from studies.file_storage.storage import StorageUnreachable, files_storage
 from studies.statements import clock
 
 _UP_TO_DATE_FOR = 60.0
@@ -116,6 +117,10 @@ def _storage() -> str:
         try:
             if wrong_location():
                 return "not that of the other processes"
+            # Looks for one name, as every reader does; whether it is there does not matter.
+            files_storage().is_file("reports/none/report.html")
+        except StorageUnreachable:
+            return "unreachable"
         except (DatabaseError, OSError):
             return "unknown"
         _located = now
