@@ -3,6 +3,7 @@
 import functools
 import os
 import time
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -15,9 +16,11 @@ from kombu.exceptions import OperationalError
 from config.celery import HEARTBEAT_SECONDS, app
 from studies.file_storage.location import wrong_location
 from studies.file_storage.storage import StorageUnreachable, files_storage
+from studies.models import Heartbeat
 from studies.statements import clock
 
 _UP_TO_DATE_FOR = 60.0
+_SILENCE = timedelta(seconds=6 * HEARTBEAT_SECONDS)
 # When the database was last seen with every migration; one that lacks some is checked again.
 _looked_up: float | None = None
 # When files were last found to be kept where the installation keeps them.
@@ -26,11 +29,17 @@ _located: float | None = None
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database and the broker work, otherwise 503 with what does not."""
+    """Answer 200 when the database and the broker work, otherwise 503 with what does not.
+
+    The status is “degraded” if a worker or the schedule is silent.
+    """
     checks = health()
     healthy = all(state == "ok" for state in checks.values())
+    others = processes()
+    status = "ok" if set(others.values()) == {"ok"} else "degraded"
     return JsonResponse(
-        {"status": "ok" if healthy else "unavailable", **checks}, status=200 if healthy else 503
+        {"status": status if healthy else "unavailable", **checks, **others},
+        status=200 if healthy else 503,
     )
 
 
@@ -42,6 +51,31 @@ def health() -> dict[str, str]:
         "storage": _storage(),
         "clock": _clock(),
     }
+
+
+def silent_roles() -> dict[str, str]:
+    """What is wrong with workers and the schedule, by their role: when they were last heard of.
+
+    A web server answers participants without them, so `/healthz` names them and stays at 200.
+    """
+    seen = dict(Heartbeat.objects.values_list("role", "seen_at"))
+    found: dict[str, str] = {}
+    for role in Heartbeat.Role.values:
+        if role not in seen:
+            found[role] = "never heard of"
+        elif clock.is_long_ago(seen[role], _SILENCE):
+            seconds = (clock.now() - seen[role]).total_seconds()
+            found[role] = f"silent for {max(0, seconds):,.0f} seconds"
+    return found
+
+
+def processes() -> dict[str, str]:
+    """The state of workers and the schedule, as `health`."""
+    try:
+        silent = silent_roles()
+    except DatabaseError:
+        return dict.fromkeys(Heartbeat.Role.values, "unknown")
+    return {role: silent.get(role, "ok") for role in Heartbeat.Role.values}
 
 
 def _database() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from config.health import health
+from config.health import health, processes
 from studies.file_storage.folder import size_of
 from studies.file_storage.storage import files_storage
 
@@ -76,4 +76,5 @@ class Part:
 
 def parts() -> list[Part]:
     """What `/healthz` checks, part by part."""
-    return [Part(name.capitalize(), state) for name, state in health().items()]
+    found = {**health(), **processes()}
+    return [Part(name.replace("_", " ").capitalize(), state) for name, state in found.items()]

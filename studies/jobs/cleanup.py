@@ -4,9 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from kombu.exceptions import OperationalError
-
 from studies.jobs.models import Job
+from studies.jobs.queueing import failures
 from studies.jobs.retry import queue_again
 from studies.statements import clock
 
@@ -30,7 +29,7 @@ def tidy_jobs(
         if queue_again(job):
             try:
                 task.delay(job.pk)
-            except OperationalError as error:
+            except failures() as error:
                 # It waits until the broker is back, and is then queued again.
                 logger.warning("%s %s was not queued: %s", jobs.__name__, job.pk, error)
         elif folder_of is not None and jobs._default_manager.filter(

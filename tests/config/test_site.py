@@ -16,10 +16,15 @@ from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config import files_location, migrate
-from config.celery import refuse_another_clock, refuse_other_files
-from config.operations.doctor.installation_checks import another_clock
+from config import celery, files_location, migrate
+from config.celery import note_alive, refuse_another_clock, refuse_other_files
+from config.health import processes
+from config.operations.doctor.installation_checks import another_clock, silent_processes
+from config.operations.monitoring.measurements import measure
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
+from studies.models import Heartbeat
+from studies.statements import clock
+from studies.version import version
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,11 +63,14 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
 
     assert response.status_code == 200
     assert response.json() == {
-        "status": "ok",
+        "status": "degraded",
         "database": "ok",
         "broker": "ok",
         "storage": "ok",
         "clock": "ok",
+        "worker": "never heard of",
+        "judge_worker": "never heard of",
+        "schedule": "never heard of",
     }
 
 
@@ -85,6 +93,36 @@ def test_health_is_bad_while_a_migration_is_missing(client):
     assert response.json()["database"] == "migrations missing"
     row.save()
     assert client.get("/healthz").json()["database"] == "ok"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", Heartbeat.Role.values)
+def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_client):
+    for each in Heartbeat.Role.values:
+        note_alive(each)
+    assert {state for name, state in processes().items()} == {"ok"}
+    assert list(silent_processes()) == []
+
+    Heartbeat.objects.filter(role=role).update(seen_at=clock.now() - timedelta(minutes=5))
+
+    words = "silent for 300 seconds"
+    assert admin_client.get("/healthz").json()[role] == words
+    label = str(Heartbeat.Role(role).label)
+    assert [fault.sentence for fault in silent_processes()] == [f"The {label} is {words}."]
+    page = admin_client.get("/administration/server/").content.decode()
+    assert f"{label.capitalize()}: {words}" in page
+    assert version() in page
+    assert [m.values[(("part", role),)] for m in measure() if m.name == "up"] == [0]
+
+
+@pytest.mark.django_db
+def test_a_worker_says_by_its_queues_what_it_lives_for(settings, tmp_path):
+    settings.WORKER_HEARTBEAT = tmp_path / "none" / "worker.heartbeat"
+    celery._stop.set()
+
+    celery._beat(settings.WORKER_HEARTBEAT, ["worker", "judge_worker"])
+
+    assert set(Heartbeat.objects.values_list("role", flat=True)) == {"worker", "judge_worker"}
 
 
 @pytest.fixture
@@ -140,7 +178,7 @@ def test_a_process_with_another_clock_does_not_start_and_says_so_later(
 def test_health_looks_at_migrations_once_a_minute(client, django_assert_num_queries):
     client.get("/healthz")
 
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # one of them for the signs of life
         client.get("/healthz")
 
 

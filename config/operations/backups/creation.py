@@ -2,7 +2,6 @@
 
 import logging
 import os
-import tomllib
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,10 +19,9 @@ from config.operations.backups.snapshot import snapshot
 from config.operations.stored_files import kept_files
 from studies.models import Backup
 from studies.statements import clock
+from studies.version import version
 
 logger = logging.getLogger(__name__)
-
-_PROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,7 @@ def make_backup(
                     writer.close(
                         {
                             "program": "thirdperson",
-                            "version": tomllib.loads(_PROJECT.read_text("utf-8"))["project"][
-                                "version"
-                            ],
+                            "version": version(),
                             "database": connection.vendor,
                             "taken_at": taken_at.isoformat(),
                             "migrations": tables.migrations_applied(),

@@ -11,9 +11,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
-from config.health import lacks_migrations, newer_database
+from config.health import lacks_migrations, newer_database, silent_roles
 from config.operations.doctor.faults import Fault, InvariantCheck
 from studies.file_storage.location import wrong_location
+from studies.models import Heartbeat
 from studies.statements.clock import wrong_clock
 
 _NAMED = re.compile(r'(?:CONSTRAINT|INDEX) "(\w+)"')
@@ -116,6 +117,13 @@ def another_clock() -> Iterator[Fault]:
         yield Fault(sentence)
 
 
+def silent_processes() -> Iterator[Fault]:
+    """Processes that ran once and are silent now. Where none ever ran, none is missed."""
+    for role, state in silent_roles().items():
+        if Heartbeat.objects.filter(role=role).exists():
+            yield Fault(f"The {Heartbeat.Role(role).label} is {state}.")
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
     "The database is as new as the program, and not newer",
@@ -141,6 +149,12 @@ CHECKS = [
         "The clock of this machine is that of the database",
         another_clock,
         "Set the clocks, then start the processes again.",
+    ),
+    InvariantCheck(
+        "processes",
+        "Workers and the schedule were heard of in the last minute",
+        silent_processes,
+        "Start python -m config.processes worker, and look at the end of its log.",
     ),
     InvariantCheck(
         "files-location",

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Min, Q, Sum
 
 from annotation.models import Annotator
 from config.administration.server import database_bytes, free_bytes
-from config.health import health
+from config.health import health, processes
 from judging.models import NANO, JudgeRun
 from studies.jobs.models import Job
 from studies.models import Backup, Retention, Study
@@ -41,6 +41,8 @@ def measure() -> Iterator[Metric]:
     works: dict[Labels, float] = {
         (("part", name),): int(state == "ok") for name, state in parts.items()
     }
+    if parts["database"] == "ok":
+        works |= {(("part", role),): int(state == "ok") for role, state in processes().items()}
     yield Metric("up", "Whether a part of the server works.", works)
     yield Metric("disk_free_bytes", "Free bytes on the disk of VAR_DIR.", {(): free_bytes()})
     if parts["database"] == "ok":
