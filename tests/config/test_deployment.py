@@ -98,9 +98,8 @@ def test_the_backup_that_the_timer_makes_is_restored_as_the_page_says(tmp_path):
     }
 
     def here(text: str) -> str:
-        for there, own in folders.items():
-            text = text.replace(there, own)
-        return text
+        names = "|".join(re.escape(name) for name in folders)
+        return re.sub(names, lambda found: folders[found[0]], text)
 
     def follow(command: str) -> None:
         script = f"set -e; set -a; . {settings}; set +a; {here(command)}"
