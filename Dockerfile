@@ -4,6 +4,9 @@ RUN useradd --create-home --uid 1000 thirdperson && mkdir /app/var && chown thir
 COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt
 COPY . .
+# The commit is shown as a part of the version.
+ARG COMMIT=
+ENV THIRDPERSON_COMMIT=$COMMIT
 ENV DJANGO_SETTINGS_MODULE=config.settings.base HOST=0.0.0.0 PYTHONUNBUFFERED=1
 # Static files are part of the image; the key is used only for this step.
 RUN SECRET_KEY=build-only DATABASE_URL=sqlite:////tmp/none python manage.py collectstatic --noinput \

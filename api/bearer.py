@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from django.conf import settings
 from django.db.models import Case, F, Q, Value, When
 from django.http import HttpRequest
-from django.utils import timezone
 
 from api.problems import Problem
 from studies.models import AccessToken
 from studies.services.accounts.access_tokens import find_token
+from studies.statements import clock
 
 _WINDOW = timedelta(minutes=1)
 _CHALLENGE = 'Bearer realm="Thirdperson"'
@@ -43,7 +43,7 @@ def count_request(token: AccessToken) -> None:
     most = settings.API_REQUESTS_PER_MINUTE
     if not most:
         return
-    now = timezone.now()
+    now = clock.now()
     window = _window(now)
     is_new = Q(window_started_at=None) | Q(window_started_at__lt=window)
     counted = (

@@ -13,10 +13,10 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.utils import timezone
 
 from api.models import IdempotentRequest
 from api.problems import Problem
+from studies.statements import clock
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotency-Replayed"
 KEPT_FOR = timedelta(days=1)
@@ -65,7 +65,7 @@ def answer_once(
 
 def forget_old_requests() -> None:
     """Delete stored responses after a day. Safe to repeat."""
-    IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()
+    IdempotentRequest.objects.filter(created_at__lt=clock.now() - KEPT_FOR).delete()
 
 
 class _Known(Exception):
@@ -92,7 +92,7 @@ def _first(
 
 def _stored(user: User, key: str) -> IdempotentRequest | None:
     return IdempotentRequest.objects.filter(
-        user=user, key=key, created_at__gte=timezone.now() - KEPT_FOR
+        user=user, key=key, created_at__gte=clock.now() - KEPT_FOR
     ).first()
 
 

@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -13,10 +14,10 @@ from typing import Any
 from celery import Celery
 from celery.beat import Scheduler, SchedulingError
 from celery.contrib.django.task import DjangoTask
-from celery.signals import beat_embedded_init, worker_init, worker_ready, worker_shutdown
+from celery.signals import beat_embedded_init, beat_init, worker_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
 from studies.jobs.queueing import queue
@@ -31,6 +32,11 @@ TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.broker:RedisT
 TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"
 
 
+HEARTBEAT_SECONDS = 10.0
+# What a worker of each queue is for.
+_ROLES = {"celery": "worker", "judging": "judge_worker"}
+
+
 class Task(DjangoTask):
     def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
         """Queue the task once the data it needs is stored."""
@@ -43,6 +49,15 @@ class Schedule(Scheduler):
     A full disk, a folder that cannot be written, or a clock that was ahead for a moment would stop
     one that is kept in a file.
     """
+
+    _noted = -HEARTBEAT_SECONDS
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Queue what is due, and say that the schedule lives; it does so every quarter minute."""
+        if time.monotonic() - self._noted >= HEARTBEAT_SECONDS:
+            self._noted = time.monotonic()
+            note_alive("schedule")
+        return float(super().tick(*args, **kwargs))
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
         """Queue a task; what fails is said in one sentence, and tried again when it is next due."""
@@ -69,7 +84,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
 
-HEARTBEAT_SECONDS = 5.0
 RESTART_SECONDS = 15.0
 _stop = threading.Event()
 
@@ -96,17 +110,45 @@ def _look_after_jobs() -> None:
             connection.close()
 
 
-def _beat(path: Path) -> None:
+def _beat(path: Path, roles: list[str]) -> None:
     while True:
-        path.touch()
+        try:
+            path.touch()
+        except OSError as error:
+            logger.warning("The sign of life could not be written: %s", error)
+        for role in roles:
+            note_alive(role)
         if _stop.wait(HEARTBEAT_SECONDS):
             return
 
 
+def note_alive(role: str) -> None:
+    """Store that a process of this role lives; a database that is away is told soon enough."""
+    from studies.models import Heartbeat
+    from studies.statements import clock
+    from studies.version import version
+
+    try:
+        Heartbeat.objects.update_or_create(
+            role=role,
+            defaults={
+                "process": f"{socket.gethostname()}:{os.getpid()}"[:200],
+                "version": version()[:100],
+                "seen_at": clock.now(),
+            },
+        )
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("The sign of life could not be stored: %s", error)
+        connection.close()
+
+
 @worker_ready.connect
-def start_heartbeat(**_: Any) -> None:
+def start_heartbeat(sender: Any, **_: Any) -> None:
     _stop.clear()
-    threading.Thread(target=_beat, args=(settings.WORKER_HEARTBEAT,), daemon=True).start()
+    queues = sender.app.amqp.queues.consume_from
+    roles = [role for queue, role in _ROLES.items() if queue in queues]
+    path = settings.WORKER_HEARTBEAT
+    threading.Thread(target=_beat, args=(path, roles), daemon=True).start()
     threading.Thread(target=_look_after_jobs, daemon=True).start()
 
 
@@ -117,10 +159,20 @@ def stop_heartbeat(**_: Any) -> None:
 
 @worker_init.connect
 def refuse_other_files(sender: Any, **_: Any) -> None:
-    """End a worker that would keep files elsewhere; one that only asks judges keeps none."""
-    from config.files_location import refusal
+    """End a worker that does not fit the installation; one that only asks judges keeps no files."""
+    from config.files_location import misfit, refusal
 
-    if "celery" in sender.app.amqp.queues.consume_from and (sentence := refusal()):
+    keeps_files = "celery" in sender.app.amqp.queues.consume_from
+    if sentence := refusal() if keeps_files else misfit():
+        sys.exit(sentence)
+
+
+@beat_init.connect
+def refuse_another_clock(**_: Any) -> None:
+    """End a schedule that does not fit the installation."""
+    from config.files_location import misfit
+
+    if sentence := misfit():
         sys.exit(sentence)
 
 

@@ -3,6 +3,7 @@
 import functools
 import os
 import time
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -14,8 +15,12 @@ from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
 from studies.file_storage.location import wrong_location
+from studies.file_storage.storage import StorageUnreachable, files_storage
+from studies.models import Heartbeat
+from studies.statements import clock
 
 _UP_TO_DATE_FOR = 60.0
+_SILENCE = timedelta(seconds=6 * HEARTBEAT_SECONDS)
 # When the database was last seen with every migration; one that lacks some is checked again.
 _looked_up: float | None = None
 # When files were last found to be kept where the installation keeps them.
@@ -24,23 +29,61 @@ _located: float | None = None
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database and the broker work, otherwise 503 with what does not."""
+    """Answer 200 when the database and the broker work, otherwise 503 with what does not.
+
+    The status is “degraded” if a worker or the schedule is silent.
+    """
     checks = health()
     healthy = all(state == "ok" for state in checks.values())
+    others = processes()
+    status = "ok" if set(others.values()) == {"ok"} else "degraded"
     return JsonResponse(
-        {"status": "ok" if healthy else "unavailable", **checks}, status=200 if healthy else 503
+        {"status": status if healthy else "unavailable", **checks, **others},
+        status=200 if healthy else 503,
     )
 
 
 def health() -> dict[str, str]:
     """The state of each part: “ok”, or what is wrong."""
-    return {"database": _database(), "broker": _broker(), "storage": _storage()}
+    return {
+        "database": _database(),
+        "broker": _broker(),
+        "storage": _storage(),
+        "clock": _clock(),
+    }
+
+
+def silent_roles() -> dict[str, str]:
+    """What is wrong with workers and the schedule, by their role: when they were last heard of.
+
+    A web server answers participants without them, so `/healthz` names them and stays at 200.
+    """
+    seen = dict(Heartbeat.objects.values_list("role", "seen_at"))
+    found: dict[str, str] = {}
+    for role in Heartbeat.Role.values:
+        if role not in seen:
+            found[role] = "never heard of"
+        elif clock.is_long_ago(seen[role], _SILENCE):
+            seconds = (clock.now() - seen[role]).total_seconds()
+            found[role] = f"silent for {max(0, seconds):,.0f} seconds"
+    return found
+
+
+def processes() -> dict[str, str]:
+    """The state of workers and the schedule, as `health`."""
+    try:
+        silent = silent_roles()
+    except DatabaseError:
+        return dict.fromkeys(Heartbeat.Role.values, "unknown")
+    return {role: silent.get(role, "ok") for role in Heartbeat.Role.values}
 
 
 def _database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        if unknown_migration():
+            return "newer than the program"
         return "migrations missing" if lacks_migrations() else "ok"
     except DatabaseError:
         return "unreachable"
@@ -49,25 +92,55 @@ def _database() -> str:
 @functools.cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
     """Every migration of this program; they do not change while it runs."""
-    loader = MigrationLoader(None)
-    return frozenset(set(loader.disk_migrations) - _replaced(loader))
+    return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def _replaced(loader: MigrationLoader) -> set[tuple[str, str]]:
+@functools.cache
+def _replaced() -> frozenset[tuple[str, str]]:
     """The migrations that a squashed migration replaces: either of the two may be applied."""
-    squashed = {key: m for key, m in loader.disk_migrations.items() if m.replaces}
-    return {*squashed, *(old for m in squashed.values() for old in m.replaces)}
+    squashed = {key: m for key, m in MigrationLoader(None).disk_migrations.items() if m.replaces}
+    return frozenset({*squashed, *(old for m in squashed.values() for old in m.replaces)})
 
 
 def lacks_migrations() -> bool:
     """Whether the database is older than this program; checked at most once a minute."""
+    return bool(_known_migrations() - _replaced() - _applied())
+
+
+def unknown_migration() -> str:
+    """A migration that only a newer version of the program has; empty if there is none."""
+    unknown = _applied() - _known_migrations() - _replaced()
+    return " ".join(min(unknown)) if unknown else ""
+
+
+def newer_database() -> str:
+    """A sentence if a newer version of the program has migrated the database."""
+    if not (unknown := unknown_migration()):
+        return ""
+    return (
+        f"The database is newer than this program: a later version made its tables ({unknown}). "
+        "Nothing was changed. Start that version again, or restore a backup that this version made "
+        "(docs/backups.md)."
+    )
+
+
+def _applied() -> frozenset[tuple[str, str]]:
+    """What is applied: looked up once a minute, while that is what this program has."""
     global _looked_up
     now = time.monotonic()
-    if _looked_up is None or now - _looked_up > _UP_TO_DATE_FOR:
-        if _known_migrations() - set(MigrationRecorder(connection).applied_migrations()):
-            return True
+    if _looked_up is not None and now - _looked_up < _UP_TO_DATE_FOR:
+        return _known_migrations()
+    applied = frozenset(MigrationRecorder(connection).applied_migrations())
+    if not (_known_migrations() ^ applied) - _replaced():
         _looked_up = now
-    return False
+    return applied
+
+
+def _clock() -> str:
+    try:
+        return "not that of the database" if clock.wrong_clock() else "ok"
+    except DatabaseError:
+        return "unknown"
 
 
 def _storage() -> str:
@@ -78,6 +151,10 @@ def _storage() -> str:
         try:
             if wrong_location():
                 return "not that of the other processes"
+            # Looks for one name, as every reader does; whether it is there does not matter.
+            files_storage().is_file("reports/none/report.html")
+        except StorageUnreachable:
+            return "unreachable"
         except (DatabaseError, OSError):
             return "unknown"
         _located = now

@@ -1,16 +1,39 @@
 """Asks the web server of this machine whether it is healthy: `python config/is_healthy.py`.
 
+With the word `worker` it looks whether a worker of this machine has just given a sign of life.
+
 As a file of its own it imports nothing of the program, so it can be asked often.
 """
 
 import os
 import sys
+import time
 import urllib.error
 import urllib.request
+from pathlib import Path
+
+_SILENCE_SECONDS = 60.0
+
+
+def worker_lives() -> int:
+    """0 if a worker that keeps its data in VAR_DIR has written its sign of life, otherwise 1."""
+    own = Path(__file__).resolve().parents[1] / "var"
+    path = Path(os.environ.get("VAR_DIR") or own) / "worker.heartbeat"
+    try:
+        silence = time.time() - path.stat().st_mtime
+    except OSError as error:
+        sys.stderr.write(f"No worker has started: {error}\n")
+        return 1
+    if abs(silence) <= _SILENCE_SECONDS:
+        return 0
+    sys.stderr.write(f"The worker has been silent for {silence:,.0f} seconds.\n")
+    return 1
 
 
 def main() -> int:
     """0 if `/healthz` answers 200, otherwise 1 with what it says."""
+    if sys.argv[1:] == ["worker"]:
+        return worker_lives()
     address = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}/healthz"
     # As the https proxy would ask: otherwise the answer is a redirect.
     request = urllib.request.Request(

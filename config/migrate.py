@@ -68,12 +68,16 @@ def _migrate_in_use() -> None:
 
 def what_is_wrong() -> str:
     """The reason why commands fail on this database, and the remedy; empty if it is up to date."""
+    from config.health import newer_database
+
     try:
         executor = MigrationExecutor(connection)
     except OperationalError as error:
         return (
             f"The database does not answer: {str(error).strip()}. See that DATABASE_URL is right."
         )
+    if sentence := newer_database():
+        return sentence
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return (
             "The database was never set up, or is older than this program. Run make setup (of an "
@@ -88,7 +92,11 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     try:
         django.setup()
+        from config.health import newer_database
+
         private_files.close_below(settings.VAR_DIR)
+        if sentence := newer_database():
+            sys.exit(sentence)
         migrate()
     except ImproperlyConfigured as error:
         sys.exit(str(error))

@@ -9,13 +9,13 @@ from decimal import Decimal
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.http import Http404
-from django.utils import timezone
 from django.utils.text import Truncator
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.models import Membership, Study
 from studies.personas.features import in_few_words, known_keys
 from studies.selectors import studies_for
+from studies.statements import clock
 from studies.statements.kept_figures import kept
 
 
@@ -200,7 +200,7 @@ def _facts_of(run: JudgeRun) -> list[str]:
 
 def speeds_of(runs: list[JudgeRun]) -> dict[int, int]:
     """Judgments of each run that ended in the last minute; one query."""
-    since = timezone.now() - timedelta(minutes=1)
+    since = clock.now() - timedelta(minutes=1)
     ended = Judgment.objects.filter(run__in=runs, answered_at__gte=since, reused_from=None)
     return dict(ended.order_by().values_list("run").annotate(n=Count("pk")))
 

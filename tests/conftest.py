@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Generator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from analysis.report import section
+from studies.statements import clock
 from tests.emptying import empty_tables
 from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
@@ -35,6 +37,8 @@ __all__ = [
 # `live_server` sends head and body apart, and the second would wait 40 ms for the client to
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
+# A test that may not use the database has moments too; tests of the clock itself ask the server.
+clock.ask = lambda: datetime.now(UTC)
 # A report goes on without a part that fails; a test has to see the fault.
 section.RAISES = True
 TransactionTestCase._fixture_teardown = empty_tables

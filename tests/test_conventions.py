@@ -47,6 +47,16 @@ def test_every_setting_read_from_the_environment_is_documented():
     assert [name for name in sorted(read) if f"`{name}`" not in documented] == []
 
 
+def test_moments_are_those_of_the_database():
+    """The clocks of two machines differ: what one wrote by its own, another compared by its own."""
+    own = re.compile(r"timezone\.now\(|datetime\.now\(|Now\(\)")
+    folders = [path for app in (*APPS, "config") for path in (ROOT / app).rglob("*.py")]
+
+    found = {str(path.relative_to(ROOT)) for path in folders if own.search(path.read_text("utf-8"))}
+
+    assert found == {"studies/statements/clock.py", "studies/retry_after.py"}
+
+
 def test_every_command_is_documented():
     commands = [name for name, app in get_commands().items() if app in (*APPS, "config.operations")]
     documented = (ROOT / "docs/commands.md").read_text(encoding="utf-8")

@@ -6,8 +6,6 @@ changes when the comparison is older than a minute and somebody opens the page.
 
 from datetime import timedelta
 
-from django.utils import timezone
-
 from analysis.data.items.comparisons import fingerprint_of, is_small
 from analysis.disagreements.comparison_job import compare_queued, delete_rows
 from analysis.models import Comparison
@@ -15,6 +13,7 @@ from analysis.tasks import compare_items
 from studies.jobs.queueing import queue
 from studies.jobs.retry import is_due, start_over
 from studies.models.studies import Study
+from studies.statements import clock
 
 _OLD_AFTER = timedelta(minutes=1)
 # Without a visit for this long the rows are deleted; the next visit computes them again.
@@ -47,7 +46,7 @@ def stored_for(study: Study, run_id: int | None) -> Comparison | None:
 
 def delete_unused() -> None:
     """Delete comparisons that nobody has opened for two weeks."""
-    limit = timezone.now() - _KEPT_FOR
+    limit = clock.now() - _KEPT_FOR
     for comparison in Comparison.objects.filter(heartbeat_at__lt=limit):
         delete_rows(comparison)
         comparison.delete()

@@ -2,12 +2,12 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.errors import AnalysisError
 from analysis.models import ItemNote, ItemTag
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 MOST_TAGS, TAG_LENGTH, NOTE_LENGTH = 20, 40, 5_000
 
@@ -78,7 +78,7 @@ def save_note(
 
 
 def _next_version(study: Study, item_id: int, text: str, *, version: int, user: User) -> ItemNote:
-    values = {"text": text, "changed_by": user, "changed_at": timezone.now()}
+    values = {"text": text, "changed_by": user, "changed_at": clock.now()}
     if not version:
         if ItemNote.objects.filter(item=item_id).exists():
             raise NoteChanged

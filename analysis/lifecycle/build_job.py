@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.utils import timezone
-
 from analysis.data.annotators.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
@@ -37,6 +35,7 @@ from analysis.report.study_tables import tables_across
 from analysis.report.tables import FIRST_ROWS, Table
 from analysis.report.two_processes import is_large, meanwhile
 from studies.jobs.runner import Progress, carry_out
+from studies.statements import clock
 
 OnProgress = Callable[[int, str], None]
 
@@ -195,7 +194,7 @@ def _write_page(
         write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
     figures = all_figures(result, failed)
     write_figures(list(figures.values()), draft / "figures")
-    date = timezone.now().date()
+    date = clock.now().date()
     days = asked_on(result["study"]["slug"])
     page = render_html(
         result,
@@ -214,7 +213,7 @@ def _write_page(
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
     """Write the page and the tables across studies, replacing old ones, and return the page."""
     tables, folder, page = tables_across(results), out / "tables", out / "report.html"
-    date = timezone.now().date()
+    date = clock.now().date()
     page.write_text(render_across(results, tables, date=date), encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
 from analysis.data.plans import (
@@ -23,6 +22,7 @@ from analysis.models import AnalysisPlan
 from analysis.report.analyses import ANALYSES
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 SCHEMA = "thirdperson.plan/1"
 MARGIN_RANGE = (0.001, 0.5)
@@ -96,7 +96,7 @@ def freeze_plan(
     )
     content["sealed"] = seal_now(study, content["judges"])
     answers, judgments = data_so_far(study)
-    now = timezone.now()
+    now = clock.now()
     plan = FrozenPlan(content, answers, judgments, now.isoformat())
     plan = replace(plan, seal=plan.sealed())
     if not dry_run:

@@ -4,11 +4,11 @@ from collections.abc import Collection
 from functools import partial
 
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.exports.delivery.storage import remove_files
 from analysis.models import ComparedItem, Export
 from studies.models.studies import Study
+from studies.statements import clock
 
 _GONE = "Deleted, because a person whose profile it held took back their consent. Export again."
 
@@ -22,4 +22,4 @@ def remove_files_and_rows(study: Study, items: Collection[int]) -> None:
     exports = Export.objects.filter(study=study).exclude(state=Export.State.GONE)
     for public_id in list(exports.values_list("public_id", flat=True)):
         transaction.on_commit(partial(remove_files, public_id))
-    exports.update(state=Export.State.GONE, message=_GONE, expires_at=timezone.now())
+    exports.update(state=Export.State.GONE, message=_GONE, expires_at=clock.now())

@@ -11,7 +11,6 @@ from datetime import timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.parameters import report_dir
@@ -22,6 +21,7 @@ from studies.models.keys import random_id
 from studies.models.studies import Study
 from studies.services.accounts.team import Grant
 from studies.services.studies import record
+from studies.statements import clock
 
 KEY_LENGTH = 43  # 256 bits
 DAYS_RANGE = (1, 365)
@@ -49,7 +49,7 @@ def share_report(
         key_hash=hash_key(key),
         note=note.strip(),
         created_by=user,
-        expires_at=timezone.now() + timedelta(days=days),
+        expires_at=clock.now() + timedelta(days=days),
     )
     record(
         report.study,
@@ -65,9 +65,7 @@ def share_report(
 @transaction.atomic
 def revoke_link(*, link_id: int, user: User) -> bool:
     """Revoke a link immediately; return False if it was revoked before."""
-    revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(
-        revoked_at=timezone.now()
-    )
+    revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(revoked_at=clock.now())
     if revoked:
         link = ShareLink.objects.select_related("report__study").get(pk=link_id)
         record(link.report.study, "share link revoked", user=user, link=link.public_id)
@@ -77,7 +75,7 @@ def revoke_link(*, link_id: int, user: User) -> bool:
 def links_of_an_owner(study: Study, user_id: int) -> list[Grant]:
     """The links that a user has made and that still open reports of the study."""
     found = ShareLink.objects.filter(
-        report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=timezone.now()
+        report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=clock.now()
     )
 
     def grant(link: ShareLink) -> Grant:
@@ -102,9 +100,7 @@ def open_link(*, public_id: str, key: str) -> ShareLink | None:
 
 def count_opening(link: ShareLink) -> None:
     """Count one opening of the link; nothing about the reader is stored."""
-    ShareLink.objects.filter(pk=link.pk).update(
-        opened=F("opened") + 1, last_opened_at=timezone.now()
-    )
+    ShareLink.objects.filter(pk=link.pk).update(opened=F("opened") + 1, last_opened_at=clock.now())
 
 
 def hash_key(key: str) -> str:

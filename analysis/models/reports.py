@@ -3,11 +3,11 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from studies.jobs.models import Job
 from studies.models.keys import public_id
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class Report(Job):
@@ -125,4 +125,4 @@ class ShareLink(models.Model):
     @property
     def is_valid(self) -> bool:
         """Whether the link still opens the report."""
-        return self.revoked_at is None and timezone.now() < self.expires_at
+        return self.revoked_at is None and clock.now() < self.expires_at

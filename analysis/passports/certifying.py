@@ -1,6 +1,5 @@
 """From a study's answers to a certificate, or to the number of labels that it would need."""
 
-import datetime as dt
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from analysis.stats.selection.certified_thresholds import (
 from analysis.stats.selection.labels_needed import POWER, labels_needed
 from studies.models.studies import Study
 from studies.services.studies import record
+from studies.statements import clock
 
 _COUNTS = {"item": "each item counting alike", "persona": "each persona counting alike"}
 _SIDES = ("r1", "r2", "tie")
@@ -225,7 +225,7 @@ def _content(
 ) -> dict[str, Any]:
     runs = runs_behind(study, run)
     return {
-        "made_on": dt.datetime.now(dt.UTC).date().isoformat(),
+        "made_on": clock.now().date().isoformat(),
         "study": {"slug": study.slug, "content_hash": study.content_hash},
         "jury": run.judge if run.is_jury else "",
         "judges": [

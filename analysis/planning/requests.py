@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.errors import BadParameters
 from analysis.models import Forecast
@@ -14,6 +13,7 @@ from analysis.tasks import compute_forecast
 from studies.jobs.models import WAITING
 from studies.jobs.runner import Progress, carry_out
 from studies.services.studies import lock_study
+from studies.statements import clock
 
 
 def forecast_of(study_id: int) -> Forecast | None:
@@ -36,7 +36,7 @@ def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) 
         attempts=found.attempts + 1 if found.is_open else 0,
         requested_by=user,
         assumptions=assumed.stored,
-        heartbeat_at=timezone.now(),
+        heartbeat_at=clock.now(),
         finished_at=None,
     )
     compute_forecast.delay_on_commit(found.pk)  # type: ignore[attr-defined]

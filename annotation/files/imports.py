@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from annotation.files.answers_in import Answer, Line, read_answers
 from annotation.models import Annotation, Annotator, Assignment
@@ -15,6 +14,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
+from studies.statements import clock
 from studies.statements.bulk import insert_rows
 
 _IMPORTED, _ANSWERED = Annotation.Standing.IMPORTED, Assignment.State.ANSWERED
@@ -188,7 +188,7 @@ class _Storage:
         return {(rater, item): pk for rater, item, pk in ids}
 
     def _add_raters(self, answers: list[Answer]) -> None:
-        now = timezone.now()
+        now = clock.now()
         new = [
             Annotator(
                 study=self._study,

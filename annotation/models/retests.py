@@ -2,11 +2,11 @@
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from annotation.models.annotators import Annotator
 from studies.models import Choice, Item, Side
 from studies.models.keys import random_id
+from studies.statements import clock
 
 
 def visit_code() -> str:
@@ -32,7 +32,7 @@ class RetestVisit(models.Model):
 
     @property
     def is_due(self) -> bool:
-        return self.due_at <= timezone.now()
+        return self.due_at <= clock.now()
 
 
 class RetestAnswer(models.Model):

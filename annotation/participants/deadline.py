@@ -4,11 +4,10 @@ import datetime as dt
 import math
 from typing import Any
 
-from django.utils import timezone
-
 from annotation.models import Annotator
 from annotation.seats.flow import ACTIVE, warning_time
 from annotation.services.extension import extensions_left
+from studies.statements import clock
 
 
 class Deadline:
@@ -21,12 +20,12 @@ class Deadline:
 
     @property
     def is_near(self) -> bool:
-        return timezone.now() >= self.warns_at
+        return clock.now() >= self.warns_at
 
     @property
     def warns_in(self) -> int:
         """Seconds from now, because no device's clock can be trusted; 0 when the warning is due."""
-        return max(0, math.ceil((self.warns_at - timezone.now()).total_seconds()))
+        return max(0, math.ceil((self.warns_at - clock.now()).total_seconds()))
 
     @property
     def clock(self) -> str:

@@ -11,6 +11,7 @@ from django.middleware.csrf import REASON_NO_CSRF_COOKIE
 from django.shortcuts import render
 from django.utils import translation
 
+from studies.file_storage.storage import StorageUnreachable
 from studies.models import Study
 
 _RETRY_SECONDS = 5
@@ -55,8 +56,9 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, or 503 while the database is away or locked; then participants lose no input."""
-    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+    """500, or 503 while the database or the files are away; then participants lose no input."""
+    away = OperationalError | InterfaceError | StorageUnreachable
+    if not isinstance(sys.exc_info()[1], away):
         return _page(request, "500.html", 500)
     is_participant = _BELOW_A_STUDY.match(request.path_info) is not None
     # Their forms may be sent twice. Others look first at what was stored.

@@ -8,9 +8,9 @@ import datetime as dt
 from dataclasses import dataclass
 
 from django.core import signing
-from django.utils import timezone
 
 from annotation.models import Assignment, random_code
+from studies.statements import clock
 
 _SALT = "annotation.assignment"
 _START = "annotation.start"
@@ -42,7 +42,7 @@ def read_assignment_token(token: str) -> AssignmentToken:
 
 def shown_token() -> str:
     """The moment at which a page without an assignment is shown."""
-    return signing.dumps(timezone.now().timestamp(), salt=_SHOWN)
+    return signing.dumps(clock.now().timestamp(), salt=_SHOWN)
 
 
 def read_shown_token(token: str) -> dt.datetime | None:

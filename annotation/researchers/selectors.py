@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
 
 from django.db.models import Count, Q, QuerySet
-from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
 from studies.models import Item, Study
 from studies.pages.listing import recent_seat_groups
+from studies.statements import clock
 from studies.statements.kept_figures import kept
 
 HOUR = dt.timedelta(hours=1)
@@ -55,7 +55,7 @@ class Coverage:
         left = self.needed - self.answers
         if not self.last_hour or left <= 0:
             return None
-        return timezone.now() + HOUR * (left / self.last_hour)
+        return clock.now() + HOUR * (left / self.last_hour)
 
     @property
     def is_complete(self) -> bool:
@@ -95,7 +95,7 @@ def _count_coverage(study: Study) -> Coverage:
         needed=needed,
         surplus=others.get(Annotation.Standing.SURPLUS, 0),
         imported=others.get(Annotation.Standing.IMPORTED, 0),
-        last_hour=_answers_since(study, timezone.now() - HOUR),
+        last_hour=_answers_since(study, clock.now() - HOUR),
     )
 
 

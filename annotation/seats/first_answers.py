@@ -8,10 +8,10 @@ import datetime as dt
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from annotation.models import Annotator, Assignment
 from studies.models import Study
+from studies.statements import clock
 
 State = Annotator.State
 
@@ -39,7 +39,7 @@ def answered(annotator: Annotator) -> None:
 
 def is_over() -> Q:
     """The filter for active annotators whose time is over."""
-    now = timezone.now()
+    now = clock.now()
     return Q(expires_at__lt=now) | Q(first_answer_by__lt=now)
 
 

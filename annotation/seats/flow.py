@@ -14,7 +14,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import F, Q
-from django.utils import timezone
 
 from annotation.errors import AlreadyEnded, WrongStep
 from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
@@ -23,6 +22,7 @@ from annotation.seats.completion_codes import ensure_codes
 from annotation.seats.platform_status import has_lost_place, is_doubtful
 from studies.models import Study
 from studies.services.studies import lock_study
+from studies.statements import clock
 
 State = Annotator.State
 
@@ -145,7 +145,7 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
     if state not in _TRANSITIONS[before]:
         error = WrongStep if before in ACTIVE else AlreadyEnded
         raise error(f"annotator {annotator.pk} is {before} and cannot become {state}")
-    now = timezone.now()
+    now = clock.now()
     annotator.state = state
     annotator.ended_at = None if state in ACTIVE else now
     fields = ["state", "ended_at"]
@@ -233,7 +233,7 @@ def resume(annotator: Annotator) -> Annotator:
     """
     state = next((s for s in reversed(_MOMENTS) if getattr(annotator, _MOMENTS[s])), State.ARRIVED)
     move(annotator, state, resumed=True)
-    annotator.expires_at = timezone.now() + time_limit(annotator.study)
+    annotator.expires_at = clock.now() + time_limit(annotator.study)
     annotator.save(update_fields=["expires_at"])
     take_back(annotator)
     return annotator

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.content.wording import wording_sha256
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
@@ -25,6 +24,7 @@ from annotation.seats import assignment as seats
 from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
+from studies.statements import clock
 from studies.statements.compiled import Change, Insert, Select
 
 # Late work is kept: its standing is released until the annotator completes.
@@ -209,7 +209,7 @@ def _record(
         if annotation and not study.allow_changes:
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
-        now = timezone.now()
+        now = clock.now()
         # A tie has no certainty, and no control it was entered with.
         control = entry.control if certainty is not None else ""
         submission = {
@@ -268,7 +268,7 @@ def _record_initial(
     """Store the answer before the advice; once the advice was seen, nothing changes it."""
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
-    now = timezone.now()
+    now = clock.now()
     _delete_draft(assignment.pk)
     first_answers.answered(annotator)
     return InitialAnswer.objects.create(
@@ -321,7 +321,7 @@ def believable_ms(
 
 
 def _elapsed_ms(shown_at: dt.datetime) -> int:
-    return max(0, round((timezone.now() - shown_at).total_seconds() * 1000))
+    return max(0, round((clock.now() - shown_at).total_seconds() * 1000))
 
 
 def _durations(entry: _Entry) -> dict[str, int | None]:

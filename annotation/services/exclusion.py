@@ -3,12 +3,12 @@
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.seats import flow, quotas
 from studies.services.studies import record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -28,7 +28,7 @@ def exclude(
         return annotator
     if reopen_seats and annotator.state in flow.ACTIVE:
         raise WrongStep(f"annotator {annotator.pk} is {annotator.state}: end their part first")
-    annotator.excluded_at = timezone.now()
+    annotator.excluded_at = clock.now()
     annotator.exclusion_reason = reason.strip()
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
     seats = 0

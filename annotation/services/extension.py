@@ -1,11 +1,11 @@
 """More time for an annotator who asks for it before their time is over."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.errors import AlreadyEnded
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.seats import flow
+from studies.statements import clock
 
 EXTENDED = "extended"
 # The number that WCAG 2.2.1 requires; a seat is not held for ever.
@@ -26,7 +26,7 @@ def extend(*, annotator_id: int) -> Annotator:
     annotator = flow.lock(annotator_id)
     if annotator.state not in flow.ACTIVE:
         raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
-    now = timezone.now()
+    now = clock.now()
     limit = annotator.expires_at or now
     if limit - now > flow.warning_time(annotator.study) or not extensions_left(annotator):
         return annotator

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.content.own_profile import shown_profile
 from annotation.errors import InvalidAnswer, WrongStep
@@ -11,6 +10,7 @@ from annotation.models import Annotator, AnnotatorEvent, Assignment, OwnProfile
 from annotation.seats import flow
 from studies.models import Study
 from studies.services.whole_studies.shown_people import remove_personas
+from studies.statements import clock
 
 State = Annotator.State
 
@@ -67,7 +67,7 @@ def wait_for_answers(study: Study, items: Collection[int]) -> None:
 
 def _store(annotator: Annotator, **decision: object) -> OwnProfile:
     profile, _ = OwnProfile.objects.update_or_create(
-        annotator=annotator, defaults={**decision, "decided_at": timezone.now()}
+        annotator=annotator, defaults={**decision, "decided_at": clock.now()}
     )
     AnnotatorEvent.objects.create(
         annotator=annotator, event="profile", detail={"shown": profile.is_shown}

@@ -2,13 +2,13 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.errors import PlacesError
 from annotation.models import Annotator
 from annotation.seats import first_answers, flow
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -26,7 +26,7 @@ def release_unanswered(*, study_id: int, user: User | None = None) -> int:
     found = list(people.select_for_update(no_key=True, skip_locked=True, of=("self",)))
     for annotator in found:
         annotator.study = study
-        annotator.first_answer_by = annotator.first_answer_by or timezone.now()
+        annotator.first_answer_by = annotator.first_answer_by or clock.now()
         annotator.save(update_fields=["first_answer_by"])
         flow.end(annotator, Annotator.State.TIMED_OUT, user=user, never_answered=True)
     if found:

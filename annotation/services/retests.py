@@ -7,7 +7,6 @@ import random
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from annotation.content.own_profile import own_answers
 from annotation.errors import WrongStep
@@ -15,6 +14,7 @@ from annotation.models import Annotator, RetestAnswer, RetestVisit
 from annotation.seats import flow
 from studies.models import Item, Side, Study
 from studies.services.studies import record
+from studies.statements import clock
 
 
 def plan_retest(annotator: Annotator) -> None:
@@ -26,7 +26,7 @@ def plan_retest(annotator: Annotator) -> None:
     rng = random.Random(f"{annotator.seed} retest")  # noqa: S311  balance, not secrecy
     drawn = rng.sample(items, math.ceil(len(items) * study.retest_share / 100))
     visit = RetestVisit.objects.create(
-        annotator=annotator, due_at=timezone.now() + dt.timedelta(days=study.retest_days)
+        annotator=annotator, due_at=clock.now() + dt.timedelta(days=study.retest_days)
     )
     RetestAnswer.objects.bulk_create(
         RetestAnswer(visit=visit, item=item, position=place, shown_first=_first(item, rng))
@@ -60,10 +60,10 @@ def answer_again(
     answer = RetestAnswer.objects.get(visit=visit, position=position)
     if not answer.choice:
         answer.choice, answer.certainty = answer.as_content(choice), certainty
-        answer.answered_at, answer.active_ms = timezone.now(), active_ms
+        answer.answered_at, answer.active_ms = clock.now(), active_ms
         answer.save(update_fields=["choice", "certainty", "answered_at", "active_ms"])
     if not visit.finished_at and not visit.answers.filter(choice="").exists():
-        visit.finished_at = timezone.now()
+        visit.finished_at = clock.now()
         visit.save(update_fields=["finished_at"])
     return visit
 
@@ -100,6 +100,6 @@ def _due(study: Study) -> QuerySet[RetestVisit]:
     return RetestVisit.objects.filter(
         annotator__study=study,
         annotator__state=Annotator.State.COMPLETED,
-        due_at__lte=timezone.now(),
+        due_at__lte=clock.now(),
         finished_at=None,
     )

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
-
 from analysis.models import Export, Report
 from api.models import Delivery, Event, Webhook
 from judging.models import JudgeRun
 from studies.models import Study
 from studies.selectors import seat_groups
+from studies.statements import clock
 
 _OVERLAP = timedelta(minutes=10)
 _ENDED = ("done", "failed")
@@ -25,8 +24,8 @@ def find_events() -> int:
     """Store new events for every webhook that wants them; return how many. Safe to repeat."""
     stored = 0
     for webhook in Webhook.objects.select_related("study"):
-        now = timezone.now()
-        since = max(webhook.created_at, webhook.seen_until - _OVERLAP)
+        now = clock.now()
+        since = max(webhook.created_at, min(webhook.seen_until, now) - _OVERLAP)
         found = [each for each in _events(webhook, since) if each[0] in webhook.events]
         stored += store(webhook, found)
         Webhook.objects.filter(pk=webhook.pk).update(

@@ -5,13 +5,13 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import F
-from django.utils import timezone
+from django.db.models import F, Q
 
 from api.errors import WebhookError
 from api.models import Delivery
 from api.webhooks.addresses import Target, find_target
 from api.webhooks.signing import HEADER, secret_of, signature
+from studies.statements import clock
 
 if TYPE_CHECKING:
     import requests
@@ -30,17 +30,19 @@ KEPT_FOR = timedelta(days=30)
 
 def due() -> list[int]:
     """The deliveries to attempt now, the longest waiting first."""
-    waiting = Delivery.objects.filter(
-        state=Delivery.State.WAITING, next_attempt_at__lte=timezone.now()
-    )
+    waiting = Delivery.objects.filter(_is_due(), state=Delivery.State.WAITING)
     return list(waiting.order_by("next_attempt_at").values_list("pk", flat=True)[:200])
+
+
+def _is_due() -> Q:
+    return clock.has_ended("next_attempt_at", WAITS[-1])
 
 
 def attempt(delivery_id: int) -> None:
     """Send a delivery that is due, and store what came back. Of two workers, one sends it."""
-    now = timezone.now()
+    now = clock.now()
     claimed = Delivery.objects.filter(
-        pk=delivery_id, state=Delivery.State.WAITING, next_attempt_at__lte=now
+        _is_due(), pk=delivery_id, state=Delivery.State.WAITING
     ).update(next_attempt_at=now + _LEASE, attempts=F("attempts") + 1)
     if not claimed:
         return
@@ -56,18 +58,18 @@ def attempt(delivery_id: int) -> None:
 def send_again(delivery: Delivery) -> None:
     """Queue a delivery from the beginning; the caller sends its message."""
     Delivery.objects.filter(pk=delivery.pk).update(
-        state=Delivery.State.WAITING, attempts=0, next_attempt_at=timezone.now(), delivered_at=None
+        state=Delivery.State.WAITING, attempts=0, next_attempt_at=clock.now(), delivered_at=None
     )
 
 
 def forget_old_deliveries() -> None:
     """Delete deliveries that ended a month ago. Safe to repeat."""
     ended = Delivery.objects.exclude(state=Delivery.State.WAITING)
-    ended.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()
+    ended.filter(created_at__lt=clock.now() - KEPT_FOR).delete()
 
 
 def _store(delivery: Delivery, *, message: str, arrived: bool = False) -> None:
-    now = timezone.now()
+    now = clock.now()
     same = Delivery.objects.filter(pk=delivery.pk, attempts=delivery.attempts)
     if arrived:
         same.update(state=Delivery.State.DELIVERED, delivered_at=now, message=message[:300])
@@ -87,7 +89,7 @@ def _send(delivery: Delivery) -> int:
 
     target = find_target(delivery.webhook.url)
     body = _body(delivery)
-    timestamp = int(timezone.now().timestamp())
+    timestamp = int(clock.now().timestamp())
     try:
         signed = signature(secret_of(delivery.webhook), timestamp=timestamp, body=body)
     except InvalidToken:

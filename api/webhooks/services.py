@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from api.errors import WebhookError
 from api.models import Delivery, Event, Webhook
@@ -15,6 +14,7 @@ from api.webhooks.signing import new_secret
 from studies.models import Study
 from studies.services.accounts.team import Grant
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 MOST = 10
 
@@ -52,7 +52,7 @@ def delete_webhook(*, webhook: Webhook, user: User) -> None:
 
 def send_test(*, webhook: Webhook) -> None:
     """Store an event that says nothing, and send it."""
-    moment = f"{timezone.now().timestamp():.3f}"
+    moment = f"{clock.now().timestamp():.3f}"
     delivery = Delivery.objects.create(webhook=webhook, event=Event.TEST, subject=moment)
     _queue(delivery)
 

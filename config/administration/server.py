@@ -1,5 +1,6 @@
 """What the server keeps on its disk, and whether all its parts work."""
 
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,9 +8,11 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from config.health import health
+from config.health import health, processes
 from studies.file_storage.folder import size_of
 from studies.file_storage.storage import files_storage
+
+logger = logging.getLogger(__name__)
 
 _KINDS = {
     "reports": "Reports",
@@ -28,8 +31,15 @@ class Stored:
 
 
 def storage() -> list[Stored]:
-    """The database, each kind of generated files and the queue, with their sizes."""
-    kinds = [Stored(title, *files_storage().usage(kind)) for kind, title in _KINDS.items()]
+    """The database, each kind of generated files and the queue, with their sizes.
+
+    Without the kinds while the storage does not answer: then the part “storage” says so.
+    """
+    try:
+        kinds = [Stored(title, *files_storage().usage(kind)) for kind, title in _KINDS.items()]
+    except OSError as error:
+        logger.warning("the sizes of files are not known: %s", error)
+        kinds = []
     queue = Stored("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
     return [Stored("Database", database_bytes()), *kinds, queue]
 
@@ -66,4 +76,5 @@ class Part:
 
 def parts() -> list[Part]:
     """What `/healthz` checks, part by part."""
-    return [Part(name.capitalize(), state) for name, state in health().items()]
+    found = {**health(), **processes()}
+    return [Part(name.replace("_", " ").capitalize(), state) for name, state in found.items()]

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from config.administration import selectors, server
 from studies.models import Backup, Retention
 from studies.services.accounts.credentials import end_all
+from studies.version import version
 
 _PER_PAGE = 50
 
@@ -96,6 +97,7 @@ def installation(request: HttpRequest) -> HttpResponse:
     """Health of the server's parts, and what is on its disk."""
     context = {
         "parts": server.parts(),
+        "version": version(),
         "storage": server.storage(),
         "files": server.files_location(),
         "free": server.free_bytes(),

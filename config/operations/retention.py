@@ -2,8 +2,6 @@
 
 import logging
 
-from django.utils import timezone
-
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
 from annotation.services.study_copies import content_of
@@ -13,13 +11,14 @@ from studies.services.studies import record
 from studies.services.whole_studies.archive import archive
 from studies.services.whole_studies.removal import delete_study
 from studies.services.whole_studies.retention import backups_sentence, identities_due
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
 
 def carry_out_retention() -> None:
     """Delete what is due. What stands against a deletion is stored, shown, and tried again."""
-    today = timezone.now().date()
+    today = clock.now().date()
     for retention in Retention.objects.select_related("study").order_by("pk"):
         study = retention.study
         obstacle = ""

@@ -2,12 +2,12 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from judging.engine.interface import AttemptEnd
 from judging.models import Batch, JudgeRun, Judgment
 from judging.worker import batch_requests, chunks
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _DISCARDED = "The pack was discarded before a reply was imported."
 _OPEN_AGAIN = (
@@ -42,5 +42,5 @@ def _discard(pack: Batch, run: JudgeRun) -> None:
     batch_requests.store([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(judgments)
     Batch.objects.filter(pk=pack.pk).update(
-        state=Batch.State.FAILED, sentence=_DISCARDED, ended_at=timezone.now()
+        state=Batch.State.FAILED, sentence=_DISCARDED, ended_at=clock.now()
     )

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
-from django.utils import timezone
 
 from judging.errors import JudgingError
 from judging.models import JudgeRun, PackJob
@@ -23,6 +22,7 @@ from studies.importers.uploads import lay_out
 from studies.jobs.errors import JobFailed
 from studies.jobs.retry import same_job
 from studies.jobs.runner import Progress, carry_out
+from studies.statements import clock
 
 ARCHIVE = "pack.zip"
 KEPT = timedelta(days=7)  # how long a pack can be downloaded
@@ -86,7 +86,7 @@ def _write(job: PackJob, progress: Progress) -> dict[str, Any]:
         shutil.rmtree(draft / name)
     return {
         "message": f"The pack holds {pack.requests:,} requests.",
-        "expires_at": timezone.now() + KEPT,
+        "expires_at": clock.now() + KEPT,
     }
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from judging.backends.batch import request_line
 from judging.backends.parameters import request_body
@@ -33,6 +32,7 @@ from judging.worker.records.budgets import room_of
 from studies.models import MediaFile
 from studies.services.provider_permission import forbids_providers
 from studies.services.studies import freeze, lock_study, record
+from studies.statements import clock
 from studies.version import version
 
 FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
@@ -119,7 +119,7 @@ def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User
         freeze(study.pk)
         if run.wording_id is not None:
             words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
-            words.update(frozen_at=timezone.now())
+            words.update(frozen_at=clock.now())
         record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
     return pack
 
@@ -158,9 +158,9 @@ def _pack(run: JudgeRun, draft: Path) -> Batch:
     earlier.update(
         state=Batch.State.COLLECTED,
         sentence=f"Replaced by a pack of {writing.count:,} questions.",
-        ended_at=timezone.now(),
+        ended_at=clock.now(),
     )
-    pack.state, pack.submitted_at = Batch.State.SUBMITTED, timezone.now()
+    pack.state, pack.submitted_at = Batch.State.SUBMITTED, clock.now()
     pack.save()
     writing.close(parameters)
     chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=chunks.WITH_PACK)
@@ -191,7 +191,7 @@ def _take_over(run: JudgeRun, pack: Batch, earlier: list[str], writing: "_Writin
 
 
 def _claim(run: JudgeRun, pack: Batch) -> list[JudgeQuestion]:
-    judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=timezone.now() + _LEASE)
+    judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=clock.now() + _LEASE)
     return questions_of(run, judgments)
 
 
@@ -264,7 +264,7 @@ class _Writing:
             "format_version": FORMAT_VERSION,
             "pack": self._pack.public_id,
             "version": version(),
-            "written_at": timezone.now().isoformat(timespec="seconds"),
+            "written_at": clock.now().isoformat(timespec="seconds"),
             "study": run.study.slug,
             "run": run.public_id,
             "run_key": run.key,

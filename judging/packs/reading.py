@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
@@ -23,6 +22,7 @@ from judging.worker.shared_replies import share_replies
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _PORTION = 1_000
 STILL_OPEN = (
@@ -205,7 +205,7 @@ class _Reading:
                 # Somebody may have discarded it while its replies were read.
                 same.filter(state__in=Batch.OPEN).update(
                     state=Batch.State.COLLECTED,
-                    ended_at=timezone.now(),
+                    ended_at=clock.now(),
                     sentence=f"All {pack.requests:,} replies have been read.",
                 )
         self._note_parameters()

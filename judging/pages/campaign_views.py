@@ -8,7 +8,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import JudgingError
@@ -36,6 +35,7 @@ from studies.errors import StudyError
 from studies.models import Membership
 from studies.selectors import get_study
 from studies.services.provider_permission import forbids_providers
+from studies.statements import clock
 
 _UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has started the run
 _CHANGES = {
@@ -181,7 +181,7 @@ def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEsti
 
 def _is_untaken(run: JudgeRun) -> bool:
     asked_at = run.touched_at or run.created_at
-    return run.state == JudgeRun.State.QUEUED and asked_at < timezone.now() - _UNTAKEN
+    return run.state == JudgeRun.State.QUEUED and asked_at < clock.now() - _UNTAKEN
 
 
 @login_required

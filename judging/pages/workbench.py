@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
-from django.utils import timezone
 
 from judging.backends.replay import IMPORTED
 from judging.models import NANO, Judge, JudgeRun
@@ -29,6 +28,7 @@ from studies.pages.workbench.registry import (
     register_pages,
     setup_tasks,
 )
+from studies.statements import clock
 from studies.templatetags.humanize_numbers import dollars
 
 _MOST_JUDGES = 6
@@ -91,7 +91,7 @@ def _lines(study: Study) -> list[JudgeLine]:
 def judge_needs(study: Study) -> Iterator[Need]:
     """One entry for each kind of trouble: with one run its reason, with several their number."""
     rows = _rows(study)
-    late = timezone.now() - _STALLED_AFTER
+    late = clock.now() - _STALLED_AFTER
     kinds = {
         "stopped": [row for row in rows if row.run.state in _STOPPED],
         "stalled": [

@@ -2,13 +2,13 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from judging.models import ProfileDraft
 from studies.errors import StaleVersion
 from studies.importers.editing import edit_persona, record_of
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def _open_draft(study: Study, draft_id: str) -> ProfileDraft:
 def _decide(draft: ProfileDraft, state: str, *, text: str, user: User) -> ProfileDraft:
     """Store the decision on a draft whose study is locked."""
     draft.state, draft.text, draft.reviewed_by = state, text, user
-    draft.reviewed_at = timezone.now()
+    draft.reviewed_at = clock.now()
     draft.save(update_fields=["state", "text", "reviewed_by", "reviewed_at"])
     record(
         draft.persona.study,

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from judging.backends.replay import IMPORTED, ReplayKind
 from judging.errors import ConflictingValue, Reason
@@ -19,6 +18,7 @@ from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
 from studies.models import Item, Study
 from studies.personas import features as feature_sets
 from studies.services.studies import freeze, lock_study, record
+from studies.statements import clock
 from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import plain
 
@@ -93,7 +93,7 @@ class _Storage:
     def __init__(self, run: JudgeRun, items: dict[str, int], file: str, *, skip: bool) -> None:
         self._run, self._items, self._file = run, items, file
         self._had_judgments = run.judgments.exists()
-        self._now = timezone.now()
+        self._now = clock.now()
         self.faults = Faults(skip=skip)
         self.new = 0
 
@@ -199,7 +199,7 @@ def _run(
             },
             "state": JudgeRun.State.DONE,
             "sentence": f"Imported from {file.name}.",
-            "ended_at": timezone.now(),
+            "ended_at": clock.now(),
         },
     )
     return run

@@ -10,7 +10,6 @@ from functools import partial
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, QuerySet
-from django.utils import timezone
 
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
@@ -20,6 +19,7 @@ from judging.worker import chunks
 from judging.worker.endpoints import backend_maker
 from judging.worker.provider_permission import check_sharing
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 AGAIN = Judgment.Anchor.AGAIN
 _IMPORTED = (
@@ -113,6 +113,6 @@ def _wake(run: JudgeRun) -> None:
         sentence="",
         ended_at=None,
         by_batch=False,
-        touched_at=timezone.now(),
+        touched_at=clock.now(),
     )
     run.refresh_from_db(fields=["state", "sentence", "by_batch"])

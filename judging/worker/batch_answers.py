@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from django.utils import timezone
-
 from judging.backends.batch import BatchLine
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer
 from judging.engine.interface import (
@@ -21,6 +19,7 @@ from judging.models import Batch, JudgeRun
 from judging.selectors import has_replies
 from judging.worker import batch_requests, runtime
 from judging.worker.records import ledger
+from studies.statements import clock
 
 # Whether asking again may help after an error about a request with these parameters.
 Learn = Callable[[str, Parameters], bool]
@@ -46,7 +45,7 @@ class AnswerReader:
         self._sent_with = sent_with
         self._rows = rows
         since = batch.submitted_at or batch.created_at
-        self._milliseconds: int | None = int((timezone.now() - since).total_seconds() * 1000)
+        self._milliseconds: int | None = int((clock.now() - since).total_seconds() * 1000)
         if batch.is_pack:
             self._milliseconds = None  # nobody knows when its requests were sent
         self._closings: list[ledger.Closing] = []

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from judging.backends.batch import BatchClient, BatchError, Status
 from judging.engine.interface import AttemptEnd
@@ -29,6 +28,7 @@ from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
 from judging.worker.records.budgets import room_of
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -121,11 +121,11 @@ def _may_hand_in(run: JudgeRun) -> bool:
 
 def _prepare(run: JudgeRun) -> Batch | None:
     """Store the next batch of a run; None if nothing waits or the budget has no room."""
-    batch = Batch(run=run, requests=0, busy_until=timezone.now() + BUSY)
+    batch = Batch(run=run, requests=0, busy_until=clock.now() + BUSY)
     with transaction.atomic():
         # Whoever locks a run and its judgments locks the run first.
         JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
-        judgments = chunks.claim(run, batch.public_id, most=LINES, until=timezone.now() + _LEASE)
+        judgments = chunks.claim(run, batch.public_id, most=LINES, until=clock.now() + _LEASE)
         if not judgments:
             return None
         questions = questions_of(run, judgments)
@@ -163,8 +163,8 @@ def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = Fa
     """Advance a batch as far as possible, unless another process is working on it."""
     mine = Batch.objects.filter(pk=batch.pk, state__in=Batch.OPEN)
     if not is_new:
-        free = mine.filter(Q(busy_until=None) | Q(busy_until__lt=timezone.now()))
-        if not free.update(busy_until=timezone.now() + BUSY):
+        free = mine.filter(Q(busy_until=None) | clock.has_ended("busy_until", BUSY))
+        if not free.update(busy_until=clock.now() + BUSY):
             return
         batch.refresh_from_db()  # another process may have changed it
     try:
@@ -192,7 +192,7 @@ def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) 
                 )
             provider_id = client.submit(path, metadata=name)
     Batch.objects.filter(pk=batch.pk).update(
-        state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=timezone.now()
+        state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=clock.now()
     )
 
 
@@ -230,7 +230,7 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
     reader.flush()
     chunks.release(Judgment.objects.filter(lease=batch.public_id))
     Batch.objects.filter(pk=batch.pk).update(
-        state=Batch.State.COLLECTED, ended_at=timezone.now(), sentence=reader.words(status.word)
+        state=Batch.State.COLLECTED, ended_at=clock.now(), sentence=reader.words(status.word)
     )
     if reader.stop_with:
         chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=reader.stop_with)
@@ -240,10 +240,10 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
     """Wait for a server that is down as long as for any outage; then stop the run, or stop it
     immediately if asking again gives the same result."""
     logger.warning("Batch %s: %s", batch.public_id, error)
-    since = batch.failing_since or timezone.now()
+    since = batch.failing_since or clock.now()
     Batch.objects.filter(pk=batch.pk).update(failing_since=since, sentence=str(error))
     patience = timedelta(seconds=run.judge.outage_seconds)
-    if not error.is_final and timezone.now() - since < patience:
+    if not error.is_final and clock.now() - since < patience:
         return
     if error.is_final:
         _give_back(batch, run, str(error))
@@ -259,5 +259,5 @@ def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
     batch_requests.store([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(Judgment.objects.filter(lease=batch.public_id))
     Batch.objects.filter(pk=batch.pk).update(
-        state=Batch.State.FAILED, sentence=reason, ended_at=timezone.now()
+        state=Batch.State.FAILED, sentence=reason, ended_at=clock.now()
     )

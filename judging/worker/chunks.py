@@ -19,7 +19,6 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
 from judging.engine.routes import Routes
@@ -32,6 +31,7 @@ from judging.worker.provider_permission import check_sharing
 from judging.worker.questions import questions_of
 from judging.worker.records.ledger import LedgerRows, RunLedger
 from judging.worker.shared_replies import share_replies
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     try:
         # Under one lock: otherwise the first chunk's questions would wait for all other claims.
         with _preparing:
-            until = timezone.now() + LEASE
+            until = clock.now() + LEASE
             if run.probe_first:
                 judgments = claim_probe(run, lease, until=until)
             else:
@@ -171,7 +171,7 @@ def _end_probe(run_id: int, asked: list[Judgment]) -> None:
     run = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE, probe_first=True)
     failed = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk").last()
     sentence = failed.error if failed and not has_replies(run_id) else AFTER_PROBE
-    run.update(state=JudgeRun.State.PAUSED, sentence=sentence, ended_at=timezone.now())
+    run.update(state=JudgeRun.State.PAUSED, sentence=sentence, ended_at=clock.now())
 
 
 def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
@@ -184,7 +184,7 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
     if not ids:
         return []
     # After the leases are committed: whoever locks a run and its judgments locks the run first.
-    JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())
     claimed = Judgment.everything.select_related("item__persona").in_bulk(ids)
     return [claimed[pk] for pk in ids if pk in claimed]  # some may have been removed since
 
@@ -194,7 +194,7 @@ def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int
     """Lease the next waiting judgments; return their ids."""
     if run.state == JudgeRun.State.QUEUED:
         JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
-            state=JudgeRun.State.RUNNING, started_at=timezone.now()
+            state=JudgeRun.State.RUNNING, started_at=clock.now()
         )
     ids: list[int] = []
     for waiting in _stages(run, has_anchors=bool(run.anchors) and most > 1):
@@ -278,9 +278,7 @@ def _wait(
                 work.cancel()
                 # As if its worker had been killed: the sweep releases the questions and counts
                 # requests in flight as lost.
-                mine.filter(state=Judgment.State.LEASED).update(
-                    lease="", leased_until=timezone.now()
-                )
+                mine.filter(state=Judgment.State.LEASED).update(lease="", leased_until=clock.now())
                 return []
             _renew(mine)
 
@@ -288,7 +286,7 @@ def _wait(
 def _renew(mine: QuerySet[Judgment]) -> None:
     """Renew a lease; a database restart ends no chunk, as answers under way are paid for."""
     try:
-        mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
+        mine.filter(state=Judgment.State.LEASED).update(leased_until=clock.now() + LEASE)
     except (OperationalError, InterfaceError) as error:
         logger.warning("A lease could not be renewed, trying again: %s", error)
         connection.close()
@@ -349,7 +347,7 @@ def stop(
 ) -> bool:
     """End a run that is in one of the states `among`; False if it is in none of them."""
     stopped = JudgeRun.objects.filter(pk=run_id, state__in=among).update(
-        state=state, sentence=sentence, ended_at=timezone.now()
+        state=state, sentence=sentence, ended_at=clock.now()
     )
     return bool(stopped)
 
@@ -366,7 +364,7 @@ def settle(*, run_id: int) -> bool:
     ended = active.filter(~Exists(still_open)).update(
         state=JudgeRun.State.DONE,
         sentence=closing_words(run_id),
-        ended_at=timezone.now(),
+        ended_at=clock.now(),
         probe_first=False,
     )
     return bool(ended)
@@ -426,6 +424,6 @@ def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     pending = Judgment.everything.filter(run=run, state=Judgment.State.PENDING)
     # Not all of them are counted: there may be a million.
     waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
-    JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())
     for _ in range(min(math.ceil(waiting / CHUNK), most)):
         call(run.pk)

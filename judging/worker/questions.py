@@ -4,13 +4,13 @@ import hashlib
 
 from django.db import connection, transaction
 from django.db.models import Count, Max, Q
-from django.utils import timezone
 
 from judging.engine.interface import SIDES, JudgeQuestion, Side
 from judging.engine.messages import prompt_sha256
 from judging.models import Attempt, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.worker.records.ledger import contents_of
+from studies.statements import clock
 from studies.statements.together import Statements
 
 
@@ -55,7 +55,7 @@ def _freeze_wording(run: JudgeRun) -> None:
     """From its first question on, a wording of the study's own stays as it is."""
     if run.wording is not None and run.wording.frozen_at is None:
         own = PromptTemplate.objects.filter(pk=run.wording.pk, frozen_at=None)
-        own.update(frozen_at=timezone.now())
+        own.update(frozen_at=clock.now())
 
 
 def _note_prompts(judgments: list[Judgment]) -> None:

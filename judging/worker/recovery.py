@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from judging.models import Batch, JudgeRun, Judgment
-from judging.worker.chunks import call_workers, give_back, settle
+from judging.worker.chunks import LEASE, call_workers, give_back, settle
+from studies.statements import clock
 
 SILENCE = timedelta(seconds=25)  # without a heartbeat of a worker, before new tokens are queued
 
@@ -25,7 +25,7 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
         if settle(run_id=run.pk) or (run.by_batch and not run.probe_first):
             continue
-        silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
+        silent = run.touched_at is None or clock.is_long_ago(run.touched_at, SILENCE)
         alive = Judgment.everything.filter(run=run, state=Judgment.State.LEASED).exists()
         if run.pk in released or at_start or (silent and not alive):
             call_workers(run, call)
@@ -39,7 +39,7 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     # Every run by its id: the index of judgments by state begins with the run.
     runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
     expired = Judgment.everything.filter(
-        run__in=list(runs), state=Judgment.State.LEASED, leased_until__lt=timezone.now()
+        clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
     )
     # Requests in a batch are with the provider, even if a worker died here.
     expired = expired.exclude(

@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import time
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from judging.engine.limits import Grant, Report
 from judging.engine.rate_limit_coordination import CoordinationFailed, Document, Exchange, settle
 from judging.models import SharedLimit
+from studies.statements import clock
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -43,21 +43,12 @@ def _in_database(endpoint: str, member: str, report: Report) -> Grant:
         SharedLimit.objects.get_or_create(endpoint=endpoint)
         with transaction.atomic():
             shared = SharedLimit.objects.select_for_update(no_key=True).get(endpoint=endpoint)
-            grant = settle(shared.document, member, report, now=_database_time())
+            grant = settle(shared.document, member, report, now=clock.now().timestamp())
             shared.save(update_fields=["document"])
     except (DatabaseError, InterfaceError) as error:
         connection.close()
         raise CoordinationFailed(f"the database says: {error}") from error
     return grant
-
-
-def _database_time() -> float:
-    """The database's clock, because the clocks of several machines differ."""
-    if connection.vendor != "postgresql":
-        return time.time()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
-        return float(cursor.fetchone()[0])
 
 
 @cache

@@ -15,15 +15,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
 
 from studies.file_storage.block_reader import read_blocks
-from studies.file_storage.storage import FilesStorage, owned_folders
+from studies.file_storage.storage import FilesStorage, StorageUnreachable, owned_folders
 
 BLOCK_BYTES = 4 * 1024**2
 _PART_BYTES = 16 * 1024**2
 _GONE = {"404", "NoSuchKey", "NotFound"}
 
 
-class StorageUnreachable(OSError):
-    """The server of the bucket does not answer, or refuses."""
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Whatever the server of the bucket refuses, or does not answer, is a `StorageUnreachable`."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise StorageUnreachable(f"The bucket cannot be used: {error}") from error
 
 
 class BucketStorage(FilesStorage, S3Storage):
@@ -72,11 +77,13 @@ class BucketStorage(FilesStorage, S3Storage):
     def size(self, name: str) -> int:
         return self._head(self._object(name))
 
+    @_in_words()
     def files(self, folder: str) -> list[str]:
         start = f"{self._key(folder)}/"
         found = self.bucket.objects.filter(Prefix=start)
         return sorted(one.key.removeprefix(start) for one in found)
 
+    @_in_words()
     def owners(self, kind: str) -> dict[str, float]:
         start = f"{self._key(kind)}/"
         found: dict[str, float] = {}
@@ -85,6 +92,7 @@ class BucketStorage(FilesStorage, S3Storage):
             found[owner] = max(found.get(owner, 0.0), one.last_modified.timestamp())
         return dict(sorted(found.items()))
 
+    @_in_words()
     def usage(self, kind: str) -> tuple[int, int]:
         sizes = [one.size for one in self.bucket.objects.filter(Prefix=f"{self._key(kind)}/")]
         return sum(sizes), len(sizes)
@@ -92,6 +100,7 @@ class BucketStorage(FilesStorage, S3Storage):
     def shown(self, name: str) -> str:
         return f"s3://{self.bucket_name}/{self._key(name)}"
 
+    @_in_words()
     def location_id(self) -> tuple[str, str]:
         place = f"s3://{self.bucket_name}/{self.location}"
         return f"{place} at {self.connection.meta.client.meta.endpoint_url}", place
@@ -123,8 +132,13 @@ class BucketStorage(FilesStorage, S3Storage):
         with self.local(source) as folder:
             self._put(folder, target)
 
+    @_in_words()
     def delete_folder(self, name: str) -> None:
         self.bucket.objects.filter(Prefix=f"{self._key(name)}/").delete()
+
+    @_in_words()
+    def delete(self, name: str) -> None:
+        super().delete(name)
 
     def _put(self, folder: Path, name: str) -> None:
         """Upload files, then delete what was there before and is not among them."""
@@ -148,6 +162,7 @@ class BucketStorage(FilesStorage, S3Storage):
     def _key(self, name: str) -> str:
         return str(self._normalize_name(name))
 
+    @_in_words()
     def _head(self, found: Any) -> int:
         """The size of an object. Raises `FileNotFoundError`."""
         try:
@@ -155,6 +170,4 @@ class BucketStorage(FilesStorage, S3Storage):
         except ClientError as error:
             if error.response["Error"]["Code"] in _GONE:
                 raise FileNotFoundError(f"{found.key} is not in the bucket") from None
-            raise StorageUnreachable(str(error)) from error
-        except BotoCoreError as error:
-            raise StorageUnreachable(str(error)) from error
+            raise

@@ -9,11 +9,11 @@ import os
 from pathlib import Path
 
 from django.db import transaction
-from django.utils import timezone
 
 from studies.file_storage.storage import files_storage
 from studies.models.files import FilesLocation
 from studies.models.keys import random_id
+from studies.statements import clock
 
 _ID_FILE = "files_id"
 
@@ -62,7 +62,7 @@ def wrong_location() -> str:
 def adopt_location() -> str:
     """Make the storage of this process that of the installation; returns where it is."""
     own = _own()
-    FilesLocation.objects.update_or_create(id=1, defaults={**own, "noted_at": timezone.now()})
+    FilesLocation.objects.update_or_create(id=1, defaults={**own, "noted_at": clock.now()})
     return own["shown"]
 
 

@@ -21,6 +21,10 @@ from django.core.files.storage import Storage, storages
 _BLOCK = 1024 * 1024
 
 
+class StorageUnreachable(OSError):
+    """The server that keeps the files does not answer, or refuses."""
+
+
 class FilesStorage(Storage, ABC):
     """A Django storage that also reads, replaces and deletes the files of one owner together."""
 

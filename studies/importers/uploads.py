@@ -12,7 +12,6 @@ from typing import IO, Any, cast
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
@@ -26,6 +25,7 @@ from studies.jobs.errors import JobFailed
 from studies.jobs.runner import Progress, Steps, carry_out
 from studies.models import ImportJob, Study
 from studies.models.imports import ROWS_READ
+from studies.statements import clock
 
 # A page reads files of up to this size, unpacked, during the request: about 500 items.
 INLINE_BYTES = 512 * 1024
@@ -204,7 +204,7 @@ def _give_up_stalled(study_id: int) -> None:
             ImportJob.objects.filter(pk=lost.pk, state=lost.state).update(
                 state=ImportJob.State.FAILED,
                 message="No worker imported the file, and it was sent again.",
-                finished_at=timezone.now(),
+                finished_at=clock.now(),
             )
             folder_of(lost).delete()
 

@@ -4,11 +4,10 @@ import logging
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from django.utils import timezone
-from kombu.exceptions import OperationalError
-
 from studies.jobs.models import Job
+from studies.jobs.queueing import failures
 from studies.jobs.retry import queue_again
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 J = TypeVar("J", bound=Job)
@@ -30,7 +29,7 @@ def tidy_jobs(
         if queue_again(job):
             try:
                 task.delay(job.pk)
-            except OperationalError as error:
+            except failures() as error:
                 # It waits until the broker is back, and is then queued again.
                 logger.warning("%s %s was not queued: %s", jobs.__name__, job.pk, error)
         elif folder_of is not None and jobs._default_manager.filter(
@@ -42,7 +41,7 @@ def tidy_jobs(
 
 
 def _expire(jobs: type[J], folder_of: Callable[[J], Deletable]) -> None:
-    for job in jobs._default_manager.filter(state=Job.State.DONE, expires_at__lte=timezone.now()):
+    for job in jobs._default_manager.filter(state=Job.State.DONE, expires_at__lte=clock.now()):
         # The row first, so that a reader finds no half-deleted file.
         jobs._default_manager.filter(pk=job.pk, state=Job.State.DONE).update(
             state=Job.State.GONE, message="Expired."

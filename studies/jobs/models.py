@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from studies.statements import clock
+
 # A worker sends a heartbeat every second; a worker without one for this long has died. Every
 # worker looks for such jobs (config/celery.py), so that one takes them up within a minute.
 STALLED_AFTER = timedelta(seconds=40)
@@ -83,7 +85,7 @@ class Job(models.Model):
     def is_stalled(self) -> bool:
         """Whether its worker was killed, or no worker starts it."""
         limit = self.silence_limit if self.state == self.State.RUNNING else WAITING_AFTER
-        return self.is_open and timezone.now() - self.heartbeat_at > limit
+        return self.is_open and clock.is_long_ago(self.heartbeat_at, limit)
 
     @property
     def silence_limit(self) -> timedelta:

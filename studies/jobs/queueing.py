@@ -1,20 +1,31 @@
 """Sending work to the workers, including outages of the broker."""
 
 import logging
+import sys
 from typing import Any
 
 from celery import Task
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError
 
 logger = logging.getLogger(__name__)
 
 
+def failures() -> tuple[type[Exception], ...]:
+    """What queueing raises: of a broker's server, of its folder, and of the library between."""
+    found: tuple[type[Exception], ...] = (KombuError, OSError)
+    if "redis" in sys.modules:  # otherwise the broker is a folder
+        from redis import RedisError
+
+        found += (RedisError,)
+    return found
+
+
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
-    """Queue a task. During an outage of the broker nothing is queued.
+    """Queue a task. While the broker is away, full or has no room on its disk nothing is queued.
 
     The schedule, or a user who sees on the page that the work waits, then starts it.
     """
     try:
         task.apply_async(arguments, **route)
-    except OperationalError as error:
+    except failures() as error:
         logger.warning("%s%s was not queued: %s", task.name, arguments, error)

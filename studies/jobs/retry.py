@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from django.utils import timezone
-
 from studies.jobs.models import WAITING, Job
+from studies.statements import clock
 
 J = TypeVar("J", bound=Job)
 MAX_ATTEMPTS = 3
@@ -43,7 +42,7 @@ def queue_again(job: J) -> bool:
         )
     elif job.attempts:
         message = f"The worker was stopped. {WAITING}"
-    now = timezone.now()
+    now = clock.now()
     # The heartbeat that was read is part of the condition, so that a living worker keeps its job.
     changed = type(job)._default_manager.filter(
         pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at
@@ -64,7 +63,7 @@ def is_due(job: Job, *, after: timedelta) -> bool:
     """
     if job.is_open:
         return job.is_stalled
-    return job.finished_at is None or timezone.now() - job.heartbeat_at > after
+    return job.finished_at is None or clock.is_long_ago(job.heartbeat_at, after)
 
 
 def start_over(job: J) -> bool:
@@ -81,6 +80,6 @@ def start_over(job: J) -> bool:
             message=WAITING,
             attempts=0,
             progress=0,
-            heartbeat_at=timezone.now(),
+            heartbeat_at=clock.now(),
         )
     )

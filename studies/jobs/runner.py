@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from studies.jobs.errors import JobFailed, JobStopped
 from studies.jobs.models import Job
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class Progress:
             # One at a time, so that an earlier sentence never replaces a later one.
             with self._lock:
                 stored = self._rows.update(
-                    progress=self._percent, message=self._sentence, heartbeat_at=timezone.now()
+                    progress=self._percent, message=self._sentence, heartbeat_at=clock.now()
                 )
         except DatabaseError:
             # The next heartbeat may succeed, and the work itself can continue.
@@ -95,7 +95,7 @@ def carry_out(
         attempts=F("attempts") + 1,
         progress=0,
         message="Started.",
-        heartbeat_at=timezone.now(),
+        heartbeat_at=clock.now(),
     )
     job = jobs._default_manager.get(pk=job_id)
     if not started:
@@ -135,7 +135,7 @@ def _in_words(error: Exception) -> str:
 
 
 def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None:
-    now = timezone.now()
+    now = clock.now()
     rows.update(state=state, finished_at=now, heartbeat_at=now, **fields)
 
 

@@ -2,6 +2,7 @@
 
 from studies.models.backups import Backup
 from studies.models.files import FilesLocation, StoredBlock, StoredFile
+from studies.models.heartbeats import Heartbeat
 from studies.models.imports import ImportJob, Upload
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
@@ -19,6 +20,7 @@ __all__ = [
     "Choice",
     "FeatureSet",
     "FilesLocation",
+    "Heartbeat",
     "ImportJob",
     "Invitation",
     "Item",

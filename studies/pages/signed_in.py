@@ -7,10 +7,10 @@ from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 
 from studies.pages.accounts.client_address import client_address
 from studies.services.accounts.credentials import ADDRESS, BEGUN, BROWSER, SEEN, is_over
+from studies.statements import clock
 
 _session = SessionMiddleware(lambda request: HttpResponse())
 # A page view is noted no more often than this, so that reading does not mean writing.
@@ -21,7 +21,7 @@ _FRESH = dt.timedelta(minutes=15)
 
 def begin_session(request: HttpRequest, **sent: Any) -> None:
     """Note in a new session when and where it began; Django sends it `user_logged_in`."""
-    now = int(timezone.now().timestamp())
+    now = int(clock.now().timestamp())
     request.session[BEGUN] = request.session[SEEN] = now
     request.session[BROWSER] = request.headers.get("User-Agent", "")[:200]
     request.session[ADDRESS] = client_address(request)
@@ -35,7 +35,7 @@ def user_of_session(request: HttpRequest) -> User | AnonymousUser:
     if is_over(request.session):
         request.session.flush()
         return AnonymousUser()
-    now = int(timezone.now().timestamp())
+    now = int(clock.now().timestamp())
     if now - request.session.get(SEEN, 0) > _NOTED_EVERY.total_seconds():
         request.session.setdefault(BEGUN, now)
         request.session[SEEN] = now
@@ -44,7 +44,7 @@ def user_of_session(request: HttpRequest) -> User | AnonymousUser:
 
 def has_just_signed_in(request: HttpRequest) -> bool:
     """Whether the password was typed in this browser a few minutes ago."""
-    age = timezone.now().timestamp() - request.session.get(BEGUN, 0)
+    age = clock.now().timestamp() - request.session.get(BEGUN, 0)
     return age < _FRESH.total_seconds()
 
 

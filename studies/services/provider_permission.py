@@ -9,11 +9,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 SHORTEST_REASON = 10
 CONFIRMED, FORBIDDEN = "confirmed", "forbidden"
@@ -70,7 +70,7 @@ def _decide(study: Study, decision: str, by: User | None, **more: Any) -> None:
     study.sharing = {
         "providers": decision,
         "by": by.get_username() if by else "",
-        "at": timezone.now().isoformat(),
+        "at": clock.now().isoformat(),
         **more,
     }
     study.save(update_fields=["sharing"])

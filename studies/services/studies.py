@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
-from django.utils import timezone
 
 from studies.errors import StaleVersion, StudyError
 from studies.models import Membership, Study, StudyLog
+from studies.statements import clock
 from studies.texts.normalisation import digest
 
 
@@ -135,7 +135,7 @@ def freeze(study_id: int) -> None:
     The first time, the conditional UPDATE waits for the holder of the study's lock, for example
     an import; later it matches nothing and takes no lock.
     """
-    Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
+    Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=clock.now())
 
 
 def keep_name(instance: User, **sent: Any) -> None:

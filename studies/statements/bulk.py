@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.db import connection, models
-from django.utils import timezone
+
+from studies.statements import clock
 
 
 def insert_rows(
@@ -36,7 +37,7 @@ def insert_rows(
 
 
 def _default(field: Any) -> Any:
-    value = timezone.now() if getattr(field, "auto_now_add", False) else field.get_default()
+    value = clock.now() if getattr(field, "auto_now_add", False) else field.get_default()
     convert = _converter(field)
     return convert(value) if convert else value
 

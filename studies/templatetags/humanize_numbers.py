@@ -4,7 +4,8 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
-from django.utils import timezone
+
+from studies.statements import clock
 
 register = template.Library()
 _HOUR, _DAY = 60, 24 * 60  # in minutes
@@ -45,7 +46,7 @@ def as_percent(share: float) -> str:
 @register.filter
 def ago(moment: datetime) -> str:
     """A moment as “2 min ago” or “3 h ago”; after a day as its date."""
-    minutes = int((timezone.now() - moment).total_seconds() // 60)
+    minutes = int((clock.now() - moment).total_seconds() // 60)
     if minutes < 1:
         return "just now"
     if minutes < _HOUR:

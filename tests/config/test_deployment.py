@@ -1,20 +1,25 @@
 """The files of `deploy/`, compose.yaml and the Dockerfile say what the program understands."""
 
 import configparser
+import os
 import re
+import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from config import is_healthy, processes
 from deploy.follow_dockerfile import copied, follow, instructions
+from tests.migrated import copy_migrated
 from tests.servers import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = (ROOT / "compose.yaml").read_text("utf-8")
 SERVICES = dict(re.findall(r"^  (\w+):\n((?:    .*\n)+)", COMPOSE.partition("services:")[2], re.M))
-UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+BACKUP = ROOT / "deploy/systemd/thirdperson-backup.service"
+UNITS = sorted({*(ROOT / "deploy/systemd").glob("*.service")} - {BACKUP})
 DOCUMENTED = set(
     re.findall(r"`([A-Z][A-Z_]+)`", (ROOT / "docs/configuration.md").read_text("utf-8"))
 )
@@ -35,6 +40,87 @@ def test_every_service_that_others_wait_for_has_a_health_check():
 
     assert set(waited) == {"database", "broker"}
     assert [name for name in {*waited, "web"} if "healthcheck:" not in SERVICES[name]] == []
+    assert "config/is_healthy.py, worker" in SERVICES["worker"]
+
+
+def test_no_service_fills_the_disk_with_its_log():
+    unlimited = [
+        name for name, text in SERVICES.items() if "*logging" not in text and "*app" not in text
+    ]
+
+    assert "logging: &logging" in COMPOSE
+    assert unlimited == []
+
+
+def test_a_worker_is_alive_while_its_file_is_new(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("VAR_DIR", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["is_healthy.py", "worker"])
+    assert is_healthy.main() == 1
+    path = tmp_path / "worker.heartbeat"
+    path.touch()
+    assert is_healthy.main() == 0
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+
+    assert is_healthy.main() == 1
+    assert "The worker has been silent for" in capsys.readouterr().err
+
+
+def test_pages_and_units_use_the_same_folders():
+    """Whoever follows one page and then the other has one installation."""
+    pages = "".join(
+        (ROOT / f"docs/{name}.md").read_text("utf-8") for name in ("deployment", "backups")
+    )
+    units = [path.read_text("utf-8") for path in (*UNITS, BACKUP)]
+
+    assert "/srv/" not in pages
+    assert all("WorkingDirectory=/opt/thirdperson\n" in unit for unit in units)
+    assert all("EnvironmentFile=/etc/thirdperson.env\n" in unit for unit in units)
+    copied = re.findall(
+        r"deploy/\S+", "\n".join(re.findall(r"^    (?:cp|install) .*", pages, re.M))
+    )
+    assert len(copied) == 4
+    assert [name for name in copied if not list(ROOT.glob(name))] == []
+
+
+@pytest.mark.sqlite
+def test_the_backup_that_the_timer_makes_is_restored_as_the_page_says(tmp_path):
+    """Each command as it stands, with the folders of this machine instead of those of a server."""
+    data, backups, settings = tmp_path / "data", tmp_path / "backups", tmp_path / "env"
+    folders = {
+        "/opt/thirdperson/.venv/bin/python": sys.executable,
+        ".venv/bin/python": sys.executable,
+        "/var/lib/thirdperson": str(data),
+        "/var/backups/thirdperson": str(backups),
+        "/etc/thirdperson.env": str(settings),
+        "postgresql:///thirdperson": f"sqlite:///{data}/thirdperson.sqlite3",
+        "sudo --user thirdperson --preserve-env ": "",
+        "--owner thirdperson ": "",
+    }
+
+    def here(text: str) -> str:
+        names = "|".join(re.escape(name) for name in folders)
+        return re.sub(names, lambda found: folders[found[0]], text)
+
+    def follow(command: str) -> None:
+        script = f"set -e; set -a; . {settings}; set +a; {here(command)}"
+        subprocess.run(["bash", "-c", script], cwd=ROOT, check=True, capture_output=True)
+
+    data.mkdir()
+    copy_migrated(data)
+    settings.write_text(here((ROOT / "deploy/thirdperson.env.example").read_text("utf-8")))
+    page = (ROOT / "docs/backups.md").read_text("utf-8")
+    made = re.search(r"^    (install --directory .*)", page, re.M)
+    restored = re.search(r"^    (sudo .* restore .*)", page, re.M)
+    start = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", BACKUP.read_text("utf-8"), re.M)
+
+    follow(made[1])
+    follow(start[1].replace("%%", "%"))
+    (backup,) = backups.glob("*.zip")
+    (data / "thirdperson.sqlite3").unlink()
+    copy_migrated(data)
+    follow(restored[1].replace("FILE.zip", backup.name))
+
+    assert stat.S_IMODE(backups.stat().st_mode) == 0o700
 
 
 def test_only_the_proxy_for_https_can_be_reached_from_outside():

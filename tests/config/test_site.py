@@ -6,16 +6,30 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
+from functools import partial
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
 
+from config import celery, files_location, migrate
 from config.buffering import Lines
+from config.celery import note_alive, refuse_another_clock, refuse_other_files
+from config.health import processes
+from config.operations.doctor.installation_checks import another_clock, silent_processes
 from config.operations.monitoring.log_lines import TextLines
+from config.operations.monitoring.measurements import measure
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from config.static_files import StaticFiles
+from studies.models import Heartbeat
+from studies.statements import clock
+from studies.version import version
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study
 from tests.servers import free_port
@@ -55,12 +69,23 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
     response = client.get("/healthz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "database": "ok", "broker": "ok", "storage": "ok"}
+    assert response.json() == {
+        "status": "degraded",
+        "database": "ok",
+        "broker": "ok",
+        "storage": "ok",
+        "clock": "ok",
+        "worker": "never heard of",
+        "judge_worker": "never heard of",
+        "schedule": "never heard of",
+    }
 
 
 @pytest.fixture
 def unseen(monkeypatch):
     """As after a start: nobody has looked at the migrations yet."""
+    # A process that starts has no transaction open.
+    monkeypatch.setattr(files_location, "connection", SimpleNamespace(close=lambda: None))
     monkeypatch.setattr("config.health._looked_up", None)
 
 
@@ -78,11 +103,89 @@ def test_health_is_bad_while_a_migration_is_missing(client):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("role", Heartbeat.Role.values)
+def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_client):
+    for each in Heartbeat.Role.values:
+        note_alive(each)
+    assert {state for name, state in processes().items()} == {"ok"}
+    assert list(silent_processes()) == []
+
+    Heartbeat.objects.filter(role=role).update(seen_at=clock.now() - timedelta(minutes=5))
+
+    words = "silent for 300 seconds"
+    assert admin_client.get("/healthz").json()[role] == words
+    label = str(Heartbeat.Role(role).label)
+    assert [fault.sentence for fault in silent_processes()] == [f"The {label} is {words}."]
+    page = admin_client.get("/administration/server/").content.decode()
+    assert f"{label.capitalize()}: {words}" in page
+    assert version() in page
+    assert [m.values[(("part", role),)] for m in measure() if m.name == "up"] == [0]
+
+
+@pytest.mark.django_db
+def test_a_worker_says_by_its_queues_what_it_lives_for(settings, tmp_path):
+    settings.WORKER_HEARTBEAT = tmp_path / "none" / "worker.heartbeat"
+    celery._stop.set()
+
+    celery._beat(settings.WORKER_HEARTBEAT, ["worker", "judge_worker"])
+
+    assert set(Heartbeat.objects.values_list("role", flat=True)) == {"worker", "judge_worker"}
+
+
+@pytest.fixture
+def newer_tables() -> None:
+    MigrationRecorder.Migration.objects.create(app="studies", name="9999_of_the_future")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen", "newer_tables")
+def test_everything_refuses_a_database_that_a_newer_version_has_migrated(client, monkeypatch):
+    assert client.get("/healthz").json()["database"] == "newer than the program"
+    monkeypatch.setattr("config.migrate.migrate", lambda: pytest.fail("migrated"))
+    amqp = SimpleNamespace(queues=SimpleNamespace(consume_from={"judging": None}))
+    worker = SimpleNamespace(app=SimpleNamespace(amqp=amqp))
+
+    for refuse in (
+        migrate.main,
+        refuse_another_clock,
+        partial(refuse_other_files, sender=worker),
+        partial(call_command, "doctor", stdout=StringIO()),
+    ):
+        with pytest.raises((SystemExit, CommandError)) as refused:
+            refuse()
+        if isinstance(refused.value, SystemExit):
+            assert "studies 9999_of_the_future" in str(refused.value)
+    assert "The database is newer than this program" in files_location.refusal()
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen")
+@pytest.mark.parametrize(
+    ("seconds", "sentence"),
+    [(12, "12 seconds ahead of that"), (-300, "300 seconds behind that"), (9, ""), (-9, "")],
+)
+def test_a_process_with_another_clock_does_not_start_and_says_so_later(
+    seconds, sentence, client, monkeypatch
+):
+    right = timezone.now
+    monkeypatch.setattr(
+        timezone, "now", lambda: right() + timedelta(seconds=seconds, microseconds=9)
+    )
+
+    refused = files_location.refusal()
+
+    assert bool(refused) == bool(sentence)
+    assert sentence in refused
+    assert (client.get("/healthz").json()["clock"] == "ok") == (not sentence)
+    assert [fault.sentence for fault in another_clock()] == ([refused] if refused else [])
+
+
+@pytest.mark.django_db
 @pytest.mark.usefixtures("unseen")
 def test_health_looks_at_migrations_once_a_minute(client, django_assert_num_queries):
     client.get("/healthz")
 
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # one of them for the signs of life
         client.get("/healthz")
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils import timezone
 
 from analysis.data.collection import collection_of
 from analysis.data.judges.wordings import asked_words, wordings_of
@@ -32,6 +31,7 @@ from analysis.exports.tables.table_files import (
 )
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
+from studies.statements import clock
 
 # Other formats of the same answers; a bundle leaves out those that the study cannot have.
 _OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
@@ -86,7 +86,7 @@ def _fill(
         Description(
             study=study,
             collection=collection_of(study, k=K),
-            on=timezone.now().date(),
+            on=clock.now().date(),
             licence=licence,
             disclosure=disclosure,
             parts=ordered,

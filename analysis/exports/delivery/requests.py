@@ -2,7 +2,6 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from analysis.exports.delivery.listing import stale_exports
 from analysis.exports.delivery.storage import remove_files
@@ -14,6 +13,7 @@ from studies.jobs.retry import same_job
 from studies.models.studies import Membership, Study
 from studies.selectors import studies_for
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -109,7 +109,7 @@ def delete_export(*, export_id: int, user: User) -> None:
         .update(
             state=Export.State.GONE,
             message=f"Deleted by {user.get_username()}.",
-            expires_at=timezone.now(),
+            expires_at=clock.now(),
         )
     )
     if changed:

@@ -5,8 +5,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from django.utils import timezone
-
 from analysis.errors import AnalysisError
 from analysis.exports.delivery.storage import export_dir, kept_for, remove_files
 from analysis.exports.delivery.study_export import expected_rows, export_study
@@ -14,6 +12,7 @@ from analysis.exports.tables.catalogue import FOLDERS
 from analysis.exports.tables.table_files import sha256_of
 from analysis.models import Export
 from studies.jobs.runner import Progress, Steps, carry_out
+from studies.statements import clock
 
 # Steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
@@ -36,7 +35,7 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
         sentence=_sentence,
     )
     with export_dir(export.public_id).replacing() as draft:
-        name = f"{export.study.slug}-{export.what}-{timezone.now():%Y-%m-%d}"
+        name = f"{export.study.slug}-{export.what}-{clock.now():%Y-%m-%d}"
         out = draft / (f"export-{name}" if export.what in FOLDERS else f"{name}.{export.format}")
         rows = export_study(
             export.study,
@@ -58,7 +57,7 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
             "filename": file.name,
             "size": file.stat().st_size,
             "sha256": sha256_of(file),
-            "expires_at": timezone.now() + kept_for(export),
+            "expires_at": clock.now() + kept_for(export),
             "message": "Ready.",
         }
     return stored

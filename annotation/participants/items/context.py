@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -24,6 +24,7 @@ from studies.models import Item, Side, Study, Task
 from studies.personas.profile import Profile
 from studies.personas.profile_text import profile_for
 from studies.prompts.own_answers import wording_in
+from studies.statements import clock
 from studies.texts.markdown import render_markdown
 from studies.texts.reading import reading_of
 
@@ -199,7 +200,7 @@ def task_context(
         **urls,
         "token": assignment_token(
             assignment,
-            shown_at=timezone.now(),
+            shown_at=clock.now(),
             earlier_ms=_active_before(assignment) if earlier_ms is None else earlier_ms,
         ),
         "draft_key": f"{slug}:{assignment.pk}{':advice' if initial else ''}",

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from annotation.models import Recruitment
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotAllowed, ProlificError
+from studies.statements import clock
 
 Read = TypeVar("Read")
 
@@ -69,8 +69,8 @@ class Account:
 
     @property
     def is_fresh(self) -> bool:
-        return bool(self.read_at) and (
-            timezone.now() - dt.datetime.fromisoformat(self.read_at) < _ACCOUNT_KEEPS
+        return bool(self.read_at) and not clock.is_long_ago(
+            dt.datetime.fromisoformat(self.read_at), _ACCOUNT_KEEPS
         )
 
 
@@ -96,7 +96,7 @@ def read_account(client: Client, currency: str, workspace: str) -> Account:
         balance=balance,
         least=least,
         recommended=recommended,
-        read_at=timezone.now().isoformat(),
+        read_at=clock.now().isoformat(),
         pay_problem=pay_problem,
         balance_problem=balance_problem,
     )
@@ -125,7 +125,7 @@ class Claim:
         Raises `NotAllowed` when it has ended and somebody else has taken it: the request that was
         about to be sent must then not be sent.
         """
-        now = timezone.now()
+        now = clock.now()
         if self._until - now > _CLAIM - _RENEWED_AFTER:
             return
         until = now + _CLAIM
@@ -154,11 +154,10 @@ def alone(
     the work takes. Raises `NotAllowed` while somebody else holds it.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
-    now = timezone.now()
-    until = now + _CLAIM
+    until = clock.now() + _CLAIM
     # One conditional UPDATE: if two arrive at once, only one changes the row.
     claimed = Recruitment.objects.filter(
-        Q(busy_until=None) | Q(busy_until__lt=now), pk=recruitment.pk
+        Q(busy_until=None) | clock.has_ended("busy_until", _CLAIM), pk=recruitment.pk
     ).update(busy_until=until)
     if not claimed:
         raise NotAllowed(

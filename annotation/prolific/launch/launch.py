@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
@@ -31,6 +30,7 @@ from annotation.prolific.launch.launch_plan import (
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
+from studies.statements import clock
 
 _GROUP_SALT = "annotation.prolific.group"
 
@@ -204,7 +204,7 @@ def _adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
 def mirror(row: ProlificStudy, remote: RemoteStudy) -> None:
     """Store Prolific's data on a study."""
     row.status, row.places, row.reward = remote.status, remote.places, remote.reward
-    row.currency, row.seen_at = remote.currency[:3], timezone.now()
+    row.currency, row.seen_at = remote.currency[:3], clock.now()
     row.save(update_fields=["status", "places", "reward", "currency", "seen_at"])
 
 

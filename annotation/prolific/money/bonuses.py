@@ -15,7 +15,6 @@ from decimal import ROUND_HALF_UP, Decimal
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from annotation.models import Bonus, BonusPayment, ProlificSubmission
 from annotation.prolific.api import types
@@ -26,6 +25,7 @@ from annotation.prolific.money.permissions import owners_only
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 State = BonusPayment.State
 # Prolific carries payments out after it has answered: until then a missing one means nothing.
@@ -188,7 +188,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
             )
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only from ready, so that it cannot be sent a second time.
-        now = timezone.now()
+        now = clock.now()
         taken = BonusPayment.objects.filter(pk=payment.pk, state=State.READY).update(
             state=State.SENT, sent_at=now
         )
@@ -202,7 +202,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
             raise
         # Another process that reads the bonuses may have seen it arrive before.
         BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
-            state=State.PAID, paid_at=timezone.now()
+            state=State.PAID, paid_at=clock.now()
         )
         record(study, "bonuses paid", user=user, people=payment.lines.count(), total=payment.total)
     return _payment(payment_id)
@@ -214,7 +214,7 @@ def confirm_sent(*, study_id: int, client: Client) -> int:
     for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
         if all(_arrivals(payment, client)):
             confirmed += BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
-                state=State.PAID, paid_at=timezone.now()
+                state=State.PAID, paid_at=clock.now()
             )
     return confirmed
 
@@ -231,7 +231,7 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
         payment = _payment(payment_id)
         if payment.state != State.SENT or payment.sent_at is None:
             raise NotAllowed(f"This payment is {payment.get_state_display()}.")
-        if timezone.now() - payment.sent_at < SETTLES_WITHIN:
+        if not clock.is_long_ago(payment.sent_at, SETTLES_WITHIN):
             raise NotAllowed("Prolific may still be paying. Look again after 15 minutes.")
         arrived = _arrivals(payment, client)
         if all(arrived):

@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -33,6 +32,7 @@ from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.numbers import whole_number
 from studies.selectors import get_study
+from studies.statements import clock
 
 UNPROCESSABLE = 422
 
@@ -141,7 +141,7 @@ def _outlook(study: Study) -> dict[str, Any]:
 
 
 def _is_old(row: ProlificStudy) -> bool:
-    return row.created_at < timezone.now() - OLD_AFTER
+    return row.created_at < clock.now() - OLD_AFTER
 
 
 def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from statistics import fmean, stdev
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
 from annotation.prolific.api import types
@@ -24,6 +23,7 @@ from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 LEAST_MESSAGE = 100
 # The platform's grounds. Disagreement, accuracy and certainty are not grounds.
@@ -68,7 +68,7 @@ def approve(
         chosen = list(own.all())
         waiting, gone = _to_approve(chosen)
         ProlificSubmission.objects.filter(pk__in=[s.pk for s in waiting]).update(
-            approval_asked_at=timezone.now()
+            approval_asked_at=clock.now()
         )
         if waiting:
             record(study, "approved on Prolific", user=user, people=len(waiting))
@@ -123,7 +123,7 @@ def reject(
             f"Write at least {LEAST_MESSAGE} characters to the participant, not {len(message)}."
         )
     client = connect()
-    read_at = timezone.now()
+    read_at = clock.now()
     submission = apply(
         submission.prolific_study, client.submission(submission.submission_id), read_at=read_at
     )
@@ -139,7 +139,7 @@ def reject(
             detail={"category": category, "message": message},
         )
     remote = client.reject(submission.submission_id, category=category, message=message)
-    return apply(submission.prolific_study, remote, read_at=timezone.now())
+    return apply(submission.prolific_study, remote, read_at=clock.now())
 
 
 def _against(category: str, submission: ProlificSubmission) -> str:
@@ -197,7 +197,7 @@ def request_returns(
         # Stored first: after a lost answer the participant must not get the same message again.
         taken = ProlificSubmission.objects.filter(
             pk=submission.pk, return_requested_at=None
-        ).update(return_requested_at=timezone.now())
+        ).update(return_requested_at=clock.now())
         if not taken:
             continue
         try:

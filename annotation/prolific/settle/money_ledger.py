@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import Q, Sum
-from django.utils import timezone
 
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
@@ -20,6 +19,7 @@ from annotation.prolific.api.types import Cost, Costs
 from annotation.prolific.sync.sync import follow, refresh_submission
 from studies.models import Study
 from studies.money import major_units
+from studies.statements import clock
 
 RESERVATION, REWARD, BONUS, BONUS_FEES = "Reservation", "Reward", "Bonus", "Fees of bonuses"
 _State = BonusPayment.State
@@ -104,7 +104,7 @@ def read_costs(*, study_id: int) -> int:
         row.costs = {
             "projected": asdict(projected),
             "now": asdict(now),
-            "read_at": timezone.now().isoformat(),
+            "read_at": clock.now().isoformat(),
         }
         row.save(update_fields=["costs"])
     return len(rows)

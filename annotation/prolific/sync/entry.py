@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from django.core.cache import cache
 from django.db.models import F, Sum
-from django.utils import timezone
 
 from annotation import services
 from annotation.errors import EntryRefused
@@ -26,6 +25,7 @@ from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, study_of
 from annotation.seats.flow import ACTIVE
 from annotation.seats.platform_status import LEFT
 from studies.models import Item, Study
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 _OVER = LEFT | {types.REJECTED, types.APPROVED}
@@ -140,7 +140,7 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
 
 
 def _ask(study: Study, pid: str, session: str, client: Client) -> Verification:
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
         remote = client.submission(session)
     except NotFound:

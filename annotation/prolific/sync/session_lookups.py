@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.db.models import Q
-from django.utils import timezone
 
 from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.client import Client
@@ -14,6 +13,7 @@ from annotation.prolific.api.errors import ProlificError
 from annotation.seats.platform_status import is_doubtful
 from annotation.services.admission.confirmation import confirm, doubt
 from studies.models import Study
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def look_up_unlisted(study: Study, client: Client, refresh: Refresh) -> int:
     listed = ProlificSubmission.objects.filter(prolific_study__study=study)
     known = set(listed.values_list("submission_id", flat=True))
     confirmed = set(listed.values_list("annotator", flat=True))
-    now = timezone.now()
+    now = clock.now()
     recent = ProlificIdentity.objects.filter(
         annotator__study=study, annotator__created_at__gt=now - _LOOKED_FOR
     )
@@ -84,7 +84,7 @@ def _look(identity: ProlificIdentity, client: Client, refresh: Refresh, sessions
     person = ProlificIdentity.objects.filter(pk=identity.pk)
     if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
         # A further session of a known annotator.
-        person.update(looked_at=timezone.now(), looks=identity.looks + 1)
+        person.update(looked_at=clock.now(), looks=identity.looks + 1)
     else:
         doubt(annotator_id=identity.annotator_id)
     return found
@@ -105,9 +105,9 @@ def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
     )
     if is_known or identity is None:
         return True
-    now = timezone.now()
+    now = clock.now()
     claimed = ProlificIdentity.objects.filter(
-        Q(looked_at=None) | Q(looked_at__lt=now - _PAGE_WAIT), pk=identity.pk
+        Q(looked_at=None) | clock.long_ago("looked_at", _PAGE_WAIT), pk=identity.pk
     ).update(looked_at=now)
     if claimed:
         try:

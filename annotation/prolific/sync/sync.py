@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from annotation import services
 from annotation.errors import Unfinished, WrongStep
@@ -35,6 +34,7 @@ from annotation.seats.identity import identity_hashes
 from annotation.seats.platform_status import LEFT
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 State = Annotator.State
@@ -85,10 +85,10 @@ def follow_all() -> int:
 
 def refresh(*, study_id: int) -> bool:
     """Read a study for all who have just arrived, at most twice a minute; whether it was read."""
-    now = timezone.now()
+    now = clock.now()
     recruitment = Recruitment.objects.filter(study=study_id)
     before = recruitment.values_list("checked_at", flat=True).first()
-    is_due = Q(checked_at=None) | Q(checked_at__lt=now - REFRESHED_EVERY)
+    is_due = Q(checked_at=None) | clock.long_ago("checked_at", REFRESHED_EVERY)
     # Claimed before it is read, so that one of several workers does it.
     if not recruitment.filter(is_due).update(checked_at=now):
         return False
@@ -108,8 +108,9 @@ def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     if not is_local():
         rows = rows.filter(study__is_simulated=False)
     unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
-    now = timezone.now()
-    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER) | Q(seen_at__lt=now - _OLD_READ_EVERY)
+    now = clock.now()
+    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER)
+    due |= clock.long_ago("seen_at", _OLD_READ_EVERY)
     return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
 
 
@@ -131,7 +132,7 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
-    Recruitment.objects.filter(study=study).update(checked_at=timezone.now(), last_error="")
+    Recruitment.objects.filter(study=study).update(checked_at=clock.now(), last_error="")
     return read
 
 
@@ -139,7 +140,7 @@ def read_submissions(row: ProlificStudy, client: Client) -> int:
     """Read a study's submissions, its children's too, and apply them; return how many."""
     read = 0
     for remote_id in (str(row.prolific_id), *row.child_ids):
-        before = timezone.now()
+        before = clock.now()
         listed = iter(client.submissions(remote_id))
         while some := list(itertools.islice(listed, _TOGETHER)):
             for remote in _changed(row, some, read_at=before):
@@ -191,7 +192,7 @@ def _follow_account(study: Study, client: Client) -> None:
     try:
         workspace = workspace_of(recruitment, client).id
     except ProlificError as error:
-        account = Account(balance_problem=str(error), read_at=timezone.now().isoformat())
+        account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
     recruitment.account = account.stored()
@@ -204,7 +205,7 @@ def refresh_submission(submission_id: str, *, client: Client | None = None) -> b
     A fresh submission may not be found immediately: the next reading finds it.
     """
     client = client or connect(patience=IN_WORKER)
-    read_at = timezone.now()
+    read_at = clock.now()
     try:
         remote = client.submission(submission_id)
     except NotFound:
@@ -371,9 +372,9 @@ def _ask_again(study: Study, client: Client) -> None:
     """Request approvals again that a researcher confirmed and Prolific does not show."""
     waiting = list(
         ProlificSubmission.objects.filter(
+            clock.long_ago("approval_asked_at", _ASK_AGAIN),
             prolific_study__study=study,
             status=types.AWAITING_REVIEW,
-            approval_asked_at__lt=timezone.now() - _ASK_AGAIN,
         )[:MAX_BULK_APPROVE]
     )
     if waiting:

@@ -13,7 +13,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.models import ProlificEvent, ProlificStudy, Recruitment
 from annotation.prolific.api.account import IN_WORKER, alone, connect, is_local
@@ -24,6 +23,7 @@ from annotation.prolific.launch.workspace import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
 from studies.models import Study
 from studies.services.studies import record
+from studies.statements import clock
 
 EVENTS = ("submission.status.change", "study.status.change")
 # Prolific repeats a webhook that was not answered. What is missed, the next reading finds.
@@ -75,7 +75,7 @@ def _is_recent(timestamp: str) -> bool:
         sent = dt.datetime.fromtimestamp(float(timestamp), tz=dt.UTC)
     except (ValueError, OverflowError, OSError):
         return False
-    return -_AHEAD <= timezone.now() - sent <= _REPEATED_FOR
+    return -_AHEAD <= clock.now() - sent <= _REPEATED_FOR
 
 
 def _read(body: bytes) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def handle(*, event_id: int) -> bool:
         if row is not None:
             mirror(row, connect(patience=IN_WORKER).study(event.resource_id))
             ours = True
-    event.handled_at = timezone.now()
+    event.handled_at = clock.now()
     event.save(update_fields=["handled_at"])
     return ours
 
@@ -133,7 +133,7 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
         kept = client.secrets(workspace)
         secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
         _subscribe_events(client, workspace)
-        recruitment.webhooks_at = timezone.now()
+        recruitment.webhooks_at = clock.now()
         recruitment.save(update_fields=["webhooks_at"])
     record(study, "webhooks subscribed", user=user)
     return secret

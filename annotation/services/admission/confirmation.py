@@ -8,10 +8,10 @@ import datetime as dt
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from annotation.models import AnnotatorEvent, ProlificIdentity
 from annotation.seats import flow
+from studies.statements import clock
 
 # An annotator unknown for this long gives back the seats that they took before this was known.
 PATIENCE = dt.timedelta(minutes=5)
@@ -27,7 +27,7 @@ def doubt(*, annotator_id: int) -> None:
     identity = _identity(annotator_id)
     if identity is None or identity.is_signed or annotator.prolific_submissions.exists():
         return
-    now = timezone.now()
+    now = clock.now()
     if identity.unknown_since is None:
         identity.unknown_since = now
         AnnotatorEvent.objects.create(annotator=annotator, event="unknown on Prolific")

@@ -1,7 +1,6 @@
 """Entering a study, and coming back."""
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.errors import EntryRefused, OtherDevice, StudyNotOpen, TookPartBefore
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
@@ -10,6 +9,7 @@ from annotation.seats.identity import check_ids, check_new, identity_hash, ident
 from annotation.services.admission.related_studies import took_part_before
 from annotation.services.admission.start_limits import count_start
 from studies.models import Study
+from studies.statements import clock
 
 
 def enter(
@@ -111,7 +111,7 @@ def _arrive(study: Study, **identity: str) -> Annotator:
     annotator, created = Annotator.objects.get_or_create(
         study=study,
         **identity,
-        defaults={"expires_at": timezone.now() + flow.time_limit(study)},
+        defaults={"expires_at": clock.now() + flow.time_limit(study)},
     )
     if created:
         AnnotatorEvent.objects.create(

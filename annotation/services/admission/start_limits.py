@@ -4,13 +4,13 @@ import datetime as dt
 import logging
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from annotation.errors import TooManyStarts
 from annotation.models import LinkStart
 from studies.models import Study
 from studies.services.accounts.rate_limits import Limit
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def count_start(study: Study, address: str) -> None:
     hashed = salted_hmac(
         "annotation.starts", f"{study.pk} {address}", secret=settings.SECRET_KEY, algorithm="sha256"
     ).hexdigest()
-    LinkStart.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
+    LinkStart.objects.filter(created_at__lt=clock.now() - _KEPT_FOR).delete()
     # Stored before it is compared, so that simultaneous starts see each other.
     own = LinkStart.objects.create(study=study, address=hashed)
     others = LinkStart.objects.filter(study=study).exclude(pk=own.pk)

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,6 +14,9 @@ MANIFEST = "manifest.json"
 KEY_PART = "secret_key"
 _BLOCK = 1024 * 1024
 _FORMAT = 1
+# What reading a damaged zip file raises, or one that another program packed or encrypted.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_TEXTS = ("version", "taken_at", "key_fingerprint")
 
 
 class BackupError(Exception):
@@ -47,6 +52,26 @@ def blocks_of(file: IO[bytes]) -> Iterator[bytes]:
         yield block
 
 
+def _fault_of(manifest: dict[str, Any]) -> str:
+    """What is not as `ArchiveWriter` writes it, or nothing."""
+    for name in _TEXTS:
+        if not isinstance(manifest.get(name), str):
+            return f"{name} is no text"
+    try:
+        datetime.fromisoformat(manifest["taken_at"])
+    except ValueError:
+        return "taken_at is no time"
+    migrations, parts = manifest.get("migrations"), manifest["parts"]
+    if not isinstance(migrations, list) or not all(isinstance(one, str) for one in migrations):
+        return "migrations is no list of names"
+    if not isinstance(parts, dict):
+        return "parts is no table"
+    for name, facts in parts.items():
+        if not isinstance(facts, dict) or not isinstance(facts.get("sha256"), str):
+            return f"the part {name} has no checksum"
+    return ""
+
+
 class Archive:
     """A backup that is read. Nothing of it is used before `check` has returned."""
 
@@ -56,10 +81,12 @@ class Archive:
             self.manifest: dict[str, Any] = json.loads(bundle.read(MANIFEST))
             self.parts: dict[str, dict[str, Any]] = self.manifest["parts"]
             is_known = self.manifest["format"] == _FORMAT
-        except (KeyError, ValueError, TypeError) as error:
+        except (KeyError, ValueError, TypeError, RecursionError, *_DAMAGED) as error:
             raise BackupError(
-                "The file has no manifest of a backup. Is it another file?"
+                "The file has no manifest of a backup. Is it another file, or damaged?"
             ) from error
+        if is_known and (fault := _fault_of(self.manifest)):
+            raise BackupError(f"The manifest of the backup is damaged: {fault}. Use another copy.")
         if not is_known:
             raise BackupError(
                 f"The backup has format {self.manifest['format']}, and this program reads format "
@@ -81,7 +108,7 @@ class Archive:
                 with self.open(name) as member:
                     for block in blocks_of(member):
                         digest.update(block)
-            except zipfile.BadZipFile as error:
+            except _DAMAGED as error:
                 raise BackupError(f"The part {name} is damaged. Use another copy.") from error
             if digest.hexdigest() != facts["sha256"]:
                 raise BackupError(
@@ -107,5 +134,5 @@ def opened(path: Path) -> Iterator[Archive]:
             yield Archive(bundle)
     except FileNotFoundError:
         raise BackupError(f"{path} does not exist.") from None
-    except zipfile.BadZipFile as error:
+    except _DAMAGED as error:
         raise BackupError(f"{path} is not a whole zip file: {error}.") from error

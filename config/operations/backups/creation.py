@@ -2,7 +2,6 @@
 
 import logging
 import os
-import tomllib
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +10,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from analysis.exports.tables.table_files import sha256_of
@@ -20,10 +18,10 @@ from config.operations.backups.archive import KEY_PART, ArchiveWriter, BackupErr
 from config.operations.backups.snapshot import snapshot
 from config.operations.stored_files import kept_files
 from studies.models import Backup
+from studies.statements import clock
+from studies.version import version
 
 logger = logging.getLogger(__name__)
-
-_PROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 @dataclass(frozen=True)
@@ -52,16 +50,14 @@ def make_backup(
     try:
         with part.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
-                taken_at = timezone.now()
+                taken_at = clock.now()
                 writer = ArchiveWriter(bundle)
                 with snapshot():
                     rows, files = _write(writer, with_secret_key, tell)
                     writer.close(
                         {
                             "program": "thirdperson",
-                            "version": tomllib.loads(_PROJECT.read_text("utf-8"))["project"][
-                                "version"
-                            ],
+                            "version": version(),
                             "database": connection.vendor,
                             "taken_at": taken_at.isoformat(),
                             "migrations": tables.migrations_applied(),

@@ -51,13 +51,21 @@ def examine(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
     """Run the checks, each when it is asked for; nothing changes."""
     for check in checks:
         found = Examined(check)
-        for fault in check.find():
+        for fault in _faults(check):
             found.count += 1
             if found.count <= _SHOWN:
                 found.faults.append(fault)
         yield found
         if check is installation_checks.MIGRATIONS and found.count:
             return  # tables or columns that the other checks read may be missing
+
+
+def _faults(check: InvariantCheck) -> Iterator[Fault]:
+    """What a check finds, and that it could not go on while files are away."""
+    try:
+        yield from check.find()
+    except OSError as error:
+        yield Fault(f"This was not checked to its end. {error}", unchecked=True)
 
 
 def repair(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
@@ -74,7 +82,9 @@ def repair(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
 def _repair(check: InvariantCheck) -> list[str]:
     assert check.repair is not None  # noqa: S101 - as `repair` chose
     sentences, by_study = [], Counter[str]()
-    for fault in check.find():
+    for fault in _faults(check):
+        if fault.unchecked:
+            continue
         if sentence := check.repair(fault):
             logger.warning("doctor repaired %s: %s", check.name, sentence)
             sentences.append(sentence)

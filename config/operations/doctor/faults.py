@@ -16,6 +16,7 @@ class Fault:
     sentence: str
     study: str = ""  # its short name, if it belongs to one
     key: Any = None
+    unchecked: bool = False  # the check could not go on; nothing is known to be wrong
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django.apps import apps
 from django.db.models import F, Sum
@@ -13,6 +14,7 @@ from django.db.models.functions import Coalesce, Length
 from analysis.exports.delivery.storage import export_dir
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Export, Report
+from analysis.report.build import software
 from config.operations.doctor.faults import Fault, InvariantCheck
 from config.operations.stored_files import KEPT_IN, is_deleted, is_named
 from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
@@ -51,9 +53,30 @@ def _wrong_report(pk: int, folder: Stored, inputs_hash: str) -> str:
     except ValueError:
         return "report.json cannot be read."
     stored = Report.objects.values_list("result", flat=True).get(pk=pk)
-    if {**found, "items": []} != stored:
+    if {**found, "items": []} != stored and not _is_of_another_version(found, stored):
         return "report.json is not the result that the database has."
     return ""
+
+
+def _is_of_another_version(found: Any, stored: Any) -> bool:
+    """Whether another version of the program wrote the report, and nothing that both have differs.
+
+    An update may add keys to a stored result, or take some away; the file stays as it was shared.
+    """
+    try:
+        code = stored["software"]["code"]
+        same_data = found["inputs"]["hash"] == stored["inputs"]["hash"]
+    except (KeyError, TypeError):
+        return False
+    return code != software()["code"] and same_data and _agree({**found, "items": []}, stored)
+
+
+def _agree(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(_agree(one[key], other[key]) for key in one.keys() & other.keys())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_agree, one, other))
+    return bool(one == other)
 
 
 def _has_text(stored: Stored, text: str) -> bool:

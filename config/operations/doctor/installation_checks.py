@@ -11,10 +11,11 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
-from config.health import lacks_migrations
+from config.health import lacks_migrations, newer_database, silent_roles
 from config.operations.doctor.faults import Fault, InvariantCheck
 from studies.file_storage.location import wrong_location
-from studies.models import Membership, Study, StudyLog
+from studies.models import Heartbeat, Membership, Study, StudyLog
+from studies.statements.clock import wrong_clock
 
 _NAMED = re.compile(r'(?:CONSTRAINT|INDEX) "(\w+)"')
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -63,7 +64,9 @@ def lost_owners() -> Iterator[Fault]:
         yield Fault("No owner can sign in.", study=slug)
 
 
-def missing_migrations() -> Iterator[Fault]:
+def other_migrations() -> Iterator[Fault]:
+    if sentence := newer_database():
+        yield Fault(sentence)
     if lacks_migrations():
         yield Fault("The database is older than the program.")
 
@@ -121,11 +124,23 @@ def files_elsewhere() -> Iterator[Fault]:
         yield Fault(sentence)
 
 
+def another_clock() -> Iterator[Fault]:
+    if sentence := wrong_clock():
+        yield Fault(sentence)
+
+
+def silent_processes() -> Iterator[Fault]:
+    """Processes that ran once and are silent now. Where none ever ran, none is missed."""
+    for role, state in silent_roles().items():
+        if Heartbeat.objects.filter(role=role).exists():
+            yield Fault(f"The {Heartbeat.Role(role).label} is {state}.")
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
-    "The database is as new as the program",
-    missing_migrations,
-    "Run python -m config.migrate.",
+    "The database is as new as the program, and not newer",
+    other_migrations,
+    "Run python -m config.migrate of the version that the database needs.",
 )
 CHECKS = [
     InvariantCheck(
@@ -141,6 +156,18 @@ CHECKS = [
         "Run make setup, or chmod -R go-rwx the folder VAR_DIR.",
     ),
     MIGRATIONS,
+    InvariantCheck(
+        "clock",
+        "The clock of this machine is that of the database",
+        another_clock,
+        "Set the clocks, then start the processes again.",
+    ),
+    InvariantCheck(
+        "processes",
+        "Workers and the schedule were heard of in the last minute",
+        silent_processes,
+        "Start python -m config.processes worker, and look at the end of its log.",
+    ),
     InvariantCheck(
         "files-location",
         "Files are kept where the installation keeps them",

@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
-from django.utils import timezone
 
 from api.models import Webhook
 from api.webhooks.signing import has_readable_secret
@@ -26,6 +25,7 @@ from judging.prompts.asking import protocol_sha256
 from judging.runs.removed_items import ledger_use
 from judging.worker.shared_replies import SHARING
 from judging.worker.stored_keys import is_readable
+from studies.statements import clock
 
 _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute
 _MISPLACED = "Those stored are of the first token of the reply, not of its verdict."
@@ -130,7 +130,7 @@ def runs_against_judgments() -> Iterator[Fault]:
     runs = JudgeRun.objects.order_by("pk").values_list(
         "pk", "public_id", "study__slug", "state", "orders", "samples", "setting", "is_imported"
     )
-    now = timezone.now()
+    now = clock.now()
     for pk, name, study, state, orders, samples, setting, imported in list(runs):
         judgments = Judgment.everything.filter(run=pk)
         if state == JudgeRun.State.DONE:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from django.apps import apps
 from django.db import DatabaseError
 from django.db.models import Count, Max, Min, Q, Sum
-from django.utils import timezone
 
 from annotation.models import Annotator
 from config.administration.server import database_bytes, free_bytes
-from config.health import health
+from config.health import health, processes
 from judging.models import NANO, JudgeRun
 from studies.jobs.models import Job
 from studies.models import Backup, Retention, Study
+from studies.statements import clock
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -41,6 +41,8 @@ def measure() -> Iterator[Metric]:
     works: dict[Labels, float] = {
         (("part", name),): int(state == "ok") for name, state in parts.items()
     }
+    if parts["database"] == "ok":
+        works |= {(("part", role),): int(state == "ok") for role, state in processes().items()}
     yield Metric("up", "Whether a part of the server works.", works)
     yield Metric("disk_free_bytes", "Free bytes on the disk of VAR_DIR.", {(): free_bytes()})
     if parts["database"] == "ok":
@@ -58,13 +60,13 @@ def _of_database() -> Iterator[Metric]:
         "Studies by state.",
         {(("state", str(state)),): states.get(state, 0) for state in Study.State.values},
     )
-    working = Annotator.objects.filter(expires_at__gt=timezone.now()).count()
+    working = Annotator.objects.filter(expires_at__gt=clock.now()).count()
     yield Metric("annotators_active", "Annotators who are under way.", {(): working})
     yield from _jobs()
     yield from _runs()
     taken = Backup.objects.aggregate(last=Max("taken_at"))["last"]
     if taken is not None:
-        age = (timezone.now() - taken).total_seconds()
+        age = (clock.now() - taken).total_seconds()
         yield Metric("backup_age_seconds", "Age of the newest backup.", {(): round(age)})
     waiting = Retention.objects.exclude(obstacle="").count()
     yield Metric("retention_obstacles", "Deletions that are due but cannot be done.", {(): waiting})
@@ -73,7 +75,7 @@ def _of_database() -> Iterator[Metric]:
 def _jobs() -> Iterator[Metric]:
     counts: dict[Labels, float] = {}
     oldest: dict[Labels, float] = {}
-    now = timezone.now()
+    now = clock.now()
     for table in apps.get_models():
         if issubclass(table, Job):
             kind = ("kind", table._meta.model_name or "")

@@ -7,8 +7,6 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from django.utils import timezone
-
 from judging.bias.personas import FEATURE
 from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, Reason
@@ -22,6 +20,7 @@ from judging.runs.rows.study_facts import StudyFacts
 from judging.worker.endpoints import kind_of
 from studies.models import Study
 from studies.personas import features as feature_sets
+from studies.statements import clock
 
 # Parameters that a run names only if they are not the usual ones.
 _NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
@@ -77,7 +76,7 @@ def run_for(
         orders=orders,
         samples=samples,
         seed=seed,
-        touched_at=timezone.now(),  # the sweep ignores a run that was just created
+        touched_at=clock.now(),  # the sweep ignores a run that was just created
     )
     if run.wording is not None and run.wording.setting != setting:
         raise ConflictingValue(

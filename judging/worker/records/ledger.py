@@ -11,7 +11,6 @@ from typing import Any
 
 from django.db import DataError, connection, transaction
 from django.db.backends.utils import CursorWrapper
-from django.utils import timezone
 
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
@@ -34,6 +33,7 @@ from judging.worker.records.sent_parameters import add_new, stored_hashes
 from judging.worker.records.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
+from studies.statements import clock
 from studies.statements.together import Statements
 
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
@@ -139,7 +139,7 @@ class LedgerRows:
             self._run_id,
             question.id,
             number,
-            timezone.now(),
+            clock.now(),
             price(self._prices, most),
             most,
             parameters if parameters.values else None,
@@ -293,7 +293,7 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             statements.execute()  # what was spent counts
         refusals = _refusals(budgets, openings)
         granted = [row for row in openings if id(row) not in refusals]
-        add_new(cursor, _parameters(granted), stored, now=_moment(timezone.now()))
+        add_new(cursor, _parameters(granted), stored, now=_moment(clock.now()))
         _open_attempts(statements, granted)
         statements.execute()
     return [refusals.get(id(row)) for row in rows]
@@ -419,7 +419,7 @@ def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
 
 
 def _open_attempts(statements: Statements, rows: Sequence[Opening]) -> None:
-    now = _moment(timezone.now())
+    now = _moment(clock.now())
     statements.add(
         "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
         " prompt_tokens, completion_tokens, cost_nano, cost_is_estimate, text, error, request_id,"
@@ -479,7 +479,7 @@ def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
         " WHERE id = %s AND lease = %s AND state = 'leased'",
         [(r.replies, r.earlier, r.probabilities, r.judgment_id, r.lease) for r in unanswered],
     )
-    now = _moment(timezone.now())
+    now = _moment(clock.now())
     statements.add(
         "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
         " details = %s, raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s,"
@@ -546,7 +546,7 @@ def _add_to_runs(
     known: Mapping[tuple[int, int], tuple[int, int] | None],
 ) -> None:
     """Add usage and retries to the runs; an end replaces what its attempt counted for as lost."""
-    now = _moment(timezone.now())
+    now = _moment(clock.now())
     statements.add(
         "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
         " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",

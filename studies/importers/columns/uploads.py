@@ -7,7 +7,6 @@ from typing import IO, NamedTuple, cast
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
@@ -20,6 +19,7 @@ from studies.importers.files.parquet import is_parquet
 from studies.importers.uploads import lay_out
 from studies.models import Study, Upload
 from studies.services.whole_studies.removal import Content
+from studies.statements import clock
 
 _KEPT = timedelta(days=1)
 
@@ -121,7 +121,7 @@ def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = 
     """Store a mapping; once a file is imported by it, the next file with the columns gets it."""
     upload.mapping = mapping.as_json()
     if is_imported:
-        upload.imported_at = timezone.now()
+        upload.imported_at = clock.now()
     upload.save(update_fields=["mapping", "imported_at"])
 
 
@@ -131,7 +131,7 @@ def delete_files(upload: Upload) -> None:
 
 def tidy_uploads() -> None:
     """Delete files that nobody imported for a day; a mapping that was used stays."""
-    for upload in Upload.objects.filter(created_at__lt=timezone.now() - _KEPT):
+    for upload in Upload.objects.filter(created_at__lt=clock.now() - _KEPT):
         delete_files(upload)
         if upload.imported_at is None:
             upload.delete()

@@ -5,9 +5,9 @@ from typing import Any
 
 from django import forms
 from django.core.validators import validate_slug
-from django.utils import timezone
 
 from studies.models import Membership, Study
+from studies.statements import clock
 
 _ROLES = [
     (Membership.Role.VIEWER, "Viewer: reads everything"),
@@ -63,7 +63,7 @@ class RetentionForm(forms.Form):
 
     def clean_delete_on(self) -> dt.date | None:
         on: dt.date | None = self.cleaned_data["delete_on"]
-        if on is not None and on <= timezone.now().date():
+        if on is not None and on <= clock.now().date():
             raise forms.ValidationError("This day is not in the future. Choose a later one.")
         return on
 

@@ -5,11 +5,11 @@ import secrets
 from collections.abc import Sequence
 
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import AccessToken
 from studies.services.accounts.team import hash_of
+from studies.statements import clock
 
 # Programs that search repositories for secrets know them by a fixed beginning.
 _PREFIX = "thirdperson_"
@@ -26,7 +26,7 @@ def create_token(*, user: User, name: str, days: int, scopes: Sequence[str]) -> 
         name=name,
         token_sha256=hash_of(token),
         scopes=[scope for scope in AccessToken.Scope.values if scope in scopes],
-        expires_at=timezone.now() + dt.timedelta(days=days),
+        expires_at=clock.now() + dt.timedelta(days=days),
     )
     return token
 
@@ -37,7 +37,7 @@ def find_token(token: str) -> AccessToken | None:
         return None
     found = (
         AccessToken.objects.filter(
-            token_sha256=hash_of(token), expires_at__gt=timezone.now(), user__is_active=True
+            token_sha256=hash_of(token), expires_at__gt=clock.now(), user__is_active=True
         )
         .select_related("user")
         .first()
@@ -45,6 +45,6 @@ def find_token(token: str) -> AccessToken | None:
     if found is None:
         return None
     # Once a day, so that reading does not mean writing.
-    if found.used_at is None or found.used_at < timezone.now() - dt.timedelta(days=1):
-        AccessToken.objects.filter(pk=found.pk).update(used_at=timezone.now())
+    if found.used_at is None or found.used_at < clock.now() - dt.timedelta(days=1):
+        AccessToken.objects.filter(pk=found.pk).update(used_at=clock.now())
     return found

@@ -12,10 +12,10 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from studies.models import AccessToken
+from studies.statements import clock
 
 # Names of what a session holds besides Django's own.
 BEGUN, SEEN, BROWSER, ADDRESS = "begun", "seen", "browser", "address"
@@ -50,7 +50,7 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
         if constant_time_compare(data.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
         and not is_over(data)
     ]
-    return sorted(found, key=lambda each: (each.is_this, each.seen or timezone.now()), reverse=True)
+    return sorted(found, key=lambda each: (each.is_this, each.seen or clock.now()), reverse=True)
 
 
 def end_all(*, user: User, keep_session: str = "") -> None:
@@ -62,14 +62,14 @@ def end_all(*, user: User, keep_session: str = "") -> None:
 
 def is_over(session: Any) -> bool:
     """Whether a session has been idle, or open, for too long."""
-    now = timezone.now()
+    now = clock.now()
     begun, seen = _moment(session.get(BEGUN)), _moment(session.get(SEEN))
     return (seen is not None and seen < now - IDLE) or (begun is not None and begun < now - LONGEST)
 
 
 def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
     """Key and content of the user's sessions: only researchers have any, so they are few."""
-    rows = Session.objects.filter(expire_date__gt=timezone.now())
+    rows = Session.objects.filter(expire_date__gt=clock.now())
     decoded = ((row.session_key, row.get_decoded()) for row in rows.iterator())
     return [
         (key, data)

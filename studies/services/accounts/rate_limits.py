@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
+
+from studies.statements import clock
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Limit:
 
         `attempts` are rows with a `created_at`.
         """
-        now = timezone.now()
+        now = clock.now()
         recent = attempts.filter(created_at__gt=now - self.within).order_by("-created_at")
         decisive = recent.values_list("created_at", flat=True)[self.attempts - 1 : self.attempts]
         return next((moment + self.within - now for moment in decisive), None)

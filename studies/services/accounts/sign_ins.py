@@ -10,12 +10,12 @@ import logging
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from studies.errors import TooManyAttempts
 from studies.models import SignIn
 from studies.services.accounts.rate_limits import Limit, minutes
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def succeed(attempt: SignIn) -> None:
     """Mark an attempt as a sign-in, and delete old attempts."""
     attempt.outcome = SignIn.Outcome.SUCCEEDED
     attempt.save(update_fields=["outcome"])
-    SignIn.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
+    SignIn.objects.filter(created_at__lt=clock.now() - _KEPT_FOR).delete()
 
 
 def forget(attempt: SignIn) -> None:

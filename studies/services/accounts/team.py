@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Invitation, Membership, Study
 from studies.selectors import RANK
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _VALID_FOR = dt.timedelta(days=7)
 _MOST_OPEN = 50
@@ -77,7 +77,7 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invit
         note=note,
         invited_by=by,
         secret_sha256=hash_of(secret),
-        expires_at=timezone.now() + _VALID_FOR,
+        expires_at=clock.now() + _VALID_FOR,
     )
     record(study, "invitation created", user=by, role=role, note=note)
     return invitation, secret
@@ -95,7 +95,7 @@ def invitation_of(secret: str) -> Invitation | None:
 
 
 def _unused(study: Study | None = None) -> QuerySet[Invitation]:
-    found = Invitation.objects.filter(ended_at=None, expires_at__gt=timezone.now())
+    found = Invitation.objects.filter(ended_at=None, expires_at__gt=clock.now())
     return found if study is None else found.filter(study=study)
 
 
@@ -117,7 +117,7 @@ def accept(*, secret: str, user: User) -> Study:
     study = lock_study(found.study_id)
     # Again under the lock: two people may open the link at once.
     if not Invitation.objects.filter(pk=found.pk, ended_at=None).update(
-        ended_at=timezone.now(), accepted_by=user
+        ended_at=clock.now(), accepted_by=user
     ):
         raise StudyError("This invitation was used in the meantime.")
     member, is_new = Membership.objects.get_or_create(
@@ -133,7 +133,7 @@ def accept(*, secret: str, user: User) -> Study:
 @transaction.atomic
 def withdraw_invitation(*, study_id: int, public_id: str, by: User) -> bool:
     study = lock_study(study_id)
-    withdrawn = _unused(study).filter(public_id=public_id).update(ended_at=timezone.now())
+    withdrawn = _unused(study).filter(public_id=public_id).update(ended_at=clock.now())
     if withdrawn:
         record(study, "invitation withdrawn", user=by)
     return bool(withdrawn)

@@ -2,11 +2,11 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.models import Study
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -16,7 +16,7 @@ def archive(*, study_id: int, by: User | None) -> None:
     if study.state in (Study.State.OPEN, Study.State.PAUSED):
         raise StudyError("Close the study before you archive it: people can still take part.")
     if study.archived_at is None:
-        Study.objects.filter(pk=study.pk).update(archived_at=timezone.now())
+        Study.objects.filter(pk=study.pk).update(archived_at=clock.now())
         record(study, "archived", user=by)
 
 

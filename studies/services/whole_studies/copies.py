@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Model, QuerySet
-from django.utils import timezone
 
 from studies.media import storage
 from studies.models import FeatureSet, Item, Persona, Study
 from studies.services.items.content_hash import study_content_hash
 from studies.services.items.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
+from studies.statements import clock
 
 M = TypeVar("M", bound=Model)
 _AT_ONCE = 500
@@ -119,7 +119,7 @@ def _copy_items(study: Study, copy: Study) -> None:
         "seats_taken": ("0", []),
         "answered": ("0", []),
         "draw_probability": ("NULL", []),
-        "created_at": ("%s", [connection.ops.adapt_datetimefield_value(timezone.now())]),
+        "created_at": ("%s", [connection.ops.adapt_datetimefield_value(clock.now())]),
     }
     columns = [str(field.column) for field in Item._meta.concrete_fields if not field.primary_key]
     values = [own.get(column, (f"item.{quote(column)}", [])) for column in columns]

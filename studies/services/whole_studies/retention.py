@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from studies.models import Backup, Retention, Study, StudyLog
 from studies.services.studies import check_seen, lock_study, record, seen_of
+from studies.statements import clock
 
 WARNED_DAYS = 14
 
@@ -24,7 +24,7 @@ class Deletion:
 
     @property
     def is_near(self) -> bool:
-        return (self.on - timezone.now().date()).days <= WARNED_DAYS
+        return (self.on - clock.now().date()).days <= WARNED_DAYS
 
 
 def seen_dates(study: Study) -> str:

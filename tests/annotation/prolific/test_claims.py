@@ -44,7 +44,7 @@ def slow(monkeypatch):
             look()
         return answer
 
-    monkeypatch.setattr(account.timezone, "now", clock.now)
+    monkeypatch.setattr(account.clock, "now", clock.now)
     monkeypatch.setattr(Transport, "_once", take_a_minute)
     return clock, afterwards
 

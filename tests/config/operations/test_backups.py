@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from analysis.models import Report
 from annotation.models import Annotation
 from config.env import files
 from config.operations.backups import restoration, tables
-from config.operations.backups.archive import BackupError
+from config.operations.backups.archive import BackupError, opened
 from config.operations.backups.creation import make_backup
 from config.operations.backups.restoration import restore_backup
 from config.operations.doctor.examination import examine
@@ -209,6 +210,13 @@ def test_a_changed_part_is_named_and_nothing_changes(lived_in, var_dir, backup, 
         ({"format": 2}, "format 2"),
         ({"migrations": ["studies.0001_initial"]}, "lacks the migration"),
         ({"parts": {}}, "The backup lacks database/"),
+        ({"parts": []}, "damaged: parts is no table"),
+        ({"parts": {"a": 1}}, "damaged: the part a has no checksum"),
+        ({"migrations": 3}, "damaged: migrations is no list"),
+        ({"migrations": [3]}, "damaged: migrations is no list"),
+        ({"taken_at": None}, "damaged: taken_at is no text"),
+        ({"taken_at": "soon"}, "damaged: taken_at is no time"),
+        ({"key_fingerprint": {}}, "damaged: key_fingerprint is no text"),
     ],
 )
 def test_another_version_is_refused(lived_in, var_dir, backup, facts, words):
@@ -326,6 +334,36 @@ def test_an_existing_file_is_not_overwritten(lived_in, backup):
         call_command("backup", str(backup))
     with pytest.raises(CommandError, match="does not exist"):
         restore(backup.with_name("none.zip"))
+
+
+def _check(path: Path) -> None:
+    with opened(path) as archive:
+        archive.check()
+
+
+def test_damaged_bytes_are_told_in_a_sentence(lived_in, var_dir, backup):
+    lose_everything(var_dir)
+    whole = backup.read_bytes()
+    copy = backup.with_name("damaged.zip")
+    chosen = random.Random(1)
+
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in chosen.sample(range(len(whole)), 40):
+            damaged[place] ^= 0xFF
+        copy.write_bytes(damaged)
+        with pytest.raises(BackupError):
+            _check(copy)
+
+
+def test_replace_needs_a_terminal_or_the_word(lived_in, backup, monkeypatch):
+    def no_terminal(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", no_terminal)
+
+    with pytest.raises(CommandError, match="Nothing changed: there is no terminal"):
+        restore(backup, "--replace")
 
 
 def test_a_file_that_is_no_backup_is_refused(db, var_dir, tmp_path):

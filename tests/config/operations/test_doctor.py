@@ -300,6 +300,24 @@ def test_it_finds_nothing_in_an_installation_that_is_used(lived_in):
     assert "checks hold" in doctor()
 
 
+def test_a_report_of_an_earlier_version_is_whole_and_a_changed_one_is_not(lived_in):
+    report = Report.objects.get()
+    report.result["software"]["code"] = "earlier"
+    report.result["later"] = {"key": 1}  # as a migration may add
+    del report.result["human"]["answers"]
+    report.save(update_fields=["result"])
+    path = path_of(report_folder(report)) / "report.json"
+    document = json.loads(path.read_text())
+    document["software"]["code"] = "earlier"
+    path.write_text(json.dumps(document))
+    assert found() == {}
+
+    document["seed"] += 1
+    path.write_text(json.dumps(document))
+
+    assert set(found()) == {"reports"}
+
+
 @pytest.mark.sampled(keep=4)
 @pytest.mark.parametrize(
     ("plant", "names", "is_derived"), PLANTED, ids=[plant.__name__ for plant, *_ in PLANTED]

@@ -1,10 +1,16 @@
 """A bucket: what is sent to the server, and what happens if it refuses."""
 
+from io import StringIO
+
 import pytest
 from django.core.files.storage import storages
+from django.core.management import CommandError, call_command
 
 from studies.file_storage import bucket
+from studies.file_storage.storage import StorageUnreachable
 from studies.file_storage.stored import Stored
+from studies.models import MediaFile
+from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +80,55 @@ def test_many_files_are_deleted_by_one_request(use, s3):
     storages["files"].delete_folder("reports/one")
 
     assert list(s3.objects) == ["research/reports/two/0.csv"]
+
+
+@pytest.fixture
+def away(use, s3, monkeypatch, admin_client):
+    """A bucket whose server does not answer, and a client that shows error pages."""
+    use("s3://research")
+    s3.stop()
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr("config.health._located", None)
+    admin_client.raise_request_exception = False
+    return admin_client
+
+
+@pytest.mark.parametrize(
+    "use_it",
+    [
+        lambda storage: storage.files("reports/one"),
+        lambda storage: storage.owners("reports"),
+        lambda storage: storage.usage("reports"),
+        lambda storage: storage.is_file("reports/one/report.html"),
+        lambda storage: storage.reader("reports/one/report.html"),
+        lambda storage: storage.delete("reports/one/report.html"),
+        lambda storage: storage.delete_folder("reports/one"),
+    ],
+)
+@pytest.mark.usefixtures("away")
+def test_a_server_that_is_away_is_told_in_one_way(use_it):
+    with pytest.raises(StorageUnreachable):
+        use_it(storages["files"])
+
+
+def test_commands_and_pages_say_that_the_bucket_is_away(away):
+    for command in ("files", "doctor"):
+        with pytest.raises(CommandError):
+            call_command(command, stdout=StringIO())
+
+    page, health = away.get("/administration/server/"), away.get("/healthz")
+
+    assert page.status_code == 200
+    assert "Storage: unreachable" in page.content.decode()
+    assert (health.status_code, health.json()["storage"]) == (503, "unreachable")
+
+
+def test_a_picture_in_a_bucket_that_is_away_is_asked_for_again(away):
+    file = MediaFile.objects.create(
+        study=make_study(), sha256="a" * 64, type="image/png", size=3, width=1, height=1
+    )
+
+    response = away.get(f"/studies/{file.study.slug}/media/{file.sha256}/")
+
+    assert response.status_code == 503
+    assert response.headers["Retry-After"]

@@ -27,9 +27,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.file_copies import CopyError, copy_from, totals
-        from studies.file_storage.location import adopt_location, wrong_location
-        from studies.file_storage.storage import files_storage
+        from config.operations.file_copies import CopyError, copy_from
 
         if source := options["copy_from"]:
             try:
@@ -37,7 +35,17 @@ class Command(BaseCommand):
             except (CopyError, OSError) as error:
                 raise CommandError(str(error)) from error
             self.stdout.write(f"Copied {copied:,} files. Those in the old storage are unchanged.")
-        if options["adopt"] or source:
+        try:
+            self._show_or_adopt(adopt=options["adopt"] or bool(source))
+        except OSError as error:
+            raise CommandError(str(error)) from error
+
+    def _show_or_adopt(self, *, adopt: bool) -> None:
+        from config.operations.file_copies import totals
+        from studies.file_storage.location import adopt_location, wrong_location
+        from studies.file_storage.storage import files_storage
+
+        if adopt:
             self.stdout.write(f"Files are in {adopt_location()}.")
             return
         if sentence := wrong_location():

@@ -43,7 +43,14 @@ class Command(BaseCommand):
         path: Path = options["file"]
         if options["replace"] and first_table_in_use():
             self.stderr.write("Everything in this installation is deleted. There is no way back.")
-            if input("Type replace to continue: ").strip() != "replace":
+            try:
+                word = input("Type replace to continue: ").strip()
+            except EOFError:
+                raise CommandError(
+                    "Nothing changed: there is no terminal to type the word in. Run the command in "
+                    "one, or give it the word: echo replace | manage.py restore FILE --replace"
+                ) from None
+            if word != "replace":
                 raise CommandError("Nothing changed.")
         try:
             done = restore_backup(path, replace=options["replace"])

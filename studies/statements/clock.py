@@ -1,0 +1,81 @@
+"""The database's clock, by which every lease, heartbeat, limit and due moment is compared.
+
+The clocks of several machines differ, and one of a machine can jump.
+"""
+
+import datetime as dt
+import time
+
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.models import Q
+from django.utils import timezone
+
+MOST_APART = dt.timedelta(seconds=10)
+# Until then the moment is counted on from the last one that was read.
+_READ_AGAIN_AFTER = 10.0
+_read: tuple[float, dt.datetime] | None = None
+
+
+def now() -> dt.datetime:
+    """The moment by the database's clock. SQLite has none of its own, but only one machine."""
+    global _read
+    if connection.vendor == "sqlite":
+        return dt.datetime.fromtimestamp(time.time(), dt.UTC)
+    if _read is None or time.monotonic() - _read[0] > _READ_AGAIN_AFTER:
+        try:
+            moment = ask()
+            _read = (time.monotonic(), moment)
+        except (DatabaseError, InterfaceError, SynchronousOnlyOperation):
+            if _read is None:
+                raise
+    since, moment = _read
+    return moment + dt.timedelta(seconds=time.monotonic() - since)
+
+
+def ask() -> dt.datetime:
+    """Ask below Django's cursor: the moment is no statement of the request that wants it."""
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    with connection.wrap_database_errors, connection.connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        moment: dt.datetime = cursor.fetchone()[0]
+    return moment.astimezone(dt.UTC)
+
+
+def ahead() -> dt.timedelta:
+    """How far the clock of this machine is ahead of the database's; negative if it is behind."""
+    return timezone.now() - now()
+
+
+def wrong_clock() -> str:
+    """A sentence if the clock of this machine differs from the database's, otherwise nothing."""
+    difference = ahead()
+    if abs(difference) <= MOST_APART:
+        return ""
+    which = "ahead of" if difference > dt.timedelta() else "behind"
+    seconds = abs(difference).total_seconds()
+    return (
+        f"The clock of this machine is {seconds:,.0f} seconds {which} that of the database. Set "
+        "both by a time server (for example systemd-timesyncd), then start the processes again."
+    )
+
+
+def is_long_ago(moment: dt.datetime, limit: dt.timedelta) -> bool:
+    """Whether a stored moment is further back than `limit`.
+
+    One in the future was stored while a clock was ahead. Nothing waits for it.
+    """
+    return not (now() - limit <= moment <= now() + MOST_APART)
+
+
+def long_ago(field: str, limit: dt.timedelta) -> Q:
+    """`is_long_ago` of a column."""
+    moment = now()
+    return Q(**{f"{field}__lt": moment - limit}) | Q(**{f"{field}__gt": moment + MOST_APART})
+
+
+def has_ended(field: str, longest: dt.timedelta) -> Q:
+    """Whether a term that is at most `longest` is over: one that ends later is no true term."""
+    moment = now()
+    return Q(**{f"{field}__lte": moment}) | Q(**{f"{field}__gt": moment + longest + MOST_APART})

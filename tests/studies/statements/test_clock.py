@@ -1,0 +1,111 @@
+"""Moments by the database's clock: a machine whose own clock is wrong ends nothing."""
+
+import importlib.util
+from datetime import timedelta
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from analysis.models import Report
+from analysis.tasks import tidy_report_jobs
+from annotation.models import Recruitment
+from annotation.prolific.api.account import alone
+from api.models import Delivery, Webhook
+from api.webhooks.sending import due
+from judging.models import Judgment
+from judging.runs.lifecycle import start_run
+from judging.runs.rows.spec import RunSpec
+from judging.worker.recovery import release_expired
+from studies.jobs.models import Job
+from studies.jobs.retry import is_due
+from studies.statements import clock
+from tests.factories import make_item, make_study
+from tests.judging.conftest import make_judge
+
+pytestmark = pytest.mark.django_db
+MINUTES = timedelta(minutes=5)
+DAYS = timedelta(days=15)
+
+
+@pytest.fixture(params=[MINUTES, -MINUTES], ids=["ahead", "behind"])
+def wrong_clock(request, monkeypatch):
+    right = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: right() + request.param)
+
+
+def a_report(**fields) -> Report:
+    return Report.objects.create(
+        study=make_study(), number=1, threshold=80, seed=1, bootstrap=200, **fields
+    )
+
+
+def leased(until) -> Judgment:
+    study = make_study()
+    make_item(study=study)
+    judge = make_judge(base_url="http://127.0.0.1:9/v1")
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+    run.judgments.update(state=Judgment.State.LEASED, lease="a", leased_until=until)
+    return run.judgments.get()
+
+
+@pytest.mark.usefixtures("wrong_clock")
+def test_a_living_job_is_left_to_its_worker():
+    report = a_report(state=Job.State.RUNNING, attempts=1, heartbeat_at=clock.now())
+
+    tidy_report_jobs()
+
+    report.refresh_from_db()
+    assert (report.state, report.attempts, report.message) == (
+        "running",
+        1,
+        "Waiting for a worker.",
+    )
+
+
+@pytest.mark.usefixtures("wrong_clock")
+def test_a_lease_that_runs_is_not_released():
+    judgment = leased(clock.now() + timedelta(seconds=30))
+
+    assert release_expired() == {}
+    judgment.refresh_from_db()
+    assert judgment.state == Judgment.State.LEASED
+
+
+@pytest.mark.postgres
+def test_the_moment_is_that_of_the_server_and_counted_on_for_a_while(monkeypatch):
+    # As the program has it: tests elsewhere read the clock of their own machine.
+    own = importlib.util.module_from_spec(clock.__spec__)
+    clock.__spec__.loader.exec_module(own)
+    right = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: right + MINUTES)
+
+    assert abs(own.now() - right) < timedelta(seconds=5)
+    assert "ahead of that of the database" in own.wrong_clock()
+
+    def away() -> None:
+        raise DatabaseError
+
+    monkeypatch.setattr(own, "_READ_AGAIN_AFTER", -1.0)
+    monkeypatch.setattr(own, "ask", away)
+    assert abs(own.now() - right) < timedelta(seconds=10)
+
+
+def test_what_was_stored_while_a_clock_was_ahead_is_due():
+    """Otherwise a clock that was wrong for a moment would stop the work until that date."""
+    later = clock.now() + DAYS
+    study = make_study()
+    report = Report.objects.create(
+        study=study, number=1, threshold=80, seed=1, bootstrap=200, heartbeat_at=later
+    )
+    judgment = leased(later)
+    Recruitment.objects.create(study=study, busy_until=later)
+    webhook = Webhook.objects.create(study=study, url="https://example.org", seen_until=later)
+    delivery = Delivery.objects.create(webhook=webhook, event="x", next_attempt_at=later)
+
+    assert report.is_stalled
+    assert is_due(report, after=DAYS)
+    assert release_expired() == {judgment.run_id: 1}
+    with alone(study.pk) as recruitment:
+        assert recruitment.busy_until < later
+    assert due() == [delivery.pk]
