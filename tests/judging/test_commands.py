@@ -70,7 +70,7 @@ def test_an_outage_is_a_failure_of_the_command(study, llm, engine):
 
 
 def test_an_item_that_failed_is_a_failure_of_the_command(study, judge, llm):
-    first = []
+    first: list[str] = []
 
     def answer(body, n):
         first[:] = first or body["messages"]
@@ -240,7 +240,7 @@ def test_a_parameter_that_must_be_sent_is_bad_usage(db, llm):
 
 def test_progress_says_what_it_cost_so_far_and_what_went_wrong(study, judge, llm):
     make_judge(price_input=Decimal(10), price_output=Decimal(100))
-    first = []
+    first: list[str] = []
 
     def answer(body, n):
         first[:] = first or body["messages"]

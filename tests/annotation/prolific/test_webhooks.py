@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -211,7 +212,7 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
         launched(study)
     settings.PUBLIC_BASE_URL = "https://study.example.org"
     create = Client_.create_secret
-    refused = []
+    refused: list[Any] = []
 
     def create_meanwhile(self, workspace):
         with pytest.raises(NotAllowed, match="for this account right now"):

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.test import Client
@@ -197,5 +198,5 @@ def grow_older(age, *, seen=False):
     for row in Session.objects.all():
         data = row.get_decoded()
         data["seen" if seen else "begun"] = int((timezone.now() - age).timestamp())
-        row.session_data = Session.get_session_store_class()().encode(data)
+        row.session_data = SessionStore().encode(data)
         row.save()
