@@ -156,7 +156,8 @@ def test_a_judge_that_another_study_uses_is_changed_by_who_may_change_both(study
     judge.refresh_from_db()
     assert (judge.price_input, judge.is_retired) == (10, False)
 
-    Membership.objects.create(study=other, user_id=judge.created_by_id, role="editor")
+    assert judge.created_by is not None
+    Membership.objects.create(study=other, user=judge.created_by, role="editor")
     assert submit(creator, page_of(judge, "change-judge"), rpm="7").status_code == 302
 
 
