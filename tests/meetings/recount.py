@@ -32,6 +32,9 @@ class Recount:
     def differences(self, report: Line) -> list[str]:
         """What the report says otherwise than this recount."""
         human = report["human"]
+        if report["study"]["perspective"] == "own":
+            # People who answer for themselves are neither right nor wrong.
+            self.items = {key: item | {"first_person": None} for key, item in self.items.items()}
         said = (
             {
                 "items": report["inputs"]["items"],
