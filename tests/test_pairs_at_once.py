@@ -54,8 +54,8 @@ LEFT_OUT = {
     "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
     r"judging:(discuss|extend)|audit|certificates|reports:(verify|share|revoke|draw)|"
-    r"planning:watched|exports:(again|delete)|webhooks:|studies:(changed-personas|item-persona)|"
-    r"people:(release|person)|analysis:",
+    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
+    r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",
 }
 
 

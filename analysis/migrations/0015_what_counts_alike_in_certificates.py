@@ -12,6 +12,12 @@ class Migration(migrations.Migration):
 
     operations = [
         # Certificates of before drew one item of each persona.
-        migrations.AddField("certificate", "by", models.CharField(default="persona", **_FIELD)),
-        migrations.AlterField("certificate", "by", models.CharField(default="item", **_FIELD)),
+        migrations.AddField(
+            "certificate", "by", models.CharField(default="persona", db_default="persona", **_FIELD)
+        ),
+        migrations.AlterField(
+            "certificate",
+            "by",
+            models.CharField(default="item", db_default="persona", **_FIELD),
+        ),
     ]

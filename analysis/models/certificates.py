@@ -28,6 +28,7 @@ class Certificate(Job):
         max_length=10,
         choices=BY,
         default="item",
+        db_default="persona",  # what an earlier version of the program means
         help_text="In the share of wrong answers.",
     )
     result = models.JSONField(

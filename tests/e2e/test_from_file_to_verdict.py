@@ -171,7 +171,7 @@ def set_quota(hand: Hand) -> None:
     hand.link("Set up a quota")
     hand.button("Ask for gender")
     hand.button("Save quota")
-    hand.sees("Quota saved: 3 groups for 4 annotators.")
+    hand.sees("Quota saved: 2 groups for 4 annotators.")
 
 
 def add_judge(hand: Hand, address: str) -> None:

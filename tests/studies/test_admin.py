@@ -67,7 +67,11 @@ def test_more_answers_per_item_open_more_seats_and_leave_a_trace(admin):
     item.refresh_from_db()
     study.refresh_from_db()
     assert (item.seats_needed, study.annotations_per_item, study.version) == (5, 5, 2)
-    assert study.log.get().detail == {"fields": ["annotations_per_item"]}
+    assert study.log.get().detail == {
+        "fields": ["annotations_per_item"],
+        "before": {"annotations_per_item": 3},
+        "after": {"annotations_per_item": 5},
+    }
 
 
 def test_an_edit_that_comes_after_the_first_answer_is_refused():

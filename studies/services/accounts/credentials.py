@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import CommonPasswordValidator
-from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.utils.crypto import constant_time_compare
 
@@ -57,6 +56,8 @@ def end_all(*, user: User, keep_session: str = "") -> None:
     """Sign the user out of all browsers but `keep_session`, and delete the access tokens."""
     AccessToken.objects.filter(user=user).delete()
     keys = [key for key, _ in _sessions_of(user) if key != keep_session]
+    from django.contrib.sessions.models import Session
+
     Session.objects.filter(session_key__in=keys).delete()
 
 
@@ -69,6 +70,9 @@ def is_over(session: Any) -> bool:
 
 def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
     """Key and content of the user's sessions: only researchers have any, so they are few."""
+    # `thirdperson check` has neither sessions nor their table.
+    from django.contrib.sessions.models import Session
+
     rows = Session.objects.filter(expire_date__gt=clock.now())
     decoded = ((row.session_key, row.get_decoded()) for row in rows.iterator())
     return [

@@ -195,19 +195,23 @@ ORIGINS = [("prolific", "a" * 24), ("list", "student-7"), ("link", "")]
 @pytest.mark.parametrize("now", ["prolific", "list", "link"])
 @pytest.mark.parametrize(("entry", "pid"), ORIGINS)
 def test_everybody_returns_by_their_own_link_after_the_entry_has_changed(entry, pid, now):
-    """On another device, which has no cookie: to their part, and to the withdrawal."""
+    """To their part, and to the withdrawal: with a session or a code also on another device.
+
+    An id of a list is known to others, so it needs the browser in which the part began.
+    """
     study = make_open(entry)
+    device = Client()
     if entry == "prolific":
         link = f"/s/{study.slug}/?PROLIFIC_PID={pid}&STUDY_ID=st1&SESSION_ID=se1"
         Client().get(link)
     else:
-        come(study, pid=pid)
+        browser = come(study, pid=pid)
+        device = browser if entry == "list" else device
         person = Annotator.objects.get()
         query = f"PROLIFIC_PID={pid}" if pid else f"code={person.resume_code}"
         link = f"/s/{study.slug}/?{query}"
     Study.objects.update(entry=now)
 
-    device = Client()
     arrived = device.get(link, follow=True)
     device.post(f"/s/{study.slug}/withdraw/")
 
