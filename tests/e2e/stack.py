@@ -1,7 +1,6 @@
 """The product's processes, started the way an installation starts them, on free ports."""
 
 import os
-import secrets
 import signal
 import sqlite3
 import subprocess
@@ -10,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg2
+from django.conf import settings
 
 from config.processes import Processes, web_command, worker_command
 from demo.steps import llm_command
@@ -34,7 +34,7 @@ class Stack:
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
             "VAR_DIR": str(folder),
-            "SECRET_KEY": secrets.token_urlsafe(50),
+            "SECRET_KEY": settings.SECRET_KEY,  # simulated people date pages back with it
             "PUBLIC_BASE_URL": f"http://localhost:{self.port}",
             "DATABASE_URL": database_url,
             "DEMO_EXIT": "1",

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.sqlite]
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY, PASSWORD = "everyday-choices", "a good long secret"
-PEOPLE = (1, 8, 14, 27)  # two women, a man and somebody non-binary
+PEOPLE = (1, 8, 14, 20)  # two women and two men
 ITEMS = 30
 PLANS = ("an evening with a book at home", "a dance in the square with everybody")
 
@@ -54,7 +54,9 @@ class Person(Annotator):
         profile = " ".join(text for text in page.texts if "I suggest" not in text)
         likes = next(plan for plan in PLANS if plan in profile)
         side = "a" if likes in page.by_id["text-a"] else "b"
-        return self._browser.send(page.form_with("choice"), choice=side, certainty="80")
+        form = page.form_with("choice")
+        time = self._take_time(form, " ".join(page.texts))
+        return self._browser.send(form, choice=side, certainty="80", **time)
 
 
 class Hand:

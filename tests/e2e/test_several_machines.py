@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import secrets
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import psycopg2
 import pytest
 import redis
 import requests
+from django.conf import settings
 
 from config.processes import Processes, web_command, worker_command
 from tests.management import in_one_process
@@ -44,7 +44,7 @@ class Machines:
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
             "DATABASE_URL": database_url,
-            "SECRET_KEY": secrets.token_urlsafe(50),
+            "SECRET_KEY": settings.SECRET_KEY,  # simulated people date pages back with it
             "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
             "LOG_LEVEL": "WARNING",
             "FILES": files,
