@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Floats, Ints
-from analysis.report.encode import Json, put_interval
+from analysis.report.encode import Json, put, put_interval
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.clusters import annotator_blocks
@@ -161,9 +161,9 @@ def rests_on(within: Sharing) -> Json:
         least = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * total / within.n)
         uneven["people_largest"] = round(float(people.sizes.max() / total), 6)
         uneven["people_uneven"] = ANNOTATOR in within.short and sizes["people"] >= least
+    put(uneven, "people_effective", None if effective is None else round(effective, 6), "no_votes")
     return uneven | {
         "clusters": sizes,
-        "people_effective": None if effective is None else round(effective, 6),
         "too_few": [NAMES[name] for name in within.short if name in NAMES],
         "few": [
             NAMES[name]
