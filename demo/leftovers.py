@@ -20,7 +20,8 @@ def end_leftovers(path: Path, *, seconds: float = 20) -> None:
         noted = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return
-    left = {int(pid) for pid, command in noted.items() if command in _command(int(pid))}
+    # An empty argument at the end leaves a space in one of the two.
+    left = {int(pid) for pid, command in noted.items() if command.strip() in _command(int(pid))}
     for pid in left:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + seconds
