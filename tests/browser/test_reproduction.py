@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
-    found = [*WHOLE, answers("prism", "one")]
+    found = [*WHOLE, answers("prism", "education")]
     rows = cell_rows(RECIPE, found)
     models = Models(({"name": "mine"},), simulated=True)
     costs = at_full_size(RECIPE, RECIPE.questions(("code",), ("prism",)), models)
