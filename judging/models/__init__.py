@@ -1,7 +1,7 @@
 """Judges, their runs, their judgments, and every request that was paid for."""
 
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters, usable_probabilities
-from judging.models.judges import Judge, SharedLimit, StudyJudge
+from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
 from judging.models.packs import PackJob
 from judging.models.profile_drafts import DraftingJob, ProfileDraft
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
@@ -9,6 +9,7 @@ from judging.models.wordings import PromptTemplate
 
 __all__ = [
     "NANO",
+    "SAMPLED",
     "Attempt",
     "Batch",
     "Campaign",

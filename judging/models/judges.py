@@ -20,6 +20,17 @@ from judging.backends.endpoints import is_own_network
 from judging.errors import ConflictingValue, FieldError, Reason
 from studies.models import Study
 
+# The fields of a judge that change what a model answers; a run's parameters keep their values.
+SAMPLED = (
+    "backend",
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "thinking_tokens",
+    "structured",
+    "probabilities",
+)
 MOST_SLOTS = 192  # of a server whose response times decide
 USUAL_SLOTS = 64
 

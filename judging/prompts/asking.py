@@ -15,7 +15,7 @@ from judging.bias.registry import probe_choice
 from judging.bias.texts import all_of, text
 from judging.engine.messages import Message, Messages
 from judging.errors import BadRun
-from judging.models import JudgeRun, PromptTemplate
+from judging.models import SAMPLED, JudgeRun, PromptTemplate
 from judging.prompts.attachments import user_message
 from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.first_round import FirstRound
@@ -230,19 +230,6 @@ class Asking:
         return words + ([self.probing.fingerprint] if self.probing else [])
 
 
-# Values of a judge that change what a model answers; a run's parameters have them as they were.
-_SAMPLED = (
-    "backend",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "thinking_tokens",
-    "structured",
-    "probabilities",
-)
-
-
 def protocol_sha256(run: JudgeRun) -> str:
     """Identifies all that reaches the model or changes the reading, other than prompt and seed.
 
@@ -255,7 +242,7 @@ def protocol_sha256(run: JudgeRun) -> str:
     own = protocol(run.setting).of_study(run.study.criteria)
     reflects = probe_choice(run.bias_probe).reflects
     parts = {
-        "judge": {name: asked.get(name, getattr(judge, name)) for name in _SAMPLED},
+        "judge": {name: asked.get(name, getattr(judge, name)) for name in SAMPLED},
         "model_options": asked.get("model_options") or {},
         "setting": own.name,
         "criteria": run.study.criteria if own.needs_criteria else [],

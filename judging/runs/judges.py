@@ -11,24 +11,13 @@ from judging.backends.backend import JudgeSettings
 from judging.backends.endpoints import check_endpoint, is_openai, provider_key
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
-from judging.models import Judge, JudgeRun
+from judging.models import SAMPLED, Judge, JudgeRun
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import kind_of, settings_of
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
-IDENTITY = (
-    "backend",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "thinking_tokens",
-    "structured",
-    "probabilities",
-    "model_options",
-    "own_sources",
-)
+IDENTITY = (*SAMPLED, "model_options", "own_sources")
 
 _NEEDS_ADDRESS = Reason(
     "needs_address",

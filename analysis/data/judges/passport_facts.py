@@ -7,22 +7,12 @@ from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Cost, Dataset, Judgments, Prompt, Run
 from analysis.data.judges.juries import jury_run
-from judging.models import JudgeRun, Judgment, usable_probabilities
+from judging.models import SAMPLED, JudgeRun, Judgment, usable_probabilities
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study
 
 # A judge and how it was asked: answers are comparable while these are the same.
-_OF_JUDGE = (
-    "backend",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "thinking_tokens",
-    "structured",
-    "probabilities",
-    "model_options",
-)
+_OF_JUDGE = (*SAMPLED, "model_options")
 _OF_RUN = (
     "setting",
     "features",

@@ -15,20 +15,9 @@ from analysis.data.arrays import CODE, MISSING, Codes, Index, Item, Run
 from judging.bias.own_responses import Maker, own_sides, own_source
 from judging.bias.probe import RULES_BY_SIDE, target_of
 from judging.bias.registry import probe_choice
-from judging.models import JudgeRun
+from judging.models import SAMPLED, JudgeRun
 
 Makers = Sequence[tuple[Maker, Maker]]
-
-_ASKED = (
-    "backend",
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "thinking_tokens",
-    "structured",
-    "probabilities",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +131,7 @@ def probed(row: JudgeRun, run: Run, items: Sequence[Item], makers: Makers) -> Pr
 
 def _asked_as(run: JudgeRun) -> tuple[Any, ...]:
     settings = (run.setting, run.features, run.wording_id, run.framing, run.prompt_language)
-    parameters = tuple(repr(run.parameters.get(name)) for name in _ASKED)
+    parameters = tuple(repr(run.parameters.get(name)) for name in SAMPLED)
     return (run.judge_id, *settings, run.reading, run.seed, *parameters)
 
 
