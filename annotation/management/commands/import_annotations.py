@@ -1,23 +1,17 @@
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.files.imports import import_annotations
-from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
 from studies.importers.sets import SETS
+from studies.management.import_options import add_scale, add_skip_faulty
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
-
-
-def scale(text: str) -> Scale:
-    if (found := scale_of(text)) is None:
-        raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
-    return found
 
 
 class Command(BaseCommand):
@@ -37,15 +31,8 @@ class Command(BaseCommand):
             help="a data set whose own file has the answers of several people to its items",
         )
         parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
-        parser.add_argument(
-            "--scale",
-            type=scale,
-            metavar="LOW-HIGH",
-            help="scale of the certainties, if it is not 1-100",
-        )
-        parser.add_argument(
-            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
-        )
+        add_scale(parser)
+        add_skip_faulty(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])

@@ -1,4 +1,4 @@
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,9 @@ from judging.packs.reading import RawImport, import_raw
 from judging.protocols import registry
 from judging.runs.imports import Imported, import_judgments
 from studies.errors import StudyError
-from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import file_at
+from studies.management.import_options import add_scale, add_skip_faulty
 from studies.management.study_lookup import find_study
-
-
-def scale(text: str) -> Scale:
-    if (found := scale_of(text)) is None:
-        raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
-    return found
 
 
 class Command(BaseCommand):
@@ -41,15 +35,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--raw", action="store_true", help="the files hold raw replies to packs of the study"
         )
-        parser.add_argument(
-            "--scale",
-            type=scale,
-            metavar="LOW-HIGH",
-            help="scale of the certainties, if it is not 1-100",
-        )
-        parser.add_argument(
-            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
-        )
+        add_scale(parser)
+        add_skip_faulty(parser)
         parser.add_argument(
             "--run",
             default="",

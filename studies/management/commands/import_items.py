@@ -18,6 +18,7 @@ from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
 from studies.importers.items.storage import import_items
 from studies.importers.sets import SETS
+from studies.management.import_options import add_skip_faulty
 from studies.management.progress import progress_bar
 from studies.management.validation_message import explain
 from studies.models import Item, Study, Task
@@ -67,9 +68,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="check the files without importing them"
         )
-        parser.add_argument(
-            "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
-        )
+        add_skip_faulty(parser)
         parser.add_argument(
             "--like",
             type=Path,
