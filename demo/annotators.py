@@ -220,7 +220,7 @@ class Annotator:
 
         A server with another key has the only clock: it counts the time that really passed.
         """
-        spent = active_ms(self.world, self.number, name)
+        spent = active_ms(self.world, self.number, name, planted=self.planted)
         try:
             token = read_assignment_token(form.fields["assignment"])
         except BadSignature:

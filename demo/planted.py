@@ -82,16 +82,17 @@ def planted_answers(world: World) -> list[Answer]:
     ]
 
 
-def active_ms(world: World, annotator: int, item: str) -> int:
+def active_ms(world: World, annotator: int, item: str, *, planted: bool = True) -> int:
     """Time spent on an item: log-normal, with a median of 16 to 36 s that depends on the annotator.
 
     A speeder takes 1.5 to 3 s; an annotator who gives the texts to a model and copies its answer
     takes 9 to 14 s.
     """
     u = uniform(world.seed, "time", annotator, item)
-    if BEHAVIOURS.get(annotator) == "speeder":
+    behaviour = BEHAVIOURS.get(annotator) if planted else None
+    if behaviour == "speeder":
         return round(1500 + 1500 * u)
-    if BEHAVIOURS.get(annotator) == "assisted":
+    if behaviour == "assisted":
         return round(9000 + 5000 * u)
     pace = 24_000 * 1.5 ** (2 * uniform(world.seed, "pace", annotator) - 1)
     return round(pace * 2.718281828 ** NormalDist(0, 0.5).inv_cdf(max(u, 2**-64)))
