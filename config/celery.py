@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from kombu.transport import TRANSPORT_ALIASES
 
+from extras import TASKS
 from studies.jobs.queueing import queue
 
 logger = logging.getLogger(__name__)
@@ -95,7 +97,8 @@ def restart_jobs() -> None:
     from judging.profile_drafts.tasks import tidy_profile_drafts
     from studies.tasks import tidy_imports
 
-    for tidy in (tidy_imports, tidy_packs, tidy_profile_drafts, tidy_report_jobs):
+    of_extras = [import_module(module).tidy for module in TASKS]
+    for tidy in (tidy_imports, tidy_packs, tidy_profile_drafts, tidy_report_jobs, *of_extras):
         tidy()
 
 

@@ -1,5 +1,6 @@
 """Every address of the site."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
@@ -63,6 +64,12 @@ urlpatterns = [
     path("shared/", include("analysis.pages.share_link_urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
     path("api/v1/<path:route>", gateway, name="api"),
+]
+# What extras add: the beginnings of addresses, each with the module that has the rest.
+urlpatterns += [
+    path(start, include(module))
+    for app in apps.get_app_configs()
+    for start, module in getattr(app, "addresses", {}).items()
 ]
 
 handler400 = "annotation.participants.error_pages.bad_request"

@@ -9,7 +9,9 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("extras/*/docs/**/*.md")]
+)
 
 
 def anchors(page: Path) -> set[str]:
@@ -35,6 +37,9 @@ def test_every_link_leads_to_a_file_and_a_heading(page):
     assert list(broken_links(page)) == []
 
 
+APPS = {"studies", "annotation", "judging", "analysis", "api", "config", "extras"}
+
+
 def options_of(parser: ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
         if isinstance(action, _SubParsersAction):
@@ -49,7 +54,7 @@ def test_every_option_of_a_command_is_described():
     missing = [
         f"{name} {option}"
         for name, app in get_commands().items()
-        if app in ("studies", "annotation", "judging", "analysis", "api", "config.operations")
+        if app.split(".")[0] in APPS
         for option in options_of(load_command_class(app, name).create_parser("", name))
         if option not in of_django and not re.search(rf"{option}\b", text)
     ]

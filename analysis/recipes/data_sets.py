@@ -12,7 +12,7 @@ from studies.errors import BadOption, StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import import_items
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.management.validation_message import explain
 from studies.models.studies import Study
 
@@ -51,11 +51,12 @@ def prepare_study(
 
     `given` are options that replace the recipe's. Raises `BadRecipe` with what is wrong.
     """
-    if data.format not in SETS:
-        raise BadRecipe(f"data.{data.key}.format: “{data.format}” is none of {', '.join(SETS)}.")
+    sets = data_sets()
+    if data.format not in sets:
+        raise BadRecipe(f"data.{data.key}.format: “{data.format}” is none of {', '.join(sets)}.")
     options = {**data.options.get(variant, {}), **given}
     slug = slug_of(prefix, data, variant, simulated=simulated)
-    task = SETS[data.format].task
+    task = sets[data.format].task
     try:
         files = read_paths([folder], format=data.format, task=task, options=options)
         result = import_items(
@@ -63,7 +64,7 @@ def prepare_study(
             files,
             create=True,
             user=owner,
-            title=f"{SETS[data.format].title}, {recipe.variants[variant]} ({recipe.title})"[:200],
+            title=f"{sets[data.format].title}, {recipe.variants[variant]} ({recipe.title})"[:200],
             task=task,
             is_simulated=simulated,
         )

@@ -20,7 +20,7 @@ from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.import_row import same_id
 from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DataSet
 from studies.importers.sets.files import Files, Part, columns_of
 from studies.importers.sets.tally import Tally
@@ -105,7 +105,7 @@ def read_answers(
     lacks.
     """
     reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
-    own = set_answers(file, SETS[format]) if format else None
+    own = set_answers(file, data_sets()[format]) if format else None
     for row in own or read_answer_rows(file, required=REQUIRED):
         on_row()
         if isinstance(row, BadLine):
@@ -132,7 +132,7 @@ def read_answers(
 def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
     """The answers in a file of a data set. Raises `Refused` with every fault at the end."""
     if dataset.answers is None:
-        known = ", ".join(name for name, each in SETS.items() if each.answers)
+        known = ", ".join(name for name, each in data_sets().items() if each.answers)
         message = f"{dataset.title} has no answers of several people to the same items."
         raise Refused([Fault(None, "", "no answers", message, f"Sets that do: {known}.")])
     tally = Tally()

@@ -1,4 +1,4 @@
-"""The files below `docs/`: which exist, and what each is called."""
+"""The files below `docs/`, here and in each extra: which exist, and what each is called."""
 
 import re
 from functools import cache
@@ -22,22 +22,44 @@ TYPES = {
 
 
 @cache
-def page_names() -> frozenset[str]:
-    """Names of all pages, such as `judges` or `extending/backend`."""
-    return frozenset(
-        path.relative_to(ROOT).with_suffix("").as_posix() for path in ROOT.rglob("*.md")
-    )
+def pages() -> dict[str, Path]:
+    """Every page by its name, such as `judges` or `extending/backend`."""
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for folder in _folders()
+        for path in sorted(folder.rglob("*.md"))
+    }
 
 
 @cache
-def file_names() -> frozenset[str]:
+def files() -> dict[str, Path]:
     """Pictures and examples, by their path below `docs/`."""
-    files = (path for path in ROOT.rglob("*") if path.suffix in TYPES)
-    return frozenset(path.relative_to(ROOT).as_posix() for path in files)
+    return {
+        path.relative_to(folder).as_posix(): path
+        for folder in _folders()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in TYPES
+    }
+
+
+def _folders() -> list[Path]:
+    return [ROOT, *sorted(settings.BASE_DIR.glob("extras/*/docs"))]
 
 
 def text_of(name: str) -> str:
-    return (ROOT / f"{name}.md").read_text("utf-8")
+    """The text of a page; the index also lists the pages of extras."""
+    text = pages()[name].read_text("utf-8")
+    return text + _of_extras() if name == INDEX else text
+
+
+def _of_extras() -> str:
+    """Links to the pages of extras; the core's pages name none of them."""
+    paths = [path for path in pages().values() if ROOT not in path.parents]
+    links = [
+        f"- [{title_of(path.read_text('utf-8'))}](../{path.relative_to(settings.BASE_DIR)})"
+        for path in paths
+    ]
+    return "\n".join(["\n## Extras\n", *links]) + "\n" if links else ""
 
 
 def title_of(text: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from django.urls import reverse
 
-from config.documentation.files import INDEX, page_names, text_of
+from config.documentation.files import INDEX, pages, text_of
 
-_LINK = re.compile(r"\[([^]]+)\]\(([\w/-]+)\.md\)")
+_LINK = re.compile(r"\[([^]]+)\]\(([\w./-]+)\.md\)")
 
 
 def index_for_programs(absolute: Callable[[str], str]) -> str:
@@ -17,8 +17,9 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
     """
 
     def full(found: re.Match[str]) -> str:
-        name = found[2]
-        if name not in page_names():
+        # A page of an extra has the name that it has among the pages.
+        name = found[2].rpartition("/docs/")[2]
+        if name not in pages():
             return found[1]
         return f"[{found[1]}]({absolute(reverse('documentation:source', args=[name]))})"
 

@@ -1,4 +1,7 @@
-"""Pages of `docs/reference/`, made from the code: `python -m config.documentation.reference`."""
+"""Pages of `docs/reference/`, made from the code: `python -m config.documentation.reference`.
+
+They describe the core; an extra describes itself in its own `docs/`.
+"""
 
 import inspect
 import re
@@ -83,7 +86,8 @@ def report_keys() -> Iterator["Described"]:
 
     yield from described()
     for section in sections():
-        yield from parse(section.keys, chapter=section.title)
+        if not type(section).__module__.startswith("extras."):
+            yield from parse(section.keys, chapter=section.title)
 
 
 def _key(entry: "Described") -> str:

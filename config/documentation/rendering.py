@@ -1,18 +1,19 @@
 """A page of `docs/` as HTML: with links to other pages, anchors, and tables that scroll."""
 
-import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from os.path import normpath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from config.documentation.files import file_names, page_names, text_of, title_of
+from config.documentation.files import files, pages, text_of, title_of
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -28,14 +29,14 @@ class Page:
 @lru_cache(maxsize=100)
 def render_page(name: str) -> Page:
     """The page `name`. Its text is part of the program, so it is trusted; HTML in it is not."""
-    text = text_of(name)
+    text, folder = text_of(name), pages()[name].parent
     parser = _parser()
     tokens = parser.parse(text)
     contents = _name_headings(tokens)
     _leave_corners_empty(tokens)
     for token in tokens:
         for child in token.children or ():
-            _lead_to_the_site(child, posixpath.dirname(name))
+            _lead_to_the_site(child, folder)
     # The template shows the title, with the contents below it.
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     html = parser.renderer.render(body, parser.options, {})
@@ -66,7 +67,7 @@ def _leave_corners_empty(tokens: "Sequence[Token]") -> None:
             start.tag = end.tag = "td"
 
 
-def _lead_to_the_site(token: "Token", folder: str) -> None:
+def _lead_to_the_site(token: "Token", folder: Path) -> None:
     """Turn the address of a file into that of its page; a file that is not shown has no link."""
     name = {"link_open": "href", "image": "src"}.get(token.type)
     if name is None:
@@ -74,13 +75,12 @@ def _lead_to_the_site(token: "Token", folder: str) -> None:
     target = urlsplit(str(token.attrGet(name)))
     if target.scheme or not target.path:
         return
-    path = posixpath.normpath(posixpath.join(folder, target.path))
-    page = path.removesuffix(".md")
-    if path.endswith(".md") and page in page_names():
+    path = Path(normpath(folder / target.path))
+    if page := _names(pages()).get(path):
         address = reverse("documentation:page", args=[page])
         token.attrSet(name, address + (f"#{target.fragment}" if target.fragment else ""))
-    elif path in file_names():
-        token.attrSet(name, reverse("documentation:file", args=[path]))
+    elif file := _names(files()).get(path):
+        token.attrSet(name, reverse("documentation:file", args=[file]))
     else:
         del token.attrs[name]
 
@@ -103,3 +103,7 @@ def _code(renderer: Any, tokens: "Sequence[Token]", at: int, *_: Any) -> str:
     from markdown_it.common.utils import escapeHtml
 
     return f'<pre tabindex="0"><code>{escapeHtml(tokens[at].content)}</code></pre>\n'
+
+
+def _names(paths: Mapping[str, Path]) -> dict[Path, str]:
+    return {path: name for name, path in paths.items()}

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
-from config.documentation.files import INDEX, ROOT, TYPES, file_names, page_names, text_of
+from config.documentation.files import INDEX, TYPES, files, pages, text_of
 from config.documentation.programs import index_for_programs
 
 
@@ -20,7 +20,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     """Show a page of this documentation."""
     from config.documentation.rendering import render_page
 
-    if name not in page_names():
+    if name not in pages():
         raise Http404
     context = {"page": render_page(name), "name": name, "is_index": name == INDEX}
     return render(request, "documentation/page.html", context)
@@ -29,7 +29,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def source(request: HttpRequest, name: str) -> HttpResponse:
     """Show the text of a page as it was written, for programs."""
-    if name not in page_names():
+    if name not in pages():
         raise Http404
     return HttpResponse(text_of(name), content_type="text/markdown; charset=utf-8")
 
@@ -38,9 +38,9 @@ def source(request: HttpRequest, name: str) -> HttpResponse:
 @cache_control(public=True, max_age=3600)
 def file(request: HttpRequest, path: str) -> FileResponse:
     """Send a picture or an example of the documentation."""
-    if path not in file_names():
+    if path not in files():
         raise Http404
-    found = ROOT / path
+    found = files()[path]
     return FileResponse(found.open("rb"), content_type=TYPES[found.suffix])
 
 

@@ -23,6 +23,8 @@ from config.env import (
     whole_number,
     words,
 )
+from extras import APPS as EXTRAS
+from extras import TASKS
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 read_dotenv()
@@ -58,6 +60,7 @@ INSTALLED_APPS = [
     "judging",
     "analysis",
     "api",
+    *EXTRAS,
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -218,6 +221,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
         "schedule": 3600.0,
     },
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
+    **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
 }
 # How many days an export can be downloaded; one that names annotators is kept for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)

@@ -20,7 +20,7 @@ from studies.importers.files.faults import STOPPED, Refused, place
 from studies.importers.items.import_report import ImportReport, report_on
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import ImportResult, import_items
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.jobs.errors import JobFailed
 from studies.jobs.runner import Progress, Steps, carry_out
 from studies.models import ImportJob, Study
@@ -68,7 +68,7 @@ def folder_of(job: ImportJob) -> Stored:
 
 def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
     """Whether a page can read the files itself. Raises `Refused` for a zip beyond the limits."""
-    most = INLINE_SET_BYTES if reading.format in SETS else INLINE_BYTES
+    most = INLINE_SET_BYTES if reading.format in data_sets() else INLINE_BYTES
     if sum(upload.size or 0 for upload in uploads) > most:
         return False
     sizes = (unpacked_size(str(u.name), cast(IO[bytes], u), u.size or 0) for u in uploads)

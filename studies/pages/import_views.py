@@ -21,7 +21,7 @@ from studies.importers.files.packed import ZIPPED
 from studies.importers.items.import_report import LEFT_OUT
 from studies.importers.items.replacement import counts, why_not
 from studies.importers.items.storage import ImportResult
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
 from studies.jobs.pages import Retry, job_status
 from studies.models import ImportJob, Membership
@@ -37,7 +37,7 @@ _REFUSED = 422
 def import_page(request: HttpRequest, slug: str) -> HttpResponse:
     """Import items from files, or map the columns of a table to fields."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    dataset = SETS.get(request.GET.get("set", ""))
+    dataset = data_sets().get(request.GET.get("set", ""))
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     there = counts(study)
     reason = why_not(study) if any(there) else ""
@@ -52,7 +52,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
         "form": form,
         "dataset": dataset,
         "why_not": reason,
-        "sets": SETS.values(),
+        "sets": data_sets().values(),
     }
     if form.is_valid():
         uploads, reading = form.cleaned_data["file"], form.reading()

@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from studies.importers.sets import data_sets
 from studies.models import Item
+from tests.studies.sets.made import fixture
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 FILES = sorted(Path(RELEASED).glob("*.jsonl")) if RELEASED else []
-SETS = Path(__file__).parents[1] / "studies/sets/fixtures"
-NATIVE = ("prism", "opinionqa", "ec")
+NATIVE = [name for name in ("prism", "opinionqa", "ec") if name in data_sets()]
 # Items that people answered; None is all of them. A small file has a third for “some”.
 ANSWERED = {"nobody": 0, "some": 45, "everybody": None}
 
@@ -101,7 +102,7 @@ def go_the_whole_way(slug: str, answered: str, folder: Path, judged: Path | None
 @pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("answered", ANSWERED)
 def test_a_small_file_in_the_shape_of_a_data_set_goes_the_whole_way(name, answered, tmp_path):
-    given = SETS / name
+    given = fixture(name)
     run("import_items", name, given, "--format", name, "--create")
 
     report = go_the_whole_way(name, answered, tmp_path, None)

@@ -6,10 +6,10 @@ from html import unescape
 import pytest
 
 from config.documentation import reference
-from config.documentation.files import INDEX, ROOT, file_names, page_names
+from config.documentation.files import INDEX, ROOT, files, pages, text_of
 from config.documentation.rendering import anchor_of, render_page
 
-PAGES = sorted(page_names())
+PAGES = sorted(pages())
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -23,7 +23,7 @@ def test_every_link_of_a_page_leads_somewhere(client, name):
     for address in re.findall(r'(?:href|src)="([^"]+)"', article):
         path, _, anchor = unescape(address).partition("#")
         if path.startswith("/docs/files/"):
-            assert path.removeprefix("/docs/files/") in file_names()
+            assert path.removeprefix("/docs/files/") in files()
         elif path.startswith("/docs/") or not path:
             page = path.removeprefix("/docs/").removesuffix("/") or name
             assert f'id="{anchor}"' in (render_page(page).html if anchor else 'id=""')
@@ -32,7 +32,7 @@ def test_every_link_of_a_page_leads_somewhere(client, name):
 
 
 def test_the_index_leads_to_every_page_and_lists_nothing_twice():
-    linked = re.findall(r"\]\(([\w/-]+)\.md\)", (ROOT / f"{INDEX}.md").read_text("utf-8"))
+    linked = re.findall(r"\]\((?:[./\w]+/docs/)?([\w/-]+)\.md\)", text_of(INDEX))
     folders = {name.partition("/")[0] for name in linked if "/" in name} - {"reference"}
     inside = {name for name in PAGES if name.partition("/")[0] in folders and "/" in name}
 
@@ -46,7 +46,7 @@ def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
         lambda name: "# T\n\n<script>x</script>\n\n[a](javascript:x) [b](nowhere.md)\n\n    <b>\n",
     )
 
-    html = render_page.__wrapped__("index").html
+    html = render_page.__wrapped__("README").html
 
     assert "<script>" not in html
     assert "javascript:" not in html.replace("[a](javascript:x)", "")

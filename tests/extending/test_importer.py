@@ -24,8 +24,8 @@ def registered(tmp_path, monkeypatch):
     monkeypatch.setattr(sets, "__path__", [*sets.__path__, str(tmp_path)])
     names = dict(vars(sets))
     exec(compile(code[REGISTRY], REGISTRY, "exec"), names)
-    assert [*names["SETS"]] == [*sets.SETS, "evenings"]
-    monkeypatch.setitem(sets.SETS, "evenings", names["SETS"]["evenings"])
+    assert [each.name for each in names["SETS"]] == ["prism", "evenings"]
+    monkeypatch.setattr(sets, "SETS", names["SETS"])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from analysis.recipes import recipe as recipes
 from judging.models import JudgeRun
 from tests.extending.page import blocks
 from tests.judging.llm_server import completion
-from tests.studies.sets.made import FIXTURES
+from tests.studies.sets.made import all_fixtures
 
 PAGE = "recipe.md"
 
@@ -51,7 +51,9 @@ def test_the_recipe_is_asked_and_set_next_to_its_published_figure(folder, engine
     path = folder / "models.toml"
     path.write_text(path.read_text().replace("http://localhost:8001/v1", llm.url))
 
-    text = follow(command.replace("--estimate", ""), "--data", FIXTURES, "--inline")
+    text = follow(
+        command.replace("--estimate", ""), "--data", all_fixtures(folder / "sets"), "--inline"
+    )
 
     assert "Table A: who wrote it" in text
     assert "their model  0.900 (472/525)" in text

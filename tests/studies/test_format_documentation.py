@@ -7,9 +7,9 @@ from pathlib import Path
 from analysis.exports.tables import columns
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.import_source import format_names
+from studies.importers.items.file_formats import FILE_FORMATS
 from studies.importers.items.validation import KEYS
-from studies.importers.sets import SETS
+from studies.importers.sets import SETS, data_sets
 from studies.importers.sets.options import as_text
 from tests.studies.files import faults, jsonl
 
@@ -44,16 +44,24 @@ def test_every_column_and_format_is_described():
     assert sorted(name for name in names if f"`{name}`" not in TEXT) == []
 
 
-def test_the_choices_of_format_are_those_of_the_registry():
+def test_the_choices_of_format_are_described():
     commands = (DOCS / "commands.md").read_text(encoding="utf-8")
+    of_core = ["auto", *FILE_FORMATS, *(each.name for each in SETS)]
 
-    assert f"--format {'|'.join(format_names())}]" in TEXT
-    assert "--format " + r"\|".join(format_names()) + "]" in commands
+    assert f"--format {'|'.join(of_core)}|…]" in TEXT
+    assert "--format " + r"\|".join(of_core) + r"\|…]" in commands
 
 
 def test_every_option_of_a_data_set_is_described_with_its_default():
-    sections = dict(re.findall(r"#### (.+?)\n(.*?)(?=\n##)", TEXT, re.DOTALL))
-    for dataset in SETS.values():
+    pages = [TEXT, *(page.read_text("utf-8") for page in DOCS.parent.glob("extras/*/docs/*.md"))]
+    sections = {
+        name: section
+        for page in pages
+        for name, section in re.findall(
+            r"^##+ (.+?)\n(.*?)(?=\n##|\Z)", page, re.DOTALL | re.MULTILINE
+        )
+    }
+    for dataset in data_sets().values():
         section = sections[dataset.title.removesuffix(", synthetic")]
         for option in dataset.options:
             default = as_text(option.default)

@@ -24,7 +24,7 @@ from studies.models import ImportJob, Item
 from tests.factories import make_study, sign_in
 from tests.studies.files import jsonl, raw_item
 from tests.studies.hostile import HOSTILE
-from tests.studies.sets.made import FIXTURES, keys, made
+from tests.studies.sets.made import fixture, keys, made
 
 ROWS = [
     {
@@ -142,7 +142,7 @@ def test_columns_of_any_names_are_mapped_on_the_page(tmp_path, settings):
 
 @pytest.mark.django_db
 def test_a_data_set_in_parquet_gives_the_items_of_its_json(tmp_path):
-    text = (FIXTURES / "multipref/MultiPref-Train.jsonl").read_text()
+    text = (fixture("multipref/MultiPref-Train.jsonl")).read_text()
     folder = tmp_path / "data"
     folder.mkdir()
     rows = [json.loads(line) for line in text.splitlines()]

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.files.imports import import_annotations
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.management.import_options import add_scale, add_skip_faulty
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="FILE")
         parser.add_argument(
             "--format",
-            choices=[name for name, dataset in SETS.items() if dataset.answers],
+            choices=[name for name, dataset in data_sets().items() if dataset.answers],
             default="",
             help="a data set whose own file has the answers of several people to its items",
         )

@@ -19,7 +19,7 @@ from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.option_sets import OPTION, PairRule
 from studies.importers.items.validation import Validator
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.files import Files, Part, columns_of, parts_of, role_of
 from studies.importers.sets.options import parse_options
@@ -32,7 +32,7 @@ _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
 
 def format_names() -> list[str]:
     """The allowed values of `format`."""
-    return ["auto", *FILE_FORMATS, *SETS]
+    return ["auto", *FILE_FORMATS, *data_sets()]
 
 
 def read_paths(
@@ -76,16 +76,17 @@ def read_paths(
             for path in paths
         ]
     parts: dict[Path, list[Part]] = {}
-    if format == "auto" or format in SETS:
+    sets = data_sets()
+    if format == "auto" or format in sets:
         parts = {path: [] if _is_bundle(path) else parts_of(path) for path in paths}
     if format == "auto":
         format = _recognised(parts)
-    if format in SETS:
+    if format in sets:
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
         return [
             read_set(
-                SETS[format],
+                sets[format],
                 names=names,
                 parts=found,
                 limit=limit,
@@ -99,7 +100,7 @@ def read_paths(
     others = [name for name in options or {} if name != OPTION]
     if others or (seed is not None and pairs is None):
         name = others[0] if others else "seed"
-        message = f"{name} belongs to a data set: {', '.join(SETS)}. These files are {format}."
+        message = f"{name} belongs to a data set: {', '.join(sets)}. These files are {format}."
         raise BadOption(name, message)
     bundles = [open_path(path) for path in paths]
     if media is not None:
@@ -217,7 +218,7 @@ def is_of_a_set(file: File) -> bool:
 
 
 def _set_of(parts: Sequence[Part]) -> str | None:
-    for dataset in SETS.values():
+    for dataset in data_sets().values():
         marks = [role for role in dataset.roles if role.is_mark]
         if any(role_of(marks, part) and not _is_neutral(part) for part in parts):
             return dataset.name

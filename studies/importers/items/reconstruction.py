@@ -15,7 +15,7 @@ from studies.importers.files.faults import Fault, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.records import ItemRecord
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.sets.options import as_text
 
 _HOW = ("files", "format", "task", "options", "seed", "limit", "mapping")
@@ -94,7 +94,7 @@ def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _has_own_command(reading: Mapping[str, Any]) -> bool:
     """Whether other files cannot be read by the same command."""
-    return reading["format"] in SETS or "mapping" in reading or bool(reading.get("options"))
+    return reading["format"] in data_sets() or "mapping" in reading or bool(reading.get("options"))
 
 
 def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:

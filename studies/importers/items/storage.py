@@ -14,7 +14,7 @@ from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.items.replacement import remove_items
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.sets.tally import Watch
 from studies.media import storage
 from studies.models import Item, Persona, Side, Study
@@ -354,7 +354,7 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 
 def _reading(file: ReadItems) -> dict[str, Any]:
     """The options with which the same items can be read again."""
-    is_made = file.format in SETS or file.pairs is not None
+    is_made = file.format in data_sets() or file.pairs is not None
     made = file.dataset.get("importer", {}) if is_made else {}
     return {
         "files": list(file.names),

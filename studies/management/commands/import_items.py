@@ -17,7 +17,7 @@ from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
 from studies.importers.items.storage import import_items
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.management.import_options import add_skip_faulty
 from studies.management.progress import progress_bar
 from studies.management.validation_message import explain
@@ -43,7 +43,7 @@ def option(text: str) -> tuple[str, str]:
 class Command(BaseCommand):
     help = (
         "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), released result "
-        f"files, or the files of a data set ({', '.join(s.title for s in SETS.values())}). "
+        f"files, or the files of a data set ({', '.join(s.title for s in data_sets().values())}). "
         "If a file has an error, nothing is imported. The same files again change nothing."
     )
 
@@ -81,7 +81,7 @@ class Command(BaseCommand):
             type=option,
             default=[],
             metavar="NAME=VALUE",
-            help=f"option of a data set ({', '.join(SETS)}), or, for items with 3 to 5 "
+            help=f"option of a data set ({', '.join(data_sets())}), or, for items with 3 to 5 "
             f"responses, {OPTION}=RULE ({', '.join(RULES)}); repeatable",
         )
         parser.add_argument(

@@ -11,7 +11,7 @@ from analysis.recipes.models_file import read_models
 from analysis.recipes.recipe import SHIPPED, find_recipe, read_recipe, shipped_names
 from analysis.replication.cells import TITLES, published
 from analysis.replication.result_names import ResultName
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.sets.options import parse_options
 
 RAW = tomllib.loads((SHIPPED / "personalized-judge.toml").read_text("utf-8"))
@@ -43,7 +43,7 @@ def test_its_importers_options_and_released_files_exist():
 
     for data in recipe.data.values():
         for options in data.options.values():
-            parse_options(SETS[data.format].options, options)
+            parse_options(data_sets()[data.format].options, options)
     for ask in recipe.asks.values():
         assert ask.wordings.keys() <= set(ask.data)
         assert all(ResultName.parse(name) for name in ask.wordings.values())

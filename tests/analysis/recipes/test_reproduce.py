@@ -15,7 +15,7 @@ from studies.models import Study
 from tests.judging.llm_server import completion
 from tests.judging.simulated import simulated_server
 from tests.judging.wordings.test_released_wordings import released, written
-from tests.studies.sets.made import FIXTURES
+from tests.studies.sets.made import all_fixtures, fixture
 
 MODELS = """
 [[judges]]
@@ -45,7 +45,7 @@ def only(tmp_path, *names):
     """A folder with some of the fixtures' data sets."""
     for name in names:
         (tmp_path / "data").mkdir(exist_ok=True)
-        (tmp_path / "data" / name).symlink_to(FIXTURES / name)
+        (tmp_path / "data" / name).symlink_to(fixture(name))
     return tmp_path / "data"
 
 
@@ -95,7 +95,15 @@ def test_an_estimate_from_data_stores_nothing(tmp_path):
 def test_simulated_models_go_from_the_files_to_tables_and_figures(tmp_path, engine):
     with simulated_server() as server:
         models = models_file(tmp_path, server.url, "demo-steady")
-        args = ("--models", models, "--data", FIXTURES, "--variant", "code", "--inline")
+        args = (
+            "--models",
+            models,
+            "--data",
+            all_fixtures(tmp_path / "sets"),
+            "--variant",
+            "code",
+            "--inline",
+        )
 
         text = reproduce(*args, "--budget", 1, "--out", tmp_path / "out")
         asked = server.requests()["received"]

@@ -11,17 +11,32 @@ import pytest
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ReadItems
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 
-FIXTURES = Path(__file__).parent / "fixtures"
+_FOLDERS = [Path(__file__).parent, *Path(__file__).parents[2].glob("extras/*")]
 # The columns of the others could be those of any file, so `auto` does not recognise them.
-RECOGNISED = [name for name, each in SETS.items() if any(role.is_mark for role in each.roles)]
+RECOGNISED = [n for n, each in data_sets().items() if any(role.is_mark for role in each.roles)]
+
+
+def fixture(path: str) -> Path:
+    """A folder or file in the shape of a data set, where its importer is tested."""
+    found = [folder / "fixtures" / path for folder in _FOLDERS]
+    return next(each for each in found if each.exists())
+
+
+def all_fixtures(folder: Path) -> Path:
+    """A folder with the fixtures of every data set."""
+    folder.mkdir()
+    for each in _FOLDERS:
+        for path in (each / "fixtures").glob("*"):
+            (folder / path.name).symlink_to(path)
+    return folder
 
 
 def made(format: str, *paths: Path, limit: int | None = None, seed: int | None = None, **options):
     """What is made of the fixture of a format, or of `paths`; options as in a command."""
     given = {name: str(value) for name, value in options.items()}
-    paths = paths or (FIXTURES / format,)
+    paths = paths or (fixture(format),)
     (read,) = read_paths(
         paths, format=format, task="preference", limit=limit, options=given, seed=seed
     )
@@ -38,7 +53,7 @@ def changed(format: str, tmp_path: Path, name: str, change: Callable[[str], str]
     """A copy of a fixture with the text of one file changed."""
     folder = tmp_path / format
     if not folder.exists():
-        shutil.copytree(FIXTURES / format, folder)
+        shutil.copytree(fixture(format), folder)
     (path,) = folder.rglob(name)
     text = change(path.read_text("utf-8"))
     path.write_bytes(text.encode("utf-8", "surrogatepass"))

@@ -6,8 +6,8 @@ import pytest
 
 from studies.importers.sets.prism import family, refuses
 from tests.studies.sets.made import (
-    FIXTURES,
     changed,
+    fixture,
     keys,
     labels,
     made,
@@ -274,7 +274,7 @@ def test_a_byte_order_mark_and_other_line_ends_change_nothing(tmp_path):
 
 
 def test_the_survey_must_be_there():
-    (fault,) = refusal("prism", FIXTURES / "prism/utterances.jsonl")
+    (fault,) = refusal("prism", fixture("prism/utterances.jsonl"))
 
     assert "PRISM needs the file with a row for each person (survey.jsonl)" in fault
     assert "Given: utterances.jsonl" in fault
@@ -284,7 +284,7 @@ def test_another_file_is_no_utterances(tmp_path):
     other = tmp_path / "conversations.jsonl"
     other.write_text('{"conversation_id": "c0", "user_id": "user0"}\n')
 
-    (fault,) = refusal("prism", FIXTURES / "prism/survey.jsonl", other)
+    (fault,) = refusal("prism", fixture("prism/survey.jsonl"), other)
 
     assert "a row for each response of a model (utterances.jsonl)" in fault
 

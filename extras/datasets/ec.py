@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from extras.datasets.ec_people import ESCAPE, Essay, read_essays
 from studies.importers.files.import_row import LIMITS
 from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.sets.data_set import DataSet, Raw, for_id, item
-from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
 from studies.importers.sets.files import Files, Role, csv_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw, draw_or_first, rank

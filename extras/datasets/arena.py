@@ -4,11 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, for_id
-from studies.importers.sets.files import Files, Role, csv_rows, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.pairs import (
+from extras.datasets.pairs import (
     REMEDY,
     has_other_media,
     is_usable,
@@ -18,6 +14,10 @@ from studies.importers.sets.pairs import (
     text_of,
     transcript,
 )
+from studies.importers.files.import_row import ImportRow
+from studies.importers.sets.data_set import DataSet, Raw, for_id
+from studies.importers.sets.files import Files, Role, csv_rows, json_rows
+from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism import family
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest, storable

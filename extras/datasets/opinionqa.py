@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from extras.datasets.opinionqa_people import persona
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.sets.data_set import DataSet, Raw, for_id, item
 from studies.importers.sets.files import Files, Part, Role, csv_rows
-from studies.importers.sets.opinionqa_people import persona
 from studies.importers.sets.options import ALL, Option
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw_or_first, rank
 from studies.importers.sets.tally import Tally

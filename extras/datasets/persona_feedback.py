@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from extras.datasets.pairs import is_usable, text_of
 from studies.importers.files.import_row import ImportRow
 from studies.importers.sets.data_set import DataSet, Raw, item
 from studies.importers.sets.files import Files, Role, json_rows
 from studies.importers.sets.options import Option
-from studies.importers.sets.pairs import is_usable, text_of
 from studies.importers.sets.seeded_draws import Sides
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest

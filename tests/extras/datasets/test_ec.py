@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from studies.importers.sets import ec
-from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal, sentences
+from extras.datasets import ec
+from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal, sentences
 
 
 def many(tmp_path, essays):
@@ -98,9 +98,9 @@ def test_both_spellings_of_openness_are_read(tmp_path):
 
 def edition_of_2023(tmp_path):
     """The fixture as one table with tabs, and the articles."""
-    people = csv.DictReader((FIXTURES / "ec/trac4_PER_train.csv").read_text().splitlines())
+    people = csv.DictReader((fixture("ec/trac4_PER_train.csv")).read_text().splitlines())
     known = {row.pop("person_id"): row for row in people}
-    essays = (FIXTURES / "ec/trac3_EMP_train.csv").read_text().splitlines()
+    essays = (fixture("ec/trac3_EMP_train.csv")).read_text().splitlines()
     out = io.StringIO()
     writer = None
     for row in csv.DictReader(essays, escapechar="\\"):
@@ -118,7 +118,7 @@ def edition_of_2023(tmp_path):
             writer.writeheader()
         writer.writerow(cells)
     (tmp_path / "essays_2023.tsv").write_text(out.getvalue())
-    return tmp_path / "essays_2023.tsv", FIXTURES / "ec/articles_adobe_AMT.csv"
+    return tmp_path / "essays_2023.tsv", fixture("ec/articles_adobe_AMT.csv")
 
 
 def test_the_edition_of_2023_gives_the_same_items(tmp_path):
@@ -176,7 +176,7 @@ def test_articles_can_be_chosen():
 
 def test_missing_files_columns_and_broken_quotes_are_told(tmp_path):
     essays, people, articles = (
-        FIXTURES / "ec" / name
+        fixture("ec") / name
         for name in ("trac3_EMP_train.csv", "trac4_PER_train.csv", "articles_adobe_AMT.csv")
     )
 

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Annotation
 from studies.models import Item
-from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal
+from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal
 
 ANSWERS = [
     # item, rater, choice, certainty, milliseconds
@@ -44,7 +44,7 @@ def test_multipref_has_items_without_an_own_answer_and_keeps_the_models():
 
 @pytest.mark.django_db
 def test_what_raters_of_multipref_answered_is_imported_with_certainty_and_time(capsys):
-    path = FIXTURES / "multipref/MultiPref-Train.jsonl"
+    path = fixture("multipref/MultiPref-Train.jsonl")
     call_command("import_items", "one", path, "--create")
 
     call_command("import_annotations", "one", path, format="multipref")
@@ -70,7 +70,7 @@ def test_what_raters_of_multipref_answered_is_imported_with_certainty_and_time(c
     ],
 )
 def test_an_unknown_answer_refuses_the_file(tmp_path, change, message):
-    call_command("import_items", "one", FIXTURES / "multipref", "--create")
+    call_command("import_items", "one", fixture("multipref"), "--create")
     folder = changed(
         "multipref",
         tmp_path,
@@ -88,13 +88,13 @@ def test_an_unknown_answer_refuses_the_file(tmp_path, change, message):
 
 @pytest.mark.django_db
 def test_answers_to_other_items_are_not_taken_for_none(tmp_path):
-    call_command("import_items", "one", FIXTURES / "helpsteer", "--create")
+    call_command("import_items", "one", fixture("helpsteer"), "--create")
 
     with pytest.raises(CommandError, match="none of 16 answers is about an item of the study"):
         call_command(
             "import_annotations",
             "one",
-            FIXTURES / "multipref/MultiPref-Train.jsonl",
+            fixture("multipref/MultiPref-Train.jsonl"),
             format="multipref",
         )
 
@@ -113,7 +113,7 @@ def test_helpsteer_reads_both_editions_and_the_sign_of_the_preference():
 
 @pytest.mark.django_db
 def test_annotators_of_helpsteer_without_names_answer_once_each():
-    path = FIXTURES / "helpsteer/preference.jsonl"
+    path = fixture("helpsteer/preference.jsonl")
     call_command("import_items", "one", path, "--create")
 
     call_command("import_annotations", "one", path, format="helpsteer")

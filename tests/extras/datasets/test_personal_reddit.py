@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from extras.datasets import personal_reddit
+from extras.datasets.similarity import by_fields, by_tfidf
 from studies.errors import BadOption
-from studies.importers.sets import personal_reddit
-from studies.importers.sets.similarity import by_fields, by_tfidf
-from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal
+from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal
 
-REAL = FIXTURES / "pr_real/synthetic_dataset.jsonl"
+REAL = fixture("pr_real/synthetic_dataset.jsonl")
 
 
 def others(read):
@@ -32,7 +32,7 @@ def test_every_answer_of_the_fixture_makes_an_item_with_anothers_answer():
     read = made("pr")
 
     assert len(read.items) == 4
-    wrote = {row["response"]: row["personality"] for row in rows(FIXTURES / "pr" / REAL.name)}
+    wrote = {row["response"]: row["personality"] for row in rows(fixture("pr") / REAL.name)}
     for item in read.items:
         own = item.values[item.values["first_person"]]
         assert wrote[own["text"]] != wrote[other_side(item)["text"]]
@@ -61,7 +61,7 @@ def test_max_reuse_is_kept_where_it_costs_items():
 
 
 def test_where_no_answer_is_left_the_item_is_dropped_and_counted(tmp_path):
-    person = rows(FIXTURES / "pr" / REAL.name)
+    person = rows(fixture("pr") / REAL.name)
     path = tmp_path / "set.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [*person[:1] * 5, person[2]]))
 
@@ -185,6 +185,6 @@ def test_more_people_than_can_be_compared_are_refused_before_any_two_are(monkeyp
 def test_the_last_answer_is_the_other_one_of_every_item_as_in_the_released_runs():
     read = made("pr", other="last", drop_artefacts="false")
 
-    last = rows(FIXTURES / "pr" / REAL.name)[-1]["response"]
+    last = rows(fixture("pr") / REAL.name)[-1]["response"]
     assert {other_side(item)["text"] for item in read.items} == {last}
     assert last not in {item.values[item.values["first_person"]]["text"] for item in read.items}

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from extras.datasets.pairs import is_usable, pair, text_of
 from studies.importers.files.import_row import ImportRow
 from studies.importers.sets.data_set import DataSet, Raw, for_id
 from studies.importers.sets.files import Files, Part, Role, csv_rows, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.pairs import is_usable, pair, text_of
 from studies.importers.sets.tally import Tally
 
 _ACTIONS = ("to_do", "not_to_do")

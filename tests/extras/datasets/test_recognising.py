@@ -10,11 +10,11 @@ from studies.errors import BadOption
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import quantiles, report_on
 from studies.importers.items.import_source import read_paths
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from tests.studies.files import jsonl, raw_item
-from tests.studies.sets.made import FIXTURES, RECOGNISED, keys, made
+from tests.studies.sets.made import RECOGNISED, fixture, keys, made
 
-WAVE = FIXTURES / "opinionqa/American_Trends_Panel_W99"
+WAVE = fixture("opinionqa/American_Trends_Panel_W99")
 
 
 def formats(*paths):
@@ -23,16 +23,16 @@ def formats(*paths):
 
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_the_folder_of_a_data_set_is_recognised(name):
-    assert formats(FIXTURES / name) == [name]
+    assert formats(fixture(name)) == [name]
 
 
 @pytest.mark.parametrize(
     ("name", "files"),
     [
-        ("prism", [FIXTURES / "prism/utterances.jsonl", FIXTURES / "prism/survey.jsonl"]),
+        ("prism", [fixture("prism/utterances.jsonl"), fixture("prism/survey.jsonl")]),
         ("opinionqa", [WAVE / "responses.csv", WAVE / "info.csv", WAVE / "metadata.csv"]),
-        ("ec", sorted((FIXTURES / "ec").iterdir())),
-        ("pr", [FIXTURES / "pr/synthetic_dataset.jsonl"]),
+        ("ec", sorted((fixture("ec")).iterdir())),
+        ("pr", [fixture("pr/synthetic_dataset.jsonl")]),
     ],
 )
 def test_its_files_are_recognised_by_their_columns_in_any_order(tmp_path, name, files):
@@ -47,7 +47,7 @@ def test_its_files_are_recognised_by_their_columns_in_any_order(tmp_path, name, 
 
 def test_a_file_of_items_is_never_taken_for_a_data_set(tmp_path):
     """Not even with every column of every data set beside its own."""
-    columns = {c for s in SETS.values() for role in s.roles for c in role.columns}
+    columns = {c for s in data_sets().values() for role in s.roles for c in role.columns}
     item = dict.fromkeys(columns, "x") | raw_item(1)
     (tmp_path / "a.jsonl").write_bytes(jsonl(item))
     header = ["id", "persona_id", "persona_text", "response_1", "response_2", "question"]
@@ -60,7 +60,7 @@ def test_a_file_of_items_is_never_taken_for_a_data_set(tmp_path):
 
 
 def test_a_bundle_is_a_bundle_whatever_else_lies_in_it(tmp_path):
-    shutil.copytree(FIXTURES / "prism", tmp_path / "bundle")
+    shutil.copytree(fixture("prism"), tmp_path / "bundle")
     (tmp_path / "bundle/items.jsonl").write_bytes(jsonl(raw_item(1)))
     about = {"format": "thirdperson-items", "format_version": "1.0"}
     (tmp_path / "bundle/dataset.json").write_text(json.dumps(about))
@@ -76,15 +76,15 @@ def test_files_of_different_kinds_are_refused_together(tmp_path):
     (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item(1)))
 
     with pytest.raises(Refused, match=r"different kinds: prism \(prism\), items.jsonl \(items\)"):
-        formats(FIXTURES / "prism", tmp_path / "items.jsonl")
+        formats(fixture("prism"), tmp_path / "items.jsonl")
     with pytest.raises(Refused, match=r"different kinds: prism \(prism\), ec \(ec\)"):
-        formats(FIXTURES / "prism", FIXTURES / "ec")
+        formats(fixture("prism"), fixture("ec"))
 
 
 def test_a_file_without_a_use_is_named(tmp_path):
     (tmp_path / "metadata.jsonl").write_text('{"column_id": "x"}\n')
 
-    read = made("prism", FIXTURES / "prism", tmp_path / "metadata.jsonl")
+    read = made("prism", fixture("prism"), tmp_path / "metadata.jsonl")
 
     assert read.notes == {"files that are not used here (metadata.jsonl)": 1}
 
@@ -115,7 +115,7 @@ def test_an_option_that_is_not_there_or_cannot_be_is_told_with_what_there_is(opt
         made("prism", **options)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", data_sets())
 def test_same_files_options_and_seed_give_the_same_items_in_any_order_of_files(name):
     (first, again), other = (made(name, seed=3) for _ in "ab"), made(name, seed=4)
 
@@ -123,7 +123,7 @@ def test_same_files_options_and_seed_give_the_same_items_in_any_order_of_files(n
     assert first.dataset["importer"] == {
         "name": name,
         "version": "1",
-        "options": {option.name: option.default for option in SETS[name].options},
+        "options": {option.name: option.default for option in data_sets()[name].options},
         "seed": 3,
     }
     assert sorted(keys(first)) == sorted(keys(other)) or name == "prism"
@@ -132,7 +132,7 @@ def test_same_files_options_and_seed_give_the_same_items_in_any_order_of_files(n
 def test_a_zip_that_is_damaged_is_refused(tmp_path):
     path = tmp_path / "prism.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in (FIXTURES / "prism").iterdir():
+        for file in (fixture("prism")).iterdir():
             archive.write(file, file.name)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF

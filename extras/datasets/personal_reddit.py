@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from extras.datasets.similarity import by_fields, by_minilm, by_tfidf
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.sets.data_set import DataSet, Raw, fact, item
 from studies.importers.sets.files import Files, Part, Role, json_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import Sides, rank
-from studies.importers.sets.similarity import by_fields, by_minilm, by_tfidf
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest, storable
 

@@ -10,12 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_rows
-from studies.importers.sets import SETS
+from studies.importers.sets import data_sets
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Study
 from tests.factories import make_study, sign_in
 from tests.studies.files import jsonl, raw_item
-from tests.studies.sets.made import FIXTURES
+from tests.studies.sets.made import fixture
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/studies/one/import/"
@@ -31,13 +31,17 @@ def exported(slug, tmp_path):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", data_sets())
 def test_the_command_makes_a_study_that_knows_its_source(name, capsys):
-    run("one", FIXTURES / name, "--create", "--seed", 5, "--format", name)
+    run("one", fixture(name), "--create", "--seed", 5, "--format", name)
 
     study = Study.objects.get()
-    assert (study.title, study.task, study.language) == (SETS[name].title, SETS[name].task, "en")
-    assert study.source["licence"] == SETS[name].source["licence"]
+    assert (study.title, study.task, study.language) == (
+        data_sets()[name].title,
+        data_sets()[name].task,
+        "en",
+    )
+    assert study.source["licence"] == data_sets()[name].source["licence"]
     assert study.source["dataset"]["importer"]["seed"] == 5
     out = capsys.readouterr().out
     assert f"Made by: {name} 1 with seed 5" in out
@@ -48,26 +52,26 @@ def test_the_command_makes_a_study_that_knows_its_source(name, capsys):
 
 
 @pytest.mark.sampled(keep=4)
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", data_sets())
 def test_two_fresh_imports_export_the_same_bytes_and_again_changes_nothing(name, tmp_path, capsys):
     for slug in ("one", "two"):
-        run(slug, FIXTURES / name, "--create", "--format", name)
-    run("two", FIXTURES / name, "--format", name)
+        run(slug, fixture(name), "--create", "--format", name)
+    run("two", fixture(name), "--format", name)
 
     assert exported("one", tmp_path) == exported("two", tmp_path)
     assert "were there already" in capsys.readouterr().out
 
 
 def test_a_limit_first_and_the_rest_later_is_one_import(tmp_path):
-    run("one", FIXTURES / "pr", "--create", "--limit", 1)
-    run("one", FIXTURES / "pr")
-    run("two", FIXTURES / "pr", "--create")
+    run("one", fixture("pr"), "--create", "--limit", 1)
+    run("one", fixture("pr"))
+    run("two", fixture("pr"), "--create")
 
     assert exported("one", tmp_path) == exported("two", tmp_path)
 
 
 def test_a_dry_run_reports_and_stores_nothing(capsys):
-    run("one", FIXTURES / "ec", "--create", "--dry-run", "--option", "tie_rule=both")
+    run("one", fixture("ec"), "--create", "--dry-run", "--option", "tie_rule=both")
 
     assert "Items made: 4" in capsys.readouterr().out
     assert not Study.objects.exists()
@@ -82,16 +86,16 @@ def test_a_dry_run_reports_and_stores_nothing(capsys):
 )
 def test_a_bad_option_is_bad_usage(words, message):
     with pytest.raises(CommandError, match=message) as caught:
-        run("one", FIXTURES / "ec", "--create", *words)
+        run("one", fixture("ec"), "--create", *words)
 
     assert caught.value.returncode == 2
     with pytest.raises(CommandError, match="“tie_rule” has no value; write NAME=VALUE"):
-        run("one", FIXTURES / "ec", "--option", "tie_rule")
+        run("one", fixture("ec"), "--option", "tie_rule")
 
 
 def test_a_refusal_names_file_and_line_and_stores_nothing(tmp_path):
     broken = tmp_path / "synthetic_dataset.jsonl"
-    broken.write_text((FIXTURES / "pr" / broken.name).read_text() + "{\n")
+    broken.write_text((fixture("pr") / broken.name).read_text() + "{\n")
 
     with pytest.raises(CommandError, match="Line 5: this is not JSON"):
         run("one", broken, "--create", "--format", "pr")
@@ -104,7 +108,7 @@ def test_what_may_not_be_passed_on_leaves_as_hashes_and_its_card_rebuilds_it(
     name, forbids, tmp_path
 ):
     option = {"opinionqa": "respondents=2", "ec": "tie_rule=both", "pr": "max_reuse=2"}[name]
-    run("one", FIXTURES / name, "--create", "--option", option, "--seed", 9)
+    run("one", fixture(name), "--create", "--option", option, "--seed", 9)
 
     out = tmp_path / "out"
     call_command("export", "one", "--what", "all", "--out", str(out))
@@ -120,7 +124,7 @@ def test_what_may_not_be_passed_on_leaves_as_hashes_and_its_card_rebuilds_it(
     (command,) = commands
     words = shlex.split(command.replace("jsonl/items", f"{out}/jsonl/items"))[1:]
     assert f"--option {option} " in command
-    words[1:3] = ["again", str(FIXTURES / name)]
+    words[1:3] = ["again", str(fixture(name))]
     call_command(*words)
     hashes = Item.everything.order_by("key").values_list("key", "content_hash")
     assert list(hashes.filter(study__slug="again")) == list(hashes.filter(study__slug="one"))
@@ -129,7 +133,7 @@ def test_what_may_not_be_passed_on_leaves_as_hashes_and_its_card_rebuilds_it(
 def test_a_study_of_two_sources_is_rebuilt_by_two_commands(tmp_path):
     own = tmp_path / "own.jsonl"
     own.write_bytes(jsonl(raw_item(1)))
-    run("one", FIXTURES / "ec", "--create")
+    run("one", fixture("ec"), "--create")
     run("one", own)
     out = tmp_path / "out"
     call_command("export", "one", "--what", "all", "--out", str(out))
@@ -137,7 +141,7 @@ def test_a_study_of_two_sources_is_rebuilt_by_two_commands(tmp_path):
     commands = re.findall(r"^manage\.py .*$", (out / "README.md").read_text(), re.MULTILINE)
     for command in commands:
         words = shlex.split(command.replace("jsonl/items", f"{out}/jsonl/items"))[1:]
-        words[1:3] = ["again", str(own if words[2] == own.name else FIXTURES / words[2])]
+        words[1:3] = ["again", str(own if words[2] == own.name else fixture(words[2]))]
         call_command(*words)
 
     assert len(commands) == 2
@@ -161,7 +165,7 @@ def test_the_page_of_a_set_has_its_options_and_says_its_licence():
 
 def test_several_files_are_checked_with_the_options_and_the_report_is_shown():
     client = sign_in(make_study(slug="one"))
-    fields = {"file": uploads(FIXTURES / "ec"), "tie_rule": "both", "check": ""}
+    fields = {"file": uploads(fixture("ec")), "tie_rule": "both", "check": ""}
 
     page = client.post(f"{ADDRESS}?set=ec", fields).content.decode()
 
@@ -173,7 +177,7 @@ def test_several_files_are_checked_with_the_options_and_the_report_is_shown():
 
 def test_several_files_are_imported():
     client = sign_in(make_study(slug="one"))
-    fields = {"file": uploads(FIXTURES / "prism"), "pair": "best_vs_second", "limit": "2"}
+    fields = {"file": uploads(fixture("prism")), "pair": "best_vs_second", "limit": "2"}
 
     response = client.post(f"{ADDRESS}?set=prism", fields)
 
@@ -192,8 +196,8 @@ def test_a_zip_of_a_folder_goes_through_the_worker_with_its_options(
     monkeypatch.setattr("studies.importers.uploads.INLINE_SET_BYTES", 10)
     client = sign_in(make_study(slug="one"))
     with zipfile.ZipFile(tmp_path / "hr.zip", "w") as archive:
-        for path in (FIXTURES / "opinionqa").rglob("*.csv"):
-            archive.write(path, path.relative_to(FIXTURES))
+        for path in (fixture("opinionqa")).rglob("*.csv"):
+            archive.write(path, path.relative_to(fixture("opinionqa").parent))
     file = SimpleUploadedFile("hr.zip", (tmp_path / "hr.zip").read_bytes())
 
     address = client.post(
@@ -222,7 +226,7 @@ def test_a_zip_of_a_folder_goes_through_the_worker_with_its_options(
 def test_what_is_wrong_with_an_option_is_said_at_its_field(fields, message):
     client = sign_in(make_study(slug="one"))
 
-    response = client.post(f"{ADDRESS}?set=ec", {"file": uploads(FIXTURES / "ec")} | fields)
+    response = client.post(f"{ADDRESS}?set=ec", {"file": uploads(fixture("ec"))} | fields)
 
     assert response.status_code == 422
     assert re.search(message, response.content.decode())
@@ -230,7 +234,7 @@ def test_what_is_wrong_with_an_option_is_said_at_its_field(fields, message):
 
 def test_a_fault_on_the_page_names_file_and_line():
     client = sign_in(make_study(slug="one"))
-    files = uploads(FIXTURES / "ec")
+    files = uploads(fixture("ec"))
     files[1] = SimpleUploadedFile("trac3.csv", files[1].read() + b"1,2\n")
 
     page = client.post(f"{ADDRESS}?set=ec", {"file": files}).content.decode()
@@ -241,7 +245,7 @@ def test_a_fault_on_the_page_names_file_and_line():
 
 def test_two_files_of_one_name_are_not_mixed_up():
     client = sign_in(make_study(slug="one"))
-    files = uploads(FIXTURES / "ec")[:1] + uploads(FIXTURES / "ec")[:1]
+    files = uploads(fixture("ec"))[:1] + uploads(fixture("ec"))[:1]
 
     response = client.post(f"{ADDRESS}?set=ec", {"file": files})
 

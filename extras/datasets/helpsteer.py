@@ -3,11 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, RawAnswer
-from studies.importers.sets.files import Files, Part, Role, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.pairs import (
+from extras.datasets.pairs import (
     is_usable,
     language_code,
     messages_of,
@@ -15,6 +11,10 @@ from studies.importers.sets.pairs import (
     text_of,
     transcript,
 )
+from studies.importers.files.import_row import ImportRow
+from studies.importers.sets.data_set import DataSet, Raw, RawAnswer
+from studies.importers.sets.files import Files, Part, Role, json_rows
+from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest
 

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from studies.errors import BadOption
-from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal, sentences
+from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal, sentences
 
-WAVE = FIXTURES / "opinionqa/American_Trends_Panel_W99"
+WAVE = fixture("opinionqa/American_Trends_Panel_W99")
 
 
 def wave(folder, number, rows, *, questions=("FIRST", "SECOND")):

@@ -1,0 +1,17 @@
+"""Rare designs. Each is a Django app in one folder, named once in the list below.
+
+An extra has everything of its design: models, services, pages, commands, templates, documentation.
+It imports the core, and no other extra; it adds to lists of the core when Django starts. Deleting
+its folder, `tests/extras/<name>` and its line leaves a program without that design.
+"""
+
+from pathlib import Path
+
+NAMES = [
+    "datasets",
+]
+APPS = [f"extras.{name}" for name in NAMES]
+# Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.
+TASKS = [
+    f"extras.{name}.tasks" for name in NAMES if (Path(__file__).parent / name / "tasks.py").exists()
+]

@@ -1,0 +1,1 @@
+"""Importers of data sets that others released."""
