@@ -7,6 +7,7 @@ from judging.backends.local.kind import TransformersKind
 from judging.backends.openai import OpenAIKind
 from judging.backends.replay import ReplayKind
 from judging.errors import BadJudge
+from studies.additions import Additions
 
 BACKENDS: list[BackendKind] = [
     OpenAIKind(),
@@ -15,21 +16,27 @@ BACKENDS: list[BackendKind] = [
     TransformersKind(),
     ReplayKind(),
 ]
+MORE: Additions[BackendKind] = Additions()
 DEFAULT = OpenAIKind.name
+
+
+def backend_kinds() -> list[BackendKind]:
+    """The backends of the core and of extras, as commands and pages list them."""
+    return MORE.among(BACKENDS)
 
 
 def backend_kind(name: str) -> BackendKind:
     """The kind with this name. Raises `BadJudge` if there is none."""
-    for kind in BACKENDS:
+    for kind in backend_kinds():
         if kind.name == name:
             return kind
     raise BadJudge(f"There is no backend “{name}”. Use one of: {', '.join(names())}.")
 
 
 def names() -> list[str]:
-    return [kind.name for kind in BACKENDS]
+    return [kind.name for kind in backend_kinds()]
 
 
 def choices() -> list[tuple[str, str]]:
     """Names and labels, for the field of the model; a function, so that no migration lists them."""
-    return [(kind.name, kind.label) for kind in BACKENDS]
+    return [(kind.name, kind.label) for kind in backend_kinds()]

@@ -34,7 +34,7 @@ def settings_for(study: Study) -> list[tuple[str, str]]:
     """The protocols with which a study can be judged."""
     return [
         (each.name, each.description)
-        for each in registry.PROTOCOLS
+        for each in registry.protocols()
         if not each.needs_others
         and (study.criteria or not each.needs_criteria)
         and (not each.needs_advice or has_advice(study))

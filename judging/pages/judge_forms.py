@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
-from judging.backends.registry import BACKENDS, DEFAULT
+from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.changes import OutdatedJudge, version_of
 from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
 from judging.errors import FieldError
@@ -202,7 +202,7 @@ class JudgeForm(forms.ModelForm):
 
     def _offer_addresses(self, user: User) -> None:
         field = self.fields["base_url"]
-        kinds = [kind for kind in BACKENDS if kind.capabilities.needs_endpoint]
+        kinds = [kind for kind in backend_kinds() if kind.capabilities.needs_endpoint]
         self.servers = [
             *dict.fromkeys([*(kind.default_base_url for kind in kinds), *servers_in_use()])
         ]

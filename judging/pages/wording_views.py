@@ -47,7 +47,7 @@ class WordingForm(forms.Form):
         help_text="A name that exists already gets a new version, unless no run uses it yet.",
     )
     setting = forms.ChoiceField(
-        choices=lambda: [(each.name, each.description) for each in registry.PROTOCOLS],
+        choices=lambda: [(each.name, each.description) for each in registry.protocols()],
         label="Setting",
         help_text="Its protocol reads the replies, so the text has to ask for replies of its form.",
     )

@@ -76,7 +76,7 @@ def judges_that_write() -> QuerySet[Judge]:
     """The judges that can be asked anything: a model answers, not a file."""
     kinds = [
         kind.name
-        for kind in registry.BACKENDS
+        for kind in registry.backend_kinds()
         if kind.capabilities.needs_endpoint or kind.capabilities.is_local
     ]
     return Judge.objects.filter(is_retired=False, backend__in=kinds).order_by("name")

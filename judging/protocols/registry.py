@@ -18,6 +18,7 @@ from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
 from judging.protocols.scores import Score10, Score100
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
+from studies.additions import Additions
 
 PROTOCOLS: list[JudgingProtocol] = [
     Standard(),
@@ -41,19 +42,25 @@ PROTOCOLS: list[JudgingProtocol] = [
     Prometheus2Score(),
     CompassJudger(),
 ]
+MORE: Additions[JudgingProtocol] = Additions()
 DEFAULT = Standard.name
+
+
+def protocols() -> list[JudgingProtocol]:
+    """The protocols of the core and of extras, as commands and pages list them."""
+    return MORE.among(PROTOCOLS)
 
 
 def protocol(name: str) -> JudgingProtocol:
     """The protocol with this name. Raises `BadRun` if there is none."""
-    for each in PROTOCOLS:
+    for each in protocols():
         if each.name == name:
             return each
     raise BadRun(f"There is no setting “{name}”. Use one of: {', '.join(names())}.")
 
 
 def names() -> list[str]:
-    return [each.name for each in PROTOCOLS]
+    return [each.name for each in protocols()]
 
 
 def choices() -> list[tuple[str, str]]:

@@ -7,12 +7,11 @@ from django.db import connection, transaction
 
 from judging.models import JudgeRun, Judgment
 from judging.protocols.listwise import is_better
-from judging.protocols.registry import PROTOCOLS
+from judging.protocols.registry import protocols
 from studies.models import Side
 from studies.statements.together import Statements
 
 _PORTION = 500
-SHARING = [each.name for each in PROTOCOLS if each.needs_options]
 _ENDED = (
     Judgment.State.DONE,
     Judgment.State.UNPARSEABLE,
@@ -21,12 +20,17 @@ _ENDED = (
 )
 
 
+def sharing() -> list[str]:
+    """Protocols of which one reply answers about several pairs."""
+    return [each.name for each in protocols() if each.needs_options]
+
+
 def share_replies(run_id: int) -> None:
     """End the judgments that wait for one that has ended. Safe at any time and any number of times.
 
     A worker that is killed before this leaves them waiting, and the next one finds them.
     """
-    if not JudgeRun.objects.filter(pk=run_id, setting__in=SHARING).exists():
+    if not JudgeRun.objects.filter(pk=run_id, setting__in=sharing()).exists():
         return
     waiting = Judgment.objects.filter(
         run=run_id,

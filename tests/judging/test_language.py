@@ -13,7 +13,7 @@ from judging.errors import ConflictingValue
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols.framings import framings
-from judging.protocols.registry import PROTOCOLS
+from judging.protocols.registry import protocols
 from judging.protocols.texts import languages
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Item, Study, Task
@@ -164,7 +164,7 @@ def test_a_translation_has_every_text_with_the_same_slots(language):
                 english = wording(task, setting, persona=persona).template
                 assert names_in(own) == names_in(english)
     assert language in languages()
-    for protocol in PROTOCOLS:
+    for protocol in protocols():
         translated, original = protocol.texts(language), protocol.texts("en")
         for ours, theirs in zip(
             (translated.prompt, translated.prompt_without_persona, translated.follow_up),

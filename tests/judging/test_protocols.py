@@ -13,7 +13,7 @@ from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
 from judging.protocols.certainties.levels import LEVELS
-from judging.protocols.registry import PROTOCOLS, protocol
+from judging.protocols.registry import protocol, protocols
 from judging.protocols.texts import texts
 from studies.models import Item
 from studies.prompts import BANDS, bands_in
@@ -376,8 +376,8 @@ def test_words_of_the_first_settings_have_the_hashes_that_runs_stored(study, set
 
 
 def test_every_protocol_says_what_it_is_in_one_line():
-    assert len({each.name for each in PROTOCOLS}) == len(PROTOCOLS)
-    for each in PROTOCOLS:
+    assert len({each.name for each in protocols()}) == len(protocols())
+    for each in protocols():
         assert len(each.name) <= 20
         assert each.description
         question = JudgeQuestion(1, from_user("?"), each, seed=0)

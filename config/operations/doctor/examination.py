@@ -13,6 +13,7 @@ from config.operations.doctor import (
     judge_checks,
 )
 from config.operations.doctor.faults import Fault, InvariantCheck
+from studies.additions import Additions
 from studies.models import Study
 from studies.services.studies import record
 
@@ -24,6 +25,7 @@ CHECKS = [
     *judge_checks.CHECKS,
     *file_checks.CHECKS,
 ]
+MORE: Additions[InvariantCheck] = Additions()
 _SHOWN = 20  # of each check
 
 
@@ -47,9 +49,14 @@ class Examined:
         }
 
 
-def examine(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
-    """Run the checks, each when it is asked for; nothing changes."""
-    for check in checks:
+def every_check() -> list[InvariantCheck]:
+    """The checks of the core and of extras, in the order in which they run."""
+    return MORE.among(CHECKS)
+
+
+def examine(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
+    """Run the checks, all if none are given, each when it is asked for; nothing changes."""
+    for check in every_check() if checks is None else checks:
         found = Examined(check)
         for fault in _faults(check):
             found.count += 1
@@ -68,11 +75,12 @@ def _faults(check: InvariantCheck) -> Iterator[Fault]:
         yield Fault(f"This was not checked to its end. {error}", unchecked=True)
 
 
-def repair(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
+def repair(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
     """Repair what can be repaired, and then run the checks: what they find is left.
 
     Each repair is a transaction of its own, in the log of the server and in that of its study.
     """
+    checks = every_check() if checks is None else checks
     done = {check.name: _repair(check) for check in checks if check.repair}
     for found in examine(checks):
         found.repairs = done.get(found.check.name, [])

@@ -23,7 +23,7 @@ from judging.models import (
 )
 from judging.prompts.asking import protocol_sha256
 from judging.runs.removed_items import ledger_use
-from judging.worker.shared_replies import SHARING
+from judging.worker.shared_replies import sharing
 from judging.worker.stored_keys import is_readable
 from studies.statements import clock
 
@@ -145,7 +145,7 @@ def runs_against_judgments() -> Iterator[Fault]:
                 f"Run {name}: {lost_ones:,} judgments are with a worker that was silent for long.",
                 study,
             )
-        if not imported and setting not in SHARING:
+        if not imported and setting not in sharing():
             yield from _items_with_gaps(judgments, name, study, samples, orders)
 
 
