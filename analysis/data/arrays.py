@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -23,12 +23,6 @@ from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
-    from analysis.data.annotators.retests import Retests
-    from analysis.data.certificates import Certificates
-    from analysis.data.items.draws import Draw
-    from analysis.data.items.option_sets import OptionSets
-    from analysis.data.items.systems import Systems
-    from analysis.data.judges.criterion_verdicts import CriterionVerdicts
     from analysis.data.judges.probes import ProbedRun
 
 CHOICES = ("r1", "r2", "tie")
@@ -231,96 +225,28 @@ class Run:
         return protocol(self.setting).offers_tie
 
 
-@dataclass(frozen=True, eq=False)
-class Before:
-    """Answers before an advice, one for each row of the answers after it.
+class Extra:
+    """What a rare design adds to the data of a study; a chapter asks `Dataset.of` for it.
 
-    `choice` is -1 and `certainty` NaN where there was none.
+    `not_pooled` is the reason why studies with it cannot be pooled; otherwise pooling leaves it
+    out. With `follows_answers` it has an entry for each row of the answers, so it is left out where
+    only some of them are kept.
     """
 
-    choice: Codes
-    certainty: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Advice:
-    """What items advise, and the answers before it.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        The kind of each item's advice: advice, debate, consultancy; empty without one.
-    favors : ndarray of int8, shape (items,)
-        The response that it argues for, 0 or 1; -1 if neither.
-    people : Before
-        One entry for each row of the study's answers.
-    runs : mapping of str to Before
-        For each run that showed the advice, one entry for each of its judgments.
-    """
-
-    kinds: tuple[str, ...]
-    favors: Codes
-    people: Before
-    runs: Mapping[str, Before]
+    not_pooled: ClassVar[str] = ""
+    follows_answers: ClassVar[bool] = False
 
     @property
-    def digest(self) -> str:
-        """Equal for equal contents."""
-        found = hashlib.sha256("|".join([*self.kinds, *self.runs]).encode())
-        found.update(self.favors.tobytes())
-        for before in (self.people, *self.runs.values()):
-            found.update(before.choice.tobytes() + before.certainty.astype("<f8").tobytes())
-        return found.hexdigest()
+    def digest(self) -> Any:
+        """A value of JSON that is equal for equal contents."""
+        raise NotImplementedError
+
+    def questions(self, items: Sequence[Item]) -> Sequence[Hashable] | None:
+        """What each item asks, where that is more than its text; None if this is not about it."""
+        return None
 
 
-class Ranked(NamedTuple):
-    """A reply about a whole set: the options shown, and ranked with the best first, by number."""
-
-    option_set: int
-    sample: int
-    shown: tuple[int, ...]
-    ranking: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class RankedSets:
-    """The sets of more than two responses that items were paired from.
-
-    Attributes
-    ----------
-    set_of : ndarray of int, shape (items,)
-        The set of each item; -1 for an item without one.
-    sizes, chosen, item : ndarray of int, shape (sets,)
-        Responses of each set, the number of the one that the persona chose (0 if unknown), and the
-        first of its items.
-    rules : tuple of str
-        The rules by which pairs were made.
-    rankings : mapping of str to tuple of Ranked
-        The replies of each run that was shown whole sets, one for each request.
-    people : tuple of Ranked
-        The orders that annotators gave who saw whole sets; `sample` is the position of the rater.
-    """
-
-    set_of: Index
-    sizes: Index
-    chosen: Index
-    item: Index
-    rules: tuple[str, ...]
-    rankings: Mapping[str, tuple[Ranked, ...]]
-    people: tuple[Ranked, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        """Equal for equal contents."""
-        orders = [
-            self.rules,
-            sorted(self.rankings.items()),
-            *([self.people] if self.people else []),
-        ]
-        found = hashlib.sha256(repr(orders).encode())
-        for codes in (self.set_of, self.sizes, self.chosen, self.item):
-            found.update(codes.astype("<i8").tobytes())
-        return found.hexdigest()
+AnExtra = TypeVar("AnExtra", bound=Extra)
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,17 +288,11 @@ class Dataset:
     # are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
-    advice: Advice | None = None  # only where items have some
-    retests: Retests | None = None  # only where people answered for themselves twice
-    systems: Systems | None = None  # only where items compare named systems
-    option_sets: OptionSets | None = None  # only where three responses or more are compared
-    criterion_verdicts: CriterionVerdicts | None = None  # only where runs judged by criteria
-    ranked_sets: RankedSets | None = None  # only where items were paired from more responses
+    # What rare designs add, by the name that `inputs_hash` has for it.
+    extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
-    draw: Draw | None = None  # only where annotators get a sample of the items
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
     epsilon: float = EPSILON  # how much less than a person a judge may agree with people
-    certificates: Certificates | None = None  # only where some were computed
 
     @cached_property
     def truth(self) -> Codes:
@@ -399,8 +319,12 @@ class Dataset:
                 replace(run, judgments=_on(kept, run.judgments), strictly=None) for run in runs
             ),
             set_aside=None,
-            advice=None,
+            extras={n: each for n, each in self.extras.items() if not each.follows_answers},
         )
+
+    def of(self, kind: type[AnExtra]) -> AnExtra | None:
+        """What the study has of a rare design; None without it."""
+        return next((each for each in self.extras.values() if isinstance(each, kind)), None)
 
     @cached_property
     def inputs_hash(self) -> str:
@@ -427,28 +351,14 @@ class Dataset:
         if self.set_aside is not None:
             feed(digest, "set aside", len(self.set_aside_raters))
             _feed_arrays(digest, self.set_aside)
-        if self.retests is not None:
-            feed(digest, "retests", self.retests.digest)
-        if self.advice is not None:
-            feed(digest, "advice", self.advice.digest)
-        if self.option_sets is not None:
-            feed(digest, "option sets", self.option_sets.digest)
-        if self.systems is not None:
-            feed(digest, "systems", self.systems.digest)
-        if self.criterion_verdicts is not None:
-            feed(digest, "criterion verdicts", self.criterion_verdicts.digest)
-        if self.ranked_sets is not None:
-            feed(digest, "ranked sets", self.ranked_sets.digest)
+        for name, extra in sorted(self.extras.items()):
+            feed(digest, name, extra.digest)
         if self.answers_are_sets:
             feed(digest, "answers are sets", True)
-        if self.draw is not None:
-            feed(digest, "draw", self.draw.digest)
         if self.people_are_fixed:
             feed(digest, "people are fixed", True)
         if self.epsilon != EPSILON:
             feed(digest, "epsilon", self.epsilon)
-        if self.certificates is not None:
-            feed(digest, "certificates", asdict(self.certificates))
         for run in self.runs:
             key, parameters = run.run, dict(run.parameters)
             if parameters.get("imported"):

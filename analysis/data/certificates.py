@@ -4,10 +4,11 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import Dataset, Extra
+from analysis.data.extras import Reader
 from analysis.models import Certificate, Labelling
 from judging.models import JudgeRun
 from studies.jobs.models import Job
@@ -67,18 +68,25 @@ class CertificateFacts:
 
 
 @dataclass(frozen=True)
-class Certificates:
+class Certificates(Extra):
     """The certificates about a report's runs, and how many were computed in the study."""
 
     about_runs: tuple[CertificateFacts, ...]
     computed: int
 
+    @property
+    def digest(self) -> Any:
+        return asdict(self)
 
-def certificates_of(study: Study, runs: Sequence[Run]) -> Certificates | None:
+
+def certificates_of(
+    study: Study, data: Dataset, position: Mapping[int, int]
+) -> Certificates | None:
     """The computed certificates of a study; None if there are none.
 
-    Those about runs that are not among `runs`, such as deleted ones, are only counted.
+    Those about runs that are not in the data, such as deleted ones, are only counted.
     """
+    runs = data.runs
     found = list(Certificate.objects.filter(study=study, state=Job.State.DONE))
     if not found:
         return None
@@ -130,3 +138,6 @@ def _facts(
         passport=passport.get("checksum", ""),
         is_current=then == study.content_hash,
     )
+
+
+CERTIFICATES = Reader("certificates", certificates_of)

@@ -4,15 +4,12 @@ Rows are sorted by their content (item key, rater, order shown, sample), never b
 they were stored, so the same data give the same report.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from django.db.models import TextField
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, Coalesce, Length
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce, Length
 
 from analysis.data.annotators.raters import (
     answers_of,
@@ -24,20 +21,21 @@ from analysis.data.annotators.raters import (
     promised_of,
     quotas_of,
 )
-from analysis.data.annotators.retests import retests_of
+from analysis.data.annotators.retests import RETESTS
 from analysis.data.arrays import (
     Dataset,
     FrozenPlan,
     Item,
     StudyFacts,
 )
-from analysis.data.certificates import certificates_of
-from analysis.data.items.advice import advice_of
-from analysis.data.items.draws import draw_of
-from analysis.data.items.option_sets import option_sets_of
-from analysis.data.items.ranked_sets import ranked_sets_of
-from analysis.data.items.systems import systems_of
-from analysis.data.judges.criterion_verdicts import criterion_verdicts_of
+from analysis.data.certificates import CERTIFICATES
+from analysis.data.extras import READERS
+from analysis.data.items.advice import ADVICE
+from analysis.data.items.draws import DRAW
+from analysis.data.items.option_sets import OPTION_SETS
+from analysis.data.items.ranked_sets import RANKED_SETS
+from analysis.data.items.systems import SYSTEMS
+from analysis.data.judges.criterion_verdicts import CRITERIA
 from analysis.data.judges.runs import juries_of, runs_of
 from analysis.data.plans import late_changes, read_plan, since_the_plan
 from analysis.errors import AnalysisError
@@ -45,6 +43,17 @@ from studies.models import Item as ItemRow
 from studies.models import Persona, Study
 from studies.prompts.own_answers import wording_in
 from studies.selectors import item_languages
+
+_READERS = [
+    RETESTS,
+    ADVICE,
+    OPTION_SETS,
+    SYSTEMS,
+    CRITERIA,
+    RANKED_SETS,
+    DRAW,
+    CERTIFICATES,
+]
 
 
 def load_dataset(slug: str) -> Dataset:
@@ -67,11 +76,6 @@ def load_dataset(slug: str) -> Dataset:
             "first_person",
             _length("r1"),
             _length("r2"),
-            _maker("r1"),
-            _maker("r2"),
-            "draw_probability",
-            # As text: few items have one, and Django reads each JSON value by itself.
-            Cast("option_set", TextField()),
             "pk",
         )
     )
@@ -110,36 +114,19 @@ def load_dataset(slug: str) -> Dataset:
         is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
-        advice=advice_of(study, position, raters, answers, runs),
-        retests=retests_of(study),
-        criterion_verdicts=criterion_verdicts_of(study, position, runs),
-        ranked_sets=ranked_sets_of(
-            study, position, [(row[2], _stored(row[-2])) for row in rows], runs, raters
-        ),
-        systems=systems_of([row[-5:-3] for row in rows]),
-        option_sets=option_sets_of(study, items),
-        draw=draw_of(study, [row[-3] for row in rows]),
         answers_are_sets=study.offers_either,
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.judges.juries import with_juries
 
     data = with_juries(data, juries_of(study))
-    return replace(data, certificates=certificates_of(study, data.runs))
+    read = ((each.name, each.read(study, data, position)) for each in READERS.among(_READERS))
+    return replace(data, extras={name: extra for name, extra in read if extra is not None})
 
 
 def _length(response: str) -> Coalesce:
     """The letters of a response's text, counted by the database: the texts themselves are long."""
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
-
-
-def _stored(json_text: str) -> Any:
-    return json.loads(json_text) if json_text != "{}" else None
-
-
-def _maker(response: str) -> KeyTextTransform:
-    """The name of the system that wrote a response; None without one."""
-    return KeyTextTransform("name", KeyTransform("generated_by", response))
 
 
 def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:

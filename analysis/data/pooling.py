@@ -49,12 +49,9 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
                     f"{name.replace('_', ' ')}. Report them separately."
                 )
     for wave in waves:
-        if wave.ranked_sets is not None:
-            raise BadParameters(
-                f"{wave.study.slug} cannot be pooled: its items are pairs of sets of 3 to 5 "
-                "responses, and a pooled report would take the pairs of a set as unrelated. Report "
-                "it separately."
-            )
+        for extra in wave.extras.values():
+            if extra.not_pooled:
+                raise BadParameters(f"{wave.study.slug} cannot be pooled: {extra.not_pooled}")
     items = _same((item.key, item) for wave in waves for item in wave.items)
     personas = _same(pair for wave in waves for pair in wave.personas.items())
     position = {key: index for index, key in enumerate(items)}

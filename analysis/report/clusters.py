@@ -4,7 +4,7 @@ A hundred items about ten personas say less about personas in general than a hun
 would. So every main cell states its number of clusters and has an interval that allows for them.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,14 +82,10 @@ def shared_by(data: Dataset, votes: Votes) -> Shared:
     )
 
 
-def _questions(data: Dataset) -> Iterator[Hashable]:
-    """What each item asks; pairs of a set of options without a question ask about the set."""
-    sets = data.ranked_sets
-    for number, item in enumerate(data.items):
-        if sets is None or item.question or sets.set_of[number] < 0:
-            yield item.question
-        else:
-            yield int(sets.set_of[number])
+def _questions(data: Dataset) -> Sequence[Hashable]:
+    """What each item asks, in the words of the item or as a rare design says."""
+    asked = (extra.questions(data.items) for extra in data.extras.values())
+    return next((each for each in asked if each), [item.question for item in data.items])
 
 
 def add_clusters(

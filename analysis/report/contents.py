@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from graphlib import TopologicalSorter
 from typing import TypeVar
 
+from analysis.report.chapters import MORE
 from analysis.report.figures import Figure
 from analysis.report.section import (
     Analysis,
@@ -22,9 +23,14 @@ from analysis.report.tables import Table
 Content = TypeVar("Content")
 
 
+def all_chapters() -> list[Section]:
+    """The chapters of the core and of extras, in reading order."""
+    return MORE.among(SECTIONS)
+
+
 def sections() -> list[Section]:
     """Every section and part, in reading order."""
-    return list(with_parts(SECTIONS))
+    return list(with_parts(all_chapters()))
 
 
 def made_sections(report: Report) -> list[Section]:

@@ -16,14 +16,13 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.replication.cells import TITLES
 from analysis.replication.tables import verdict
-from analysis.report.contents import all_figures, all_sentences, all_tables
+from analysis.report.contents import all_chapters, all_figures, all_sentences, all_tables
 from analysis.report.figures import Figure
 from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.files.item_rows import item_rows, pack, plain_rows
 from analysis.report.files.table_files import TEX
 from analysis.report.registration import mark_of
 from analysis.report.section import Page, Place, Section, attempted, part_words, with_parts
-from analysis.report.sections import SECTIONS
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
 from analysis.report.tables import FIRST_ROWS, ShownTable, Table
@@ -114,7 +113,7 @@ def render_html(
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
         "policy": content_security_policy(),
     }
-    needed = [section for section in SECTIONS if _is_needed(section, report, failed)]
+    needed = [section for section in all_chapters() if _is_needed(section, report, failed)]
     chapters = [
         Chapter(number, section, _body(section, page, context, failed), _findings(section, report))
         for number, section in enumerate(needed, start=1)

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
+from analysis.data.items.ranked_sets import RankedSets
 from analysis.data.pooling import pool
 from analysis.errors import BadParameters
 from analysis.report.build import build_report
@@ -320,7 +321,7 @@ def test_one_study_cannot_be_pooled(tmp_path):
 
 def test_studies_whose_items_are_pairs_of_sets_are_not_pooled():
     pilot, main = (load_dataset(study.slug) for study in waves())
-    with_sets = replace(main, ranked_sets=object())
+    with_sets = replace(main, extras={"ranked sets": RankedSets(*[None] * 6)})
 
     with pytest.raises(BadParameters, match="main cannot be pooled: its items are pairs of sets"):
         pool([pilot, with_sets])

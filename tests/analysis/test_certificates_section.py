@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis import tasks
+from analysis.data.certificates import Certificates
 from analysis.data.dataset import load_dataset
 from analysis.models import Certificate, Labelling
 from analysis.passports import requests
@@ -149,7 +150,7 @@ def test_waiting_and_failed_requests_are_no_certificates(study):
     job = certify(study)
     Certificate.objects.filter(pk=job.pk).update(state="failed", message="No.")
 
-    assert load_dataset(study.slug).certificates is None
+    assert load_dataset(study.slug).of(Certificates) is None
     assert "certificates" not in built(study)
 
 

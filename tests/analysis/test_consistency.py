@@ -6,6 +6,7 @@ from itertools import combinations
 import pytest
 
 from analysis.data.dataset import load_dataset
+from analysis.data.items.option_sets import OptionSets
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from studies.models import Item
@@ -52,7 +53,7 @@ def test_circles_are_counted_where_three_responses_are_compared():
     data = load_dataset(study.slug)
     report = build_report(data, seed=1, bootstrap=20)
 
-    sets = data.option_sets
+    sets = data.of(OptionSets)
     assert len(set(sets.of_item.tolist())) == 20
     assert set(sets.first.tolist()) | set(sets.second.tolist()) == {0, 1, 2, 3}
     found = report["consistency"]
@@ -79,7 +80,7 @@ def test_studies_without_three_responses_have_no_sets():
 
     data = load_dataset(study.slug)
 
-    assert data.option_sets is None
+    assert data.of(OptionSets) is None
     assert "consistency" not in build_report(data, seed=1, bootstrap=20)
 
 

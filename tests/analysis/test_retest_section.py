@@ -126,7 +126,7 @@ def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
 def test_only_the_people_of_the_linked_study_count_there(first):
     some = link_study(first_id=first.pk, slug="some", rule=LinkRule(persons=10))
 
-    data = retests_of(some)
+    data = retests_of(some, None, {})
 
     assert len(data.people) == 10
     assert data.first.size == 10 * ITEMS
@@ -194,16 +194,16 @@ def _everything(folder):
 def test_excluded_people_and_other_studies_have_none(first):
     first.annotators.update(excluded_at=timezone.now(), exclusion_reason="bots")
 
-    assert retests_of(first) is None
-    assert retests_of(make_study()) is None
+    assert retests_of(first, None, {}) is None
+    assert retests_of(make_study(), None, {}) is None
 
 
 def test_only_people_who_completed_the_study_have_any(first):
-    kept = retests_of(first)
+    kept = retests_of(first, None, {})
     gone = first.annotators.order_by("pk").first()
     first.annotators.filter(pk=gone.pk).update(state=Annotator.State.TIMED_OUT)
 
-    assert set(kept.people) - set(retests_of(first).people) == {gone.pseudonym}
+    assert set(kept.people) - set(retests_of(first, None, {}).people) == {gone.pseudonym}
 
 
 def test_with_ties_there_is_an_agreement_but_no_ceiling(first):

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.exports.tables.catalogue import FOLDERS, FORMATS_OF
+from analysis.exports.tables.catalogue import FOLDERS, formats_of
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from config.operations.doctor import annotator_checks, examination, file_checks, judge_checks
@@ -60,7 +60,7 @@ def faults_of_pages(study: Study, report: Report, client: Client) -> list[str]:
 
 def exported(study: Study, out: Path, number: int) -> Path:
     """Every export once, in one of its formats that changes with the number of the row."""
-    for what, formats in FORMATS_OF.items():
+    for what, formats in formats_of().items():
         if what in FOLDERS:
             continue
         chosen = {formats[0], formats[number % len(formats)]}

@@ -1,12 +1,14 @@
 """Own answers that people gave twice: of a first-person study, or of the people in a linked one."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from django.db.models import QuerySet
 
-from analysis.data.arrays import CODE, Codes, Floats, Index
+from analysis.data.arrays import CODE, Codes, Dataset, Extra, Floats, Index
+from analysis.data.extras import Reader
 from annotation.models import Annotation, Annotator, LinkedStudy, RetestAnswer
 from studies.models import Study
 
@@ -14,7 +16,7 @@ _COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
 
 
 @dataclass(frozen=True, eq=False)
-class Retests:
+class Retests(Extra):
     """Answers that were given twice, one row each, sorted by person and question.
 
     Attributes
@@ -49,7 +51,7 @@ class Retests:
         return found.hexdigest()
 
 
-def retests_of(study: Study) -> Retests | None:
+def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Retests | None:
     """The answers that were given twice; None if there are none."""
     link = LinkedStudy.objects.filter(study=study).first()
     if link is None and not study.asks_own_answers:
@@ -92,3 +94,6 @@ def _first(annotators: set[int]) -> dict[tuple[int, int], tuple[str, int | None]
         assignment__annotator__in=annotators, standing__in=_COUNTING
     ).values_list("assignment__annotator", "assignment__item", "choice", "certainty")
     return {(annotator, item): (choice, sure) for annotator, item, choice, sure in rows}
+
+
+RETESTS = Reader("retests", retests_of)

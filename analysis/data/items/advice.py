@@ -1,23 +1,66 @@
 """Answers that were given before an item's advice was shown, next to those after it."""
 
+from __future__ import annotations
+
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Advice, Answers, Before, Run
+from analysis.data.arrays import CODE, MISSING, Answers, Codes, Dataset, Extra, Floats, Run
+from analysis.data.extras import Reader
 from annotation.models import InitialAnswer
 from judging.models import Judgment
 from studies.models import Item, Study
 
 
-def advice_of(
-    study: Study,
-    position: Mapping[int, int],
-    raters: Sequence[str],
-    answers: Answers,
-    runs: Sequence[Run],
-) -> Advice | None:
+@dataclass(frozen=True, eq=False)
+class Before:
+    """Answers before an advice, one for each row of the answers after it.
+
+    `choice` is -1 and `certainty` NaN where there was none.
+    """
+
+    choice: Codes
+    certainty: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Advice(Extra):
+    """What items advise, and the answers before it.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The kind of each item's advice: advice, debate, consultancy; empty without one.
+    favors : ndarray of int8, shape (items,)
+        The response that it argues for, 0 or 1; -1 if neither.
+    people : Before
+        One entry for each row of the study's answers.
+    runs : mapping of str to Before
+        For each run that showed the advice, one entry for each of its judgments.
+    """
+
+    follows_answers = True
+
+    kinds: tuple[str, ...]
+    favors: Codes
+    people: Before
+    runs: Mapping[str, Before]
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        found = hashlib.sha256("|".join([*self.kinds, *self.runs]).encode())
+        found.update(self.favors.tobytes())
+        for before in (self.people, *self.runs.values()):
+            found.update(before.choice.tobytes() + before.certainty.astype("<f8").tobytes())
+        return found.hexdigest()
+
+
+def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advice | None:
     """The advice of a study whose items have some, with the answers before it; else None."""
     rows = Item.objects.filter(study=study).exclude(advice={}).values_list("pk", "advice")
     kinds, favors = [""] * len(position), np.full(len(position), MISSING, dtype=np.int8)
@@ -30,8 +73,8 @@ def advice_of(
     return Advice(
         kinds=tuple(kinds),
         favors=favors,
-        people=_of_people(study, position, raters, answers),
-        runs={run.run: _aligned(run, of_runs[run.run]) for run in runs if run.run in of_runs},
+        people=_of_people(study, position, data.raters, data.answers),
+        runs={run.run: _aligned(run, of_runs[run.run]) for run in data.runs if run.run in of_runs},
     )
 
 
@@ -85,3 +128,6 @@ def _before(rows: Iterable[_Given | None]) -> Before:
         np.array([choice for choice, _ in known], dtype=np.int8),
         np.array([certainty for _, certainty in known], dtype=np.float64),
     )
+
+
+ADVICE = Reader("advice", advice_of)

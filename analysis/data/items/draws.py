@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import CODE, TIE, Floats
+from analysis.data.arrays import CODE, TIE, Dataset, Extra, Floats
+from analysis.data.extras import Reader
 from judging.models import Judgment
 from studies.models import Item, Study
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class Draw(Extra):
     """A sample of the items for annotators.
 
     Attributes
@@ -34,13 +35,20 @@ class Draw:
         return hashlib.sha256(given.astype("<f8").tobytes()).hexdigest()
 
 
-def draw_of(study: Study, probabilities: Sequence[float | None]) -> Draw | None:
+def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | None:
     """The draw of a study's items, in their order; None if annotators get all of them."""
     if study.human_sample is None:
         return None
     if not study.draw:
         return Draw(None)
-    return Draw(np.array([np.nan if each is None else each for each in probabilities]))
+    probability = np.full(len(position), np.nan)
+    rows = Item.objects.filter(study=study).exclude(draw_probability=None)
+    for pk, each in rows.values_list("pk", "draw_probability"):
+        probability[position[pk]] = each
+    return Draw(probability)
+
+
+DRAW = Reader("draw", draw_of)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 
-from analysis.data.arrays import MISSING, Index, Item
+from analysis.data.arrays import MISSING, Dataset, Extra, Index, Item
+from analysis.data.extras import Reader
 from studies.models import Item as ItemRow
 from studies.models import Study
 
@@ -18,7 +19,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
-class OptionSets:
+class OptionSets(Extra):
     """Which items compare responses of the same set.
 
     Attributes
@@ -42,11 +43,12 @@ class OptionSets:
         return found.hexdigest()
 
 
-def option_sets_of(study: Study, items: Sequence[Item]) -> OptionSets | None:
+def option_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> OptionSets | None:
     """The sets of a study; None if no three items ask one persona the same question.
 
     Texts are read only for items that could belong to a set.
     """
+    items = data.items
     alike = Counter((item.persona, item.question) for item in items if item.question)
     asked = [
         item.key for item in items if item.question and alike[item.persona, item.question] >= FEWEST
@@ -79,3 +81,6 @@ def sets_of(items: Sequence[Item], texts: Mapping[str, tuple[str, str, str]]) ->
                 codes[0, at] = n_sets
         n_sets += 1
     return OptionSets(*codes) if n_sets else None
+
+
+OPTION_SETS = Reader("option sets", option_sets_of)

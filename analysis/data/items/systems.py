@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from analysis.data.arrays import MISSING, Index
+from analysis.data.arrays import MISSING, Dataset, Extra, Index
+from analysis.data.extras import Reader
+from studies.models import Item, Study
 
 MIN_CONTESTS = 10  # items in which a system must meet others to be compared
 
 
 @dataclass(frozen=True, eq=False)
-class Systems:
+class Systems(Extra):
     """The systems that are compared, and where.
 
     Attributes
@@ -42,6 +45,20 @@ class Systems:
         return found.hexdigest()
 
 
+def read_systems(study: Study, data: Dataset, position: Mapping[int, int]) -> Systems | None:
+    """The systems of a study's items; None if fewer than two have enough."""
+    makers: list[tuple[str | None, str | None]] = [(None, None)] * len(position)
+    rows = Item.objects.filter(study=study).values_list("pk", _maker("r1"), _maker("r2"))
+    for pk, one, two in rows.iterator():
+        makers[position[pk]] = one, two
+    return systems_of(makers)
+
+
+def _maker(response: str) -> KeyTextTransform:
+    """The name of the system that wrote a response; None without one."""
+    return KeyTextTransform("name", KeyTransform("generated_by", response))
+
+
 def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> Systems | None:
     """The systems of items that name those of both responses; None if fewer than two have enough.
 
@@ -65,3 +82,6 @@ def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> Systems | Non
         if pair and kept.issuperset(pair):
             codes[:, at] = place[pair[0]], place[pair[1]]
     return Systems(tuple(names), codes[0], codes[1], tuple(sorted(named - kept)))
+
+
+SYSTEMS = Reader("systems", read_systems)

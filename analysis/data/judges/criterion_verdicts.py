@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CHOICES, CODE, MISSING, Codes, Run
+from analysis.data.arrays import CHOICES, CODE, MISSING, Codes, Dataset, Extra
+from analysis.data.extras import Reader
 from judging.models import Judgment
 from studies.models import Item, Study
 
 
 @dataclass(frozen=True, eq=False)
-class CriterionVerdicts:
+class CriterionVerdicts(Extra):
     """One verdict of a run for each item and criterion of the study.
 
     Attributes
@@ -40,7 +41,7 @@ class CriterionVerdicts:
 
 
 def criterion_verdicts_of(
-    study: Study, position: Mapping[int, int], runs: Sequence[Run]
+    study: Study, data: Dataset, position: Mapping[int, int]
 ) -> CriterionVerdicts | None:
     """The verdicts by criterion of a study; None if no run judged by criteria."""
     if not study.criteria:
@@ -60,7 +61,7 @@ def criterion_verdicts_of(
         for key, choice in given.items():
             if key in keys and CODE.get(choice, MISSING) != MISSING:
                 table[position[item], keys[key], CODE[choice]] += 1
-    judged = {run.run: _most(counts[run.run]) for run in runs if run.run in counts}
+    judged = {run.run: _most(counts[run.run]) for run in data.runs if run.run in counts}
     if not any((codes >= 0).any() for codes in judged.values()):
         return None
     return CriterionVerdicts(tuple(each["name"] for each in study.criteria), judged)
@@ -71,3 +72,6 @@ def _most(counts: Any) -> Codes:
     top = counts.max(axis=2)
     is_clear = (top > 0) & ((counts == top[..., None]).sum(axis=2) == 1)
     return np.where(is_clear, counts.argmax(axis=2), MISSING).astype(np.int8)
+
+
+CRITERIA = Reader("criterion verdicts", criterion_verdicts_of)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from analysis.data.collection import table_sizes
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
-from analysis.exports.tables.catalogue import FORMATS_OF, Disclosure, make_table
+from analysis.exports.tables.catalogue import Disclosure, formats_of, make_table
 from analysis.exports.tables.pseudonyms import renew_export_key
 from analysis.exports.tables.table_files import OnRows, write_table
 from studies.errors import StudyError
@@ -90,7 +90,7 @@ def export_study(
 
 def check_choice(what: str, format: str, licence: str = "") -> str:
     """Return the format for `what`, by default its first. Raises `ExportError`."""
-    known = FORMATS_OF[what]
+    known = formats_of()[what]
     if format and format not in known:
         raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
     if licence and licence not in LICENCES:

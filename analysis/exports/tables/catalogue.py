@@ -1,5 +1,6 @@
 """Every table that can be exported, by name, and the formats it has."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from analysis.data.items.aggregates import aggregate_rows
@@ -13,12 +14,12 @@ from analysis.exports.tables.other_tools import argilla_records, label_studio_ta
 from analysis.exports.tables.people import annotation_lines, annotation_table, annotator_table
 from analysis.exports.tables.second_visits import second_visit_table
 from analysis.exports.tables.table_files import Table
+from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet", "xlsx")
-# The first format is the default.
-FORMATS_OF: dict[str, tuple[str, ...]] = {
+_FORMATS: dict[str, tuple[str, ...]] = {
     "items": _PLAIN,
     "annotations": _PLAIN,
     "judgments": _PLAIN,
@@ -36,7 +37,6 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
     "all": _PLAIN,
     "study": ("toml",),
 }
-WHAT = tuple(FORMATS_OF)
 FORMATS = (*_PLAIN, "json", "toml")
 # These are folders; the others are one file each.
 FOLDERS = ("all", "study")
@@ -54,8 +54,31 @@ class Disclosure:
     times: bool = True
 
 
+@dataclass(frozen=True)
+class ExportTable:
+    """A table that an extra adds: its name, its formats with the default first, and how it is made.
+
+    `make` raises `ExportError` where the study has no such table.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    make: Callable[[Study, Disclosure], Table]
+
+
+MORE: Additions[ExportTable] = Additions()
+
+
+def formats_of() -> dict[str, tuple[str, ...]]:
+    """What can be exported, each with its formats; the first format is the default."""
+    return _FORMATS | {each.name: each.formats for each in MORE}
+
+
 def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
     """The table `what` of a study. Raises `ExportError` where the study has no such table."""
+    for added in MORE:
+        if added.name == what:
+            return added.make(study, disclosure)
     match what:
         case "items":
             open_source = may_redistribute(study)

@@ -10,7 +10,7 @@ from analysis.errors import AnalysisError
 from analysis.exports.delivery.study_export import expected_rows, export_study
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice
-from analysis.exports.tables.catalogue import FORMATS, WHAT
+from analysis.exports.tables.catalogue import FORMATS, formats_of
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.models.studies import Study
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
-        parser.add_argument("--what", choices=WHAT, required=True)
+        parser.add_argument("--what", choices=list(formats_of()), required=True)
         parser.add_argument("--format", choices=FORMATS, default="", help="default: jsonl or csv")
         parser.add_argument(
             "--out", type=Path, required=True, help="a file; for “all” and “study” a folder"

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import Before
+from analysis.data.arrays import Codes
+from analysis.data.items.advice import Advice, Before
 from analysis.report.encode import Json, cell, put, tested
 from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study, identity
@@ -21,12 +22,13 @@ _PEOPLE = "People"
 
 def advice(study: Study) -> Json:
     """The entry of report.json; empty for a study whose items have no advice."""
-    given = study.data.advice
+    given = study.data.of(Advice)
     if given is None:
         return {}
     answers = study.data.answers
     people = _compare(
         study,
+        given.favors,
         given.people,
         answers.item,
         answers.choice.astype(np.int64),
@@ -45,6 +47,7 @@ def advice(study: Study) -> Json:
         }
         found = _compare(
             study,
+            given.favors,
             before,
             rows.item,
             rows.choice.astype(np.int64),
@@ -66,19 +69,19 @@ def advice(study: Study) -> Json:
 
 def _compare(
     study: Study,
+    favors: Codes,
     before: Before,
     item: IntArray,
     after: IntArray,
     certainty: FloatArray,
     sharing: Sharing,
 ) -> Json:
-    assert study.data.advice is not None  # noqa: S101 - the caller has looked
     found = persuasion(
         before.choice.astype(np.int64),
         after,
         before.certainty,
         certainty,
-        study.data.advice.favors[item].astype(np.int64),
+        favors[item].astype(np.int64),
         sharing,
         threshold=study.threshold,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.data.certificate_signals import FIRST_PERSON, MAJORITY, certifiable
-from analysis.data.certificates import CertificateFacts
+from analysis.data.certificates import CertificateFacts, Certificates
 from analysis.report.encode import Json, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
@@ -17,7 +17,7 @@ TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annot
 
 def certificates(study: Study) -> Json:
     """The entry of report.json; empty for a study without certificates."""
-    given = study.data.certificates
+    given = study.data.of(Certificates)
     if given is None:
         return {}
     runs = {run.run: run for run in study.data.runs}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import TIE
+from analysis.data.judges.criterion_verdicts import CriterionVerdicts
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
@@ -18,7 +19,7 @@ from analysis.stats.core.shared_variance import Sharing
 
 def criteria(study: Study) -> Json:
     """The entry of report.json; empty for a study that no run judged by criteria."""
-    given = study.data.criterion_verdicts
+    given = study.data.of(CriterionVerdicts)
     if given is None:
         return {}
     judges = []

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import TIE, Run
+from analysis.data.items.draws import Draw
+from analysis.data.items.systems import Systems
 from analysis.data.verdicts import (
     Floats,
     Ints,
@@ -55,7 +57,7 @@ def estimation(study: Study) -> Json:
             judges.append(identity(run) | {"signal": signal, "estimates": found})
     if not judges:
         return {}
-    draw = study.data.draw
+    draw = study.data.of(Draw)
     way = SAMPLE if draw is None else BY_TOPIC if draw.probability is None else DRAWN
     return {"estimation": {"drawn": way, "judges": judges}}
 
@@ -101,7 +103,7 @@ def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Itera
     """How often the judge agrees with a reference, and how often each system wins."""
     decided = judge.answer >= 0
     everywhere = np.ones(decided.size, dtype=np.bool_)
-    systems = study.data.systems
+    systems = study.data.of(Systems)
     for name in (PEOPLE, OWN):
         target = _reference(study, name)
         known = decided & (target >= 0)
@@ -140,7 +142,7 @@ def _reference(study: Study, name: str) -> Ints:
 def _entry(study: Study, estimand: Estimand) -> Json:
     shared = study.shared
     sharing = shared.items if estimand.by_people else shared.judged
-    drawn = study.data.draw
+    drawn = study.data.of(Draw)
     # The draw decides which items annotators get, not which own answers are known.
     chance = drawn.probability if drawn is not None and estimand.by_people else None
     used = estimand.of & ~np.isnan(estimand.signal)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.data.arrays import Ranked, RankedSets
+from analysis.data.items.ranked_sets import Ranked, RankedSets
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence
@@ -36,7 +36,7 @@ _METHOD = (
 
 def option_sets(study: Study) -> Json:
     """The entry of report.json; empty for a study whose items compare only two responses."""
-    sets = study.data.ranked_sets
+    sets = study.data.of(RankedSets)
     if sets is None:
         return {}
     sizes, counts = np.unique(sets.sizes, return_counts=True)

@@ -23,7 +23,7 @@ _TIE = 2
 
 def retest(study: Study) -> Json:
     """The entry of report.json; empty without answers that were given twice."""
-    given = study.data.retests
+    given = study.data.of(Retests)
     if given is None:
         return {}
     # A third option has another chance and another ceiling.

@@ -7,6 +7,7 @@ import numpy as np
 
 from analysis.data.arrays import MISSING
 from analysis.data.items.systems import MIN_CONTESTS
+from analysis.data.items.systems import Systems as SystemsOfItems
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.section import Page, Report, Section, Sentence
@@ -32,7 +33,7 @@ def systems(study: Study, certificates: Sequence[Report]) -> Json:
 
     `certificates` has the certified threshold of each run, in the order of the runs.
     """
-    found = study.data.systems
+    found = study.data.of(SystemsOfItems)
     if found is None:
         return {}
     contests = Contests.of(found.first, found.second)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import Run
+from analysis.data.items.option_sets import OptionSets
+from analysis.data.items.ranked_sets import RankedSets
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, undefined
 from analysis.report.section import Report, Section, Sentence
@@ -25,10 +27,10 @@ def consistency(study: Study) -> Json:
 
     Without such sets the table of positions says what both orders agree on.
     """
-    if study.data.option_sets is None:
+    if study.data.of(OptionSets) is None:
         return {}
     judges = []
-    ranked = study.data.ranked_sets
+    ranked = study.data.of(RankedSets)
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         entry = identity(run) | _triples(study, judge.answer)
         if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
@@ -54,7 +56,7 @@ def _orders(study: Study, run: Run) -> Json:
 
 
 def _triples(study: Study, answer: Ints) -> Json:
-    sets = study.data.option_sets
+    sets = study.data.of(OptionSets)
     assert sets is not None  # noqa: S101 - there are sets
     clusters = {"persona": study.shared.persona, "question": study.shared.question}
     found = transitivity(sets.of_item, sets.first, sets.second, answer, clusters)

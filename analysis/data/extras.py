@@ -1,0 +1,30 @@
+"""The readers of what rare designs add to the data of a study: `Dataset.extras`.
+
+Every process imports this to add readers, and few of them load arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from studies.additions import Additions
+
+if TYPE_CHECKING:
+    from analysis.data.arrays import Dataset, Extra
+    from studies.models import Study
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How one design is read: from the study, all other data, and the place of each item's row.
+
+    `name` is that of the design in the hash of a report's inputs.
+    """
+
+    name: str
+    read: Callable[[Study, Dataset, Mapping[int, int]], Extra | None]
+
+
+READERS: Additions[Reader] = Additions()
