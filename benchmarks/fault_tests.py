@@ -56,7 +56,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "uploads": (
         "uploads to archives that break off",
-        ("tests/analysis/exports/test_publication.py",),
+        ("tests/extras/publication/test_publication.py",),
     ),
 }
 

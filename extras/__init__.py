@@ -9,6 +9,7 @@ from pathlib import Path
 
 NAMES = [
     "datasets",
+    "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from analysis.exports.publication.connection import (
+from extras.publication.connection import (
     Connection,
     PublicationFailed,
     PublicationRefused,
 )
-from analysis.exports.publication.leaving import Leaving, part_of
+from extras.publication.leaving import Leaving, part_of
 
 T = TypeVar("T")
 

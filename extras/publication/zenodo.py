@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from analysis.exports.publication.connection import Connection, PublicationFailed
-from analysis.exports.publication.leaving import Leaving
+from extras.publication.connection import Connection, PublicationFailed
+from extras.publication.leaving import Leaving
 
 SERVER = "https://zenodo.org"
 TOKEN = "ZENODO_TOKEN"  # noqa: S105 - the variable's name

@@ -11,16 +11,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.exports.delivery import bundle as delivery_bundle
-from analysis.exports.publication import connection, publish
-from analysis.exports.publication.connection import (
+from analysis.lifecycle.plans import freeze_plan
+from annotation.models import Annotator
+from extras.publication import connection, publish
+from extras.publication.connection import (
     Connection,
     PublicationFailed,
     PublicationRefused,
 )
-from analysis.lifecycle.plans import freeze_plan
-from annotation.models import Annotator
-from tests.analysis.exports.archives import TOKEN, Hub, Osf, Zenodo
 from tests.analysis.exports.helpers import PID, judged
+from tests.extras.publication.archives import TOKEN, Hub, Osf, Zenodo
 
 SERVICES = {"hub": Hub, "osf": Osf, "zenodo": Zenodo}
 

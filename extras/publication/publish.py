@@ -11,12 +11,12 @@ from typing import Any
 
 from analysis.data.collection import collection_of
 from analysis.exports.description.licences import authors
-from analysis.exports.publication import hub, osf, zenodo
-from analysis.exports.publication.connection import Connection, PublicationRefused
-from analysis.exports.publication.leaving import Leaving, files_of, packed
-from analysis.exports.publication.plan_files import write_plan
 from analysis.exports.tables.catalogue import Disclosure
 from analysis.exports.tables.pseudonyms import K
+from extras.publication import hub, osf, zenodo
+from extras.publication.connection import Connection, PublicationRefused
+from extras.publication.leaving import Leaving, files_of, packed
+from extras.publication.plan_files import write_plan
 from studies.exporters.items import may_redistribute
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record

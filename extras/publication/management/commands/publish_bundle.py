@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
 from analysis.exports.description.licences import LICENCES
-from analysis.exports.publication.leaving import Leaving
-from analysis.exports.publication.publish import (
+from extras.publication.leaving import Leaving
+from extras.publication.publish import (
     ARCHIVES,
     TOKENS,
     WHAT,
