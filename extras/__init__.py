@@ -9,6 +9,7 @@ from pathlib import Path
 
 NAMES = [
     "datasets",
+    "judge_models",
     "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

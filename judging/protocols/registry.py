@@ -8,10 +8,6 @@ from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
 from judging.protocols.criteria import Criteria
 from judging.protocols.discussion import Discussion
-from judging.protocols.judge_models.auto_j import AutoJ
-from judging.protocols.judge_models.compass_judger import CompassJudger
-from judging.protocols.judge_models.judgelm import JudgeLM
-from judging.protocols.judge_models.prometheus import Prometheus2, Prometheus2Score
 from judging.protocols.listwise import Listwise
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
@@ -36,11 +32,6 @@ PROTOCOLS: list[JudgingProtocol] = [
     Advice(),
     Listwise(),
     Discussion(),
-    JudgeLM(),
-    AutoJ(),
-    Prometheus2(),
-    Prometheus2Score(),
-    CompassJudger(),
 ]
 MORE: Additions[JudgingProtocol] = Additions()
 DEFAULT = Standard.name

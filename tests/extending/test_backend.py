@@ -19,7 +19,7 @@ MODULE = "judging/backends/length.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = registry.names()
+    before = [each.name for each in registry.BACKENDS]
     kinds = register(
         PAGE,
         module=MODULE,

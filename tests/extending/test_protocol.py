@@ -23,7 +23,7 @@ MODULE = "judging/protocols/share.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = registry.names()
+    before = [each.name for each in registry.PROTOCOLS]
     protocols = register(
         PAGE,
         module=MODULE,

@@ -262,7 +262,6 @@ PAIRWISE = (
     "levels",
     "second-turn",
     "p-true",
-    "prometheus-2-score",
 )
 
 
@@ -301,7 +300,6 @@ def test_a_planted_judge_is_recovered_and_every_step_is_what_was_stored(name, st
 DETAILS = {
     "score-10": {"scores": {"r1": 6, "r2": 2}},
     "score-100": {"scores": {"r1": 6, "r2": 2}},
-    "prometheus-2-score": {"scores": {"r1": 5, "r2": 2}},
     "criteria": {"criteria": {"clear": "r1", "kind": "tie"}},
     "levels": {"level": "confident"},
     "p-true": {"says": "yes", "p_true": 0.9},
@@ -354,7 +352,6 @@ def test_what_does_not_go_together_is_refused(study, engine):
         (plain, {"setting": "p-true"}, "setting", "needs option probabilities"),
         (formal, {"setting": "second-turn"}, "setting", "have no structured form"),
         (plain, {"framing": "neutral", "features": "none"}, "features", "shows no profile"),
-        (plain, {"framing": "persona", "setting": "judgelm"}, "framing", "its own way to address"),
     ):
         with pytest.raises(ConflictingValue, match=words) as caught:
             start(study, judge, **options)

@@ -14,6 +14,8 @@ from typing import Any
 
 ENGLISH = "en"
 _FOLDER = Path(__file__).parent
+# Where extras have the words of their protocols, in files of the same names.
+FOLDERS: list[Path] = []
 _PART = re.compile(r"<(\w+)>")
 
 
@@ -66,4 +68,9 @@ def _composed(prompt: str, parts: Mapping[str, str]) -> str:
 
 @cache
 def _read(language: str) -> dict[str, Any]:
-    return tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    files = [_FOLDER / f"{language}.toml", *(folder / f"{language}.toml" for folder in FOLDERS)]
+    found: dict[str, Any] = {}
+    for file in files:
+        if file.exists():
+            found |= tomllib.loads(file.read_text("utf-8"))
+    return found

@@ -5,11 +5,13 @@ import re
 
 import pytest
 
+from judging.errors import ConflictingValue
 from judging.protocols.registry import protocol
 from judging.wordings.versions import save_wording
 from tests.factories import make_items, make_study
+from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion
-from tests.judging.run_helpers import judge_all
+from tests.judging.run_helpers import judge_all, start
 
 SCORED = {"scores": {"A": 8.0, "B": 6.5}}
 KEPT = [
@@ -236,3 +238,11 @@ def test_the_words_of_the_user_replace_those_of_the_protocol(judge, llm: LlmServ
     [prompt] = [body["messages"][0]["content"] for body in llm.requests]
     assert prompt.startswith("You are a strict grader.\n")
     assert "two scores" not in prompt
+
+
+@pytest.mark.django_db
+def test_a_run_cannot_choose_how_such_a_model_is_addressed():
+    study = make_study()
+    make_items(study, 1)
+    with pytest.raises(ConflictingValue, match="its own way to address"):
+        start(study, make_judge(), framing="persona", setting="judgelm")

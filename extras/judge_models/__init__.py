@@ -1,0 +1,1 @@
+"""Judges that were trained to judge, each asked in its own reply format."""

@@ -1,0 +1,183 @@
+"""The reply formats of models that were trained to judge.
+
+The words of the prompts, in `texts/`, are examples. A model judges best with the words it was
+trained on: write them into a file and use it as a wording of the study. Replies are read strictly
+in every run: these models keep to their format, and another reply is no judgment of theirs.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from judging.engine.interface import SIDES, Options, Side, Verdict
+from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading.mentions import readable
+from judging.protocols.scores import Score
+
+FAMILY = "Formats of models that were trained to judge"
+
+
+class JudgeModel(JudgingProtocol):
+    """A protocol whose reply has a fixed format, explained in words around it."""
+
+    family = FAMILY
+    has_form = False
+    reads_words = True
+    takes_framing = False
+    reply_tokens = 200
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
+        reply = readable(text)
+        found = self.verdict(reply.text)
+        if found.position is None:
+            return found
+        return replace(found, position=reply.places[found.position])
+
+    def verdict(self, text: str) -> Verdict:
+        """The verdict in a reply without thoughts."""
+        raise NotImplementedError
+
+    def option(self, text: str) -> tuple[Side, int] | None:
+        """The side that the format names in a reply, and where; None if it is not kept."""
+        raise NotImplementedError
+
+
+# JudgeLM: the first line has a score for each response, and the rest explains them.
+_SCORE = r"(10(?:\.0+)?|[0-9](?:\.[0-9]+)?)"
+_SCORES = re.compile(rf"\s*{_SCORE}[ \t]+{_SCORE}[ \t]*(?:\n|\Z)")
+
+
+class JudgeLM(JudgeModel):
+    """The higher score wins; equal scores are a tie."""
+
+    name = "judgelm"
+    description = "JudgeLM: two scores from 1 to 10 on the first line"
+    offers_tie = True
+
+    def verdict(self, text: str) -> Verdict:
+        found = _SCORES.match(text)
+        if found is None:
+            return Verdict(None, None)
+        first, second = float(found[1]), float(found[2])
+        if min(first, second) < 1:
+            return Verdict(None, None)
+        details: Mapping[str, Any] = {"scores": {"A": first, "B": second}}
+        side: Side = "C" if first == second else "A" if first > second else "B"
+        return Verdict(side, None, details)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return {}
+
+
+# Auto-J: key factors in prose, and a last sentence with the final decision.
+_DECISION = re.compile(
+    r"\bfinal\s+decision\s+is\s*:?\s*(?:Response\s+([12])|(Tie))\b", re.IGNORECASE
+)
+_OPTIONS: dict[str | None, Side] = {"1": "A", "2": "B", None: "C"}
+
+
+class AutoJ(JudgeModel):
+    name = "auto-j"
+    description = "Auto-J: an analysis, then the sentence with the final decision"
+    offers_tie = True
+    reply_tokens = 300
+
+    def verdict(self, text: str) -> Verdict:
+        found = self.option(text)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
+
+    def option(self, text: str) -> tuple[Side, int] | None:
+        found = list(_DECISION.finditer(text))
+        if not found or len({_OPTIONS[each[1]] for each in found}) > 1:
+            return None
+        last = found[-1]
+        return _OPTIONS[last[1]], last.start(1 if last[1] else 2)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return {"A": ("1",), "B": ("2",), "C": ("Tie",)}
+
+
+# Prometheus 2: feedback, then `[RESULT]` and the better response, or a grade from 1 to 5.
+_RESULT = re.compile(r"\[RESULT\]\s*(?:Response\s+)?([AB])(?![\w'’])[\s.*]*\Z")
+_GRADE = re.compile(r"\[RESULT\]\s*\(?([1-5])\)?(?![\w/,:]|\.\d)[\s.*]*\Z")
+_EVERY_RESULT = re.compile(r"\[RESULT\]")
+
+
+class Prometheus2(JudgeModel):
+    name = "prometheus-2"
+    description = "Prometheus 2: feedback, then [RESULT] and a response"
+
+    def verdict(self, text: str) -> Verdict:
+        found = self.option(text)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
+
+    def option(self, text: str) -> tuple[Side, int] | None:
+        found = _RESULT.search(text)
+        if found is None or len(_EVERY_RESULT.findall(text)) > 1:
+            return None
+        return ("A" if found[1] == "A" else "B"), found.start(1)
+
+
+class Prometheus2Score(Score):
+    """Absolute grading: each response alone; the higher grade wins, and equal ones are a tie."""
+
+    name = "prometheus-2-score"
+    description = "Prometheus 2: feedback, then [RESULT] 1–5, each response alone"
+    family = FAMILY
+    takes_framing = False
+    reply_tokens = 200
+    highest = 5
+
+    def score(self, text: str) -> int | None:
+        text = readable(text).text
+        found = _GRADE.search(text)
+        if found is None or len(_EVERY_RESULT.findall(text)) > 1:
+            return None
+        return int(found[1])
+
+
+# CompassJudger: a comparison by criteria in prose, then the verdict in double brackets.
+_BRACKETED = re.compile(r"\[\[([A-Z])\]\]")
+# “- Warmth: A”, one criterion a line; C is no difference.
+_CRITERION = re.compile(
+    r"^[ \t]*[-*][ \t]*([^:\n]{1,60}?)[ \t]*:[ \t]*([ABC])[ \t.]*$", re.MULTILINE
+)
+
+
+class CompassJudger(JudgeModel):
+    """`details` of the verdict has the criteria that the reply names in lines of their own."""
+
+    name = "compass-judger"
+    description = "CompassJudger: criteria, then [[A]], [[B]] or [[C]]"
+    offers_tie = True
+    reply_tokens = 300
+
+    def verdict(self, text: str) -> Verdict:
+        found = self.option(text)
+        if found is None:
+            return Verdict(None, None)
+        criteria = dict(_CRITERION.findall(text[: found[1]]))
+        details = {"criteria": criteria} if criteria else {}
+        return Verdict(found[0], None, details, position=found[1])
+
+    def option(self, text: str) -> tuple[Side, int] | None:
+        found = list(_BRACKETED.finditer(text))
+        if not found or len({each[1] for each in found}) > 1:
+            return None
+        side = next((side for side in SIDES if side == found[-1][1]), None)
+        return (side, found[-1].start(1)) if side else None
+
+
+JUDGE_LM = JudgeLM()
+AUTO_J = AutoJ()
+PROMETHEUS_2 = Prometheus2()
+PROMETHEUS_2_SCORE = Prometheus2Score()
+COMPASS_JUDGER = CompassJudger()
