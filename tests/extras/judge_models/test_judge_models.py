@@ -245,4 +245,9 @@ def test_a_run_cannot_choose_how_such_a_model_is_addressed():
     study = make_study()
     make_items(study, 1)
     with pytest.raises(ConflictingValue, match="its own way to address"):
-        start(study, make_judge(), framing="persona", setting="judgelm")
+        start(
+            study,
+            make_judge(base_url="http://127.0.0.1:9/v1"),
+            framing="persona",
+            setting="judgelm",
+        )
