@@ -350,8 +350,7 @@ def _two_scales(
 
 def _covariance(one: FloatArray, other: FloatArray, sharing: Sharing) -> FloatArray:
     """Covariance of two means, shape (studies,): how far a ratio of them is too low on average."""
-    both, apart = sharing.spread(one + other), sharing.spread(one - other)
-    return (both.variance - apart.variance) / 4
+    return (sharing.spread(one + other).variance - sharing.spread(one - other).variance) / 4
 
 
 def _spread(values: FloatArray, sharing: Sharing) -> Spread:
@@ -387,7 +386,8 @@ class _Side:
         for study, values in enumerate(self.values):
             model, people = float(self.model[study]), float(self.people[study])
             if spread is None:
-                yield AgreementScale(model, people, Estimate(people - model, interval_reason=reason))
+                gap = Estimate(people - model, interval_reason=reason)
+                yield AgreementScale(model, people, gap)
                 continue
             variance, df = _at(spread, study)
             lost = _Lost(values, variance, df, float(self.size[study]))
