@@ -106,7 +106,9 @@ LABELLINGS = {
     ),
     "24 people who count as 14": Labelling(k=3, n_people=24, load=0.8),
     "24 people, a rare label": Labelling(k=3, n_items=900, n_people=24, lean=1.5),
-    "twelve people, three labels": Labelling(k=3, labels=3, n_people=12, load=0.0),
+    "twelve people, three labels": Labelling(
+        k=3, labels=3, n_items=600, n_people=12, load=0.0, personas=0
+    ),
     "a judge that follows something else": Labelling(common=0.0),
 }
 _AT_EPSILON = {
