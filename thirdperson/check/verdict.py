@@ -23,7 +23,7 @@ _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 class Finding:
     """What a report says about its judges.
 
-    `references` are judges that anybody can build, as in report.json.
+    `references` are judges that anybody can build, as in report.json, if agreement decides.
     `labels_needed` is about how many more labels of people a verdict needs; 0 if it has one, None
     if no number of labels would bring it.
     """
@@ -112,7 +112,7 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
         people_effective=rests_on(report).get("people_effective"),
         judges=[judge["judge"] for judge in report["judges"]],
         lacks_people=_lacks_people(report),
-        references=report["human"]["reference_judges"],
+        references=report["human"]["reference_judges"] if replacement_of(report) else (),
     )
 
 
