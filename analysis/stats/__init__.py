@@ -133,7 +133,13 @@ from .comparison.judges import (
     compare_judges,
     joint_bootstrap,
 )
-from .comparison.leave_one_out import LeaveOneOut, LeaveOneOutSummary, leave_one_out
+from .comparison.leave_one_out import (
+    LeaveOneOut,
+    LeaveOneOutSummary,
+    ReferenceJudge,
+    leave_one_out,
+    reference_judges,
+)
 from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
 from .comparison.multiverse import (
     Clusters,
@@ -157,10 +163,8 @@ from .comparison.probes import ProbeEffect, change_of_shift, probe_effect
 from .comparison.replacement import (
     AgreementScale,
     PooledReplacement,
-    ReferenceJudge,
     pooled_replacement_test,
     pooled_replacement_tests,
-    reference_judges,
 )
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (

@@ -1,4 +1,4 @@
-"""The model and every annotator compared with the majority of the other annotators."""
+"""The model, every annotator and judges that anybody can build, compared with annotators."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +62,15 @@ class LeaveOneOutSummary:
     n_ties: int
 
 
+@dataclass(frozen=True)
+class ReferenceJudge:
+    """A judge that anybody can build: what it agrees with people, on both scales."""
+
+    name: str
+    raw: float
+    balanced: float
+
+
 def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) -> LeaveOneOutSummary:
     """Compare model and annotator by agreement with the majority of the other annotators.
 
@@ -117,6 +126,45 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
         annotators=annotators,
         n=n,
         n_ties=n_ties,
+    )
+
+
+def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
+    """What judges that anybody can build agree with people: the least that a judge must beat.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people; items with one choice are not used.
+
+    Returns
+    -------
+    tuple of ReferenceJudge
+        Always the commonest label, a coin (or a die), and another person at random; empty if no
+        item has two choices. The agreement of the coin is the expected one.
+
+    Examples
+    --------
+    >>> found = reference_judges(Votes.from_matrix([[0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]))
+    >>> [(judge.name, round(judge.raw, 2), round(judge.balanced, 2)) for judge in found]
+    [('commonest label', 0.67, 0.5), ('coin', 0.5, 0.5), ('another person', 0.5, 0.44)]
+    """
+    counts = votes.counts()
+    counts = counts[counts.sum(axis=1) >= 2]
+    if not len(counts):
+        return ()
+    k = counts.sum(axis=1, keepdims=True)
+    mean, alike = (counts / k).mean(axis=0), (counts * (counts - 1) / (k * (k - 1))).mean(axis=0)
+    occurs = mean > 0
+    labels = max(2, int(occurs.sum()))
+    return (
+        ReferenceJudge("commonest label", float(mean.max()), 1 / labels),
+        ReferenceJudge("coin", 1 / labels, 1 / labels),
+        ReferenceJudge(
+            "another person",
+            float(alike.sum()),
+            float((alike[occurs] / mean[occurs]).sum() / labels),
+        ),
     )
 
 

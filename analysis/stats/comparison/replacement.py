@@ -93,14 +93,15 @@ class PooledReplacement:
             return self.raw if self.balanced.advantage.value is None else self.balanced
         return self.balanced if self.balanced.p > self.raw.p else self.raw
 
+    @property
+    def advantage(self) -> Estimate:
+        """Agreement of people less that of the model, on the worse scale."""
+        return self.worse.advantage
 
-@dataclass(frozen=True)
-class ReferenceJudge:
-    """A judge that anybody can build: what it agrees with people, on both scales."""
-
-    name: str
-    raw: float
-    balanced: float
+    @property
+    def p(self) -> float | None:
+        """The larger p value: that of the worse scale."""
+        return self.worse.p
 
 
 def pooled_replacement_test(
@@ -264,45 +265,6 @@ def pooled_replacement_tests(
         counted = int(rarest[study]), float(same[study]), passed, epsilon, n
         results.append(PooledReplacement(raw, balanced, gain, low, *counted))
     return results
-
-
-def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
-    """What judges that anybody can build agree with people: the least that a judge must beat.
-
-    Parameters
-    ----------
-    votes : Votes
-        Choices of people; items with one choice are not used.
-
-    Returns
-    -------
-    tuple of ReferenceJudge
-        Always the commonest label, a coin (or a die), and another person at random; empty if no
-        item has two choices. The agreement of the coin is the expected one.
-
-    Examples
-    --------
-    >>> found = reference_judges(Votes.from_matrix([[0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]))
-    >>> [(judge.name, round(judge.raw, 2), round(judge.balanced, 2)) for judge in found]
-    [('commonest label', 0.67, 0.5), ('coin', 0.5, 0.5), ('another person', 0.5, 0.44)]
-    """
-    counts = votes.counts()
-    counts = counts[counts.sum(axis=1) >= 2]
-    if not len(counts):
-        return ()
-    k = counts.sum(axis=1, keepdims=True)
-    mean, alike = (counts / k).mean(axis=0), (counts * (counts - 1) / (k * (k - 1))).mean(axis=0)
-    occurs = mean > 0
-    labels = max(2, int(occurs.sum()))
-    return (
-        ReferenceJudge("commonest label", float(mean.max()), 1 / labels),
-        ReferenceJudge("coin", 1 / labels, 1 / labels),
-        ReferenceJudge(
-            "another person",
-            float(alike.sum()),
-            float((alike[occurs] / mean[occurs]).sum() / labels),
-        ),
-    )
 
 
 def _labels_of(given: IntArray) -> BoolArray:

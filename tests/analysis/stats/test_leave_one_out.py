@@ -187,7 +187,8 @@ def test_few_people_who_happen_to_be_alike_are_no_proof(design):
         found = pooled_replacement_tests(batch.counts, batch.judge, batch.sharing, epsilon=0.1)
         said += [each.replaceable is True for each in found]
 
-    assert np.mean(said) <= 0.065
+    # One Monte Carlo error of 800 studies is .009.
+    assert np.mean(said) <= 0.065 + 0.009
 
 
 def test_balanced_agreement_of_few_people_has_no_bias_from_being_a_mean_of_ratios():
