@@ -134,14 +134,10 @@ from .comparison.judges import (
     joint_bootstrap,
 )
 from .comparison.leave_one_out import (
-    AgreementScale,
     LeaveOneOut,
     LeaveOneOutSummary,
-    PooledReplacement,
     ReferenceJudge,
     leave_one_out,
-    pooled_replacement_test,
-    pooled_replacement_tests,
     reference_judges,
 )
 from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
@@ -164,6 +160,12 @@ from .comparison.paired import (
     wald_interval,
 )
 from .comparison.probes import ProbeEffect, change_of_shift, probe_effect
+from .comparison.replacement import (
+    AgreementScale,
+    PooledReplacement,
+    pooled_replacement_test,
+    pooled_replacement_tests,
+)
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (
     annotator_blocks,

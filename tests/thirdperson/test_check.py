@@ -574,6 +574,25 @@ def test_epsilon_is_printed_in_the_sentence_and_decides(tmp_path, checked, capsy
     assert "ε" in (tmp_path / "r.html").read_text("utf-8")
 
 
+def test_what_judges_that_anybody_can_build_reach_stands_next_to_the_verdict(
+    tmp_path, checked, capsys
+):
+    path = written(tmp_path / "labels.csv", labels_of(judge=0.75), HEADING)
+
+    _, found = checked(path, "--bootstrap", "100")
+    main(["check", str(path), "--out", str(tmp_path / "r.html"), "--bootstrap", "100"])
+
+    commonest, coin, person = found["reference_judges"]
+    names = [each["reference"] for each in (commonest, coin, person)]
+    assert names == ["commonest label", "coin", "another person"]
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Reference judges agree with a person (balanced) on: commonest label "
+        f"{100 * commonest['raw']:.1f} % (50.0 %), coin 50.0 % (50.0 %), another person "
+        f"{100 * person['raw']:.1f} % ({100 * person['balanced']:.1f} %)."
+    ) in shown
+
+
 def test_too_few_answers_with_the_rarer_label_leave_it_open(tmp_path, checked):
     rows = labels_of(yes=0.0, agree=0.98, judge=0.9, people=40)
     path = written(tmp_path / "labels.csv", rows, HEADING)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.report.text.numbers import percent
 from analysis.report.verdict import verdict_of
 from analysis.report.verdict.answer import NO, YES, counted_people, headline_run
 from analysis.report.verdict.caveats import rests_on
@@ -22,6 +23,7 @@ _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 class Finding:
     """What a report says about its judges.
 
+    `references` are judges that anybody can build, as in report.json, if agreement decides.
     `labels_needed` is about how many more labels of people a verdict needs; 0 if it has one, None
     if no number of labels would bring it.
     """
@@ -38,6 +40,7 @@ class Finding:
     people_effective: float | None
     judges: Sequence[str]
     lacks_people: bool
+    references: Sequence[Mapping[str, Any]]
 
     @property
     def exit_code(self) -> int:
@@ -57,6 +60,7 @@ class Finding:
             "annotators": self.annotators,
             "people_effective": self.people_effective,
             "judges": list(self.judges),
+            "reference_judges": list(self.references),
         }
 
     def lines(self, name: str, reading: Sequence[str], out: Path) -> list[str]:
@@ -72,6 +76,13 @@ class Finding:
         found += ["", *_wrapped(f"{self.trust.value}: {self.sentence}", "")]
         if self.sensitivity:
             found += _wrapped(self.sensitivity, "")
+        if self.references:
+            each = (
+                f"{one['reference']} {percent(one['raw'])} ({percent(one['balanced'])})"
+                for one in self.references
+            )
+            words = "Reference judges agree with a person (balanced) on"
+            found += _wrapped(f"{words}: {', '.join(each)}.", "")
         if self.trust is Trust.INCONCLUSIVE:
             found.append(self._needed())
             if self.lacks_people:
@@ -101,6 +112,7 @@ def finding_of(report: Mapping[str, Any]) -> Finding:
         people_effective=rests_on(report).get("people_effective"),
         judges=[judge["judge"] for judge in report["judges"]],
         lacks_people=_lacks_people(report),
+        references=report["human"]["reference_judges"] if replacement_of(report) else (),
     )
 
 

@@ -96,6 +96,19 @@ LABELLINGS = {
     "three labels": Labelling(k=3, labels=3, n_people=40),
     "900 items": Labelling(n_items=900, n_people=90, personas=60, load=0.7),
     "a rare label": Labelling(n_items=900, n_people=90, personas=60, lean=2.5),
+    "twelve people": Labelling(k=3, n_items=600, n_people=12, load=0.0, side=0.25, personas=0),
+    "twelve people, personas and questions": Labelling(k=3, n_people=12, load=0.0),
+    "32 people who count as 13": Labelling(
+        k=3, n_items=600, n_people=32, load=1.0, side=0.7, personas=0
+    ),
+    "20 people, five answers an item": Labelling(
+        k=5, n_items=600, n_people=20, load=0.0, side=0.25, personas=0
+    ),
+    "24 people who count as 14": Labelling(k=3, n_people=24, load=0.8),
+    "24 people, a rare label": Labelling(k=3, n_items=900, n_people=24, lean=1.5),
+    "twelve people, three labels": Labelling(
+        k=3, labels=3, n_items=600, n_people=12, load=0.0, personas=0
+    ),
     "a judge that follows something else": Labelling(common=0.0),
 }
 _AT_EPSILON = {
@@ -122,10 +135,11 @@ def _described(design: Labelling) -> str:
         if design.common
         else "what leads the judge has nothing to do with what leads people"
     )
+    load = "unequally" if design.load else "equally often"
     rare = ", most answers have the first label" if design.lean else ""
     return (
         f"{design.n_items} items, {design.k} answers each, {design.n_people} people who differ in "
-        f"skill and preferred label and answer unequally; {design.labels} labels{rare}; {crossed}; "
+        f"skill and preferred label and answer {load}; {design.labels} labels{rare}; {crossed}; "
         f"{judge}."
     )
 

@@ -14,7 +14,7 @@ from analysis.stats.core.results import FloatArray, IntArray
 
 from .answers import unequal_seats
 
-SD_ITEM, SD_SIDE, SD_SKILL, SHARPER = 1.0, 0.5, 1.0, 2.0
+SD_ITEM, SD_SKILL, SHARPER = 1.0, 1.0, 2.0
 DRAWN = 400_000
 
 
@@ -32,6 +32,8 @@ class Labelling:
         Every item is one persona with one question; 0 draws them at random from 60 each.
     sd : float
         Standard deviation of what personas, and questions, lean to.
+    side : float
+        Standard deviation of what people lean to, whatever the item.
     lean : float
         How much everybody leans to the first label.
     loss : float
@@ -48,6 +50,7 @@ class Labelling:
     personas: int = 20
     questions: int = 15
     sd: float = 0.8
+    side: float = 0.5
     labels: int = 2
     lean: float = 0.0
     loss: float = 0.1
@@ -79,7 +82,7 @@ def labelling_truth(design: Labelling) -> LabellingTruth:
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
     shape = (DRAWN, design.labels)
     theirs, own = (rng.normal(0, sd, shape) for _ in range(2))
-    one, other = (_chances(design, theirs, *_people(rng, DRAWN, design.labels)) for _ in range(2))
+    one, other = (_chances(design, theirs, *_people(design, rng, DRAWN)) for _ in range(2))
     judge = _of_judge(design, theirs, own)
     mean = (one + other).mean(axis=0) / 2
     alike, same = (one * other).mean(axis=0), (judge * (one + other)).mean(axis=0) / 2
@@ -115,7 +118,7 @@ def labelled(design: Labelling, count: int, rng: np.random.Generator) -> Labelle
         return found
 
     theirs, own = leaning(), leaning()
-    skill, side = _people(rng, (count, design.n_people), labels)
+    skill, side = _people(design, rng, (count, design.n_people))
     # Shape (studies, items, k, labels).
     chances = _chances(design, theirs[:, :, None], skill[:, seats], side[:, seats])
     answers = _drawn(rng, chances)
@@ -127,12 +130,12 @@ def labelled(design: Labelling, count: int, rng: np.random.Generator) -> Labelle
 
 
 def _people(
-    rng: np.random.Generator, shape: int | tuple[int, ...], labels: int
+    design: Labelling, rng: np.random.Generator, shape: int | tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
     """How sharply people see what an item leans to, and the labels that they prefer."""
     size = (shape,) if isinstance(shape, int) else shape
     skill = np.exp(rng.normal(0, SD_SKILL, (*size, 1)))
-    return skill, rng.normal(0, SD_SIDE, (*size, labels))
+    return skill, rng.normal(0, design.side, (*size, design.labels))
 
 
 def _chances(

@@ -11,7 +11,7 @@ from analysis.report.encode import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
+from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import percent
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.shared_variance import Sharing
@@ -102,10 +102,14 @@ class Criteria(Section):
         for judge in report["criteria"]["judges"] if "criteria" in report else ():
             known = [each for each in judge["criteria"] if each["people"]["value"] is not None]
             if len(known) > 1:
-                best = max(known, key=lambda each: float(each["people"]["value"]))
+                # In the order of the study: which one is ahead is no finding without a test.
+                shares = [
+                    f"{percent(each['people']['value'])} by “{each['criterion']}” "
+                    f"({each['people']['n']:,} items)"
+                    for each in known
+                ]
                 yield Sentence.of(
                     "finding",
-                    f"{run_name(judge, report['judges'])}: of its criteria, “{best['criterion']}” "
-                    f"agrees most often with the majority of people, on "
-                    f"{percent(best['people']['value'])} of {best['people']['n']:,} items.",
+                    f"{run_name(judge, report['judges'])} agrees with the majority of people on "
+                    f"{listed(shares)}.",
                 )

@@ -324,40 +324,29 @@ class Systems(Section):
 
 
 def _among_accepted(who: str, accepted: Report, which: str) -> str:
-    """Whether the ranking would be the same with people, where the judge is sure."""
+    """How often the ranking is the same with people, where the judge is sure."""
     ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
     on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
     on += f" {accepted['threshold']:.0f}"
     if ranking["same_top"] is None:
         return f"{on}, the ranking cannot be compared: {reason(ranking['same_top_reason'])}."
-    top, judge_top = (" and ".join(ranking[key]) for key in ("top", "judge_top"))
-    same = "also rank" if top == judge_top else f"rank {top} first, not"
     return (
-        f"{on}, {others} {same} {judge_top}{' first' if top == judge_top else ''}: the first "
-        f"places are the same in {percent(ranking['same_top'])} of resamples, the whole order in "
+        f"{on}, the first places by that run and by {others} are the same in "
+        f"{percent(ranking['same_top'])} of resamples, the whole order in "
         f"{percent(ranking['same_order'])}."
     )
 
 
 def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
+    """How often both rankings have the same first place; which system is first is no finding."""
     if len(known) == 1:
         [(who, ranking)] = known
-        top, judge_top = (" and ".join(ranking[key]) for key in ("top", "judge_top"))
-        again = percent(ranking["same_top"])
-        on = f"On the {ranking['n']:,} items that both decided, {who}"
-        if top == judge_top:
-            return (
-                f"{on} and {others} rank {top} first; their first places are the same in {again} "
-                "of resamples."
-            )
         return (
-            f"{on} ranks {judge_top} first and {others} {top}; their first places are the "
-            f"same in {again} of resamples."
+            f"On the {ranking['n']:,} items that both decided, the first places by {who} and by "
+            f"{others} are the same in {percent(ranking['same_top'])} of resamples."
         )
-    same = sum(ranking["top"] == ranking["judge_top"] for _, ranking in known)
     shares = [ranking["same_top"] for _, ranking in known]
     return (
-        f"{same} of {len(known)} runs rank the same system first as {others} on the "
-        f"same items. Their first places are the same in {percent(min(shares))} to "
-        f"{percent(max(shares))} of resamples."
+        f"The first places by each of {len(known)} runs and by {others}, on the items that both "
+        f"decided, are the same in {percent(min(shares))} to {percent(max(shares))} of resamples."
     )

@@ -10,7 +10,7 @@ from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import number_of, percent, points, points_range
 from analysis.report.text.verdicts import no_truth_words
 from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
-from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 
 YES, NO, UNKNOWN, USELESS = "Yes", "No", "Not yet known", "Not useful"
 ANSWERS = {"better": YES, "equivalent": YES, "worse": NO}

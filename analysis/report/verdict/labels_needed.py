@@ -8,7 +8,7 @@ from analysis.report.rules import MIN_COMPARED
 from analysis.report.verdict.answer import headline_run
 from analysis.report.verdict.replacement import replacement_of
 from analysis.report.verdict.settling import rounded, times_more
-from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
     FEW_CLUSTERS,

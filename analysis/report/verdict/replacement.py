@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from analysis.report.rules import LEVEL
 from analysis.report.text.names import run_name
-from analysis.stats.comparison.leave_one_out import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.checks import t_quantile
 
 POWER = 0.8
@@ -126,7 +126,8 @@ def _ends(found: Mapping[str, Any], family: int) -> tuple[float, float]:
     for scale in _scales(found):
         high = scale["ci"][1]
         if "df" in scale and scale.get("ci_made", {}).get("method") == "general t":
-            lost = t_quantile(scale["df"], 1 - LEVEL / family) * scale["se"]
-            high = scale["advantage_of_people"] + lost
+            # The middle of the interval, which for balanced agreement is without its bias.
+            middle = sum(scale["ci"]) / 2
+            high = middle + t_quantile(scale["df"], 1 - LEVEL / family) * scale["se"]
         highs.append(high)
     return max(highs), max(scale["ci"][0] for scale in _scales(found))

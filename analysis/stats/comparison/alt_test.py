@@ -127,7 +127,7 @@ def alt_test(
     if :math:`\bar d<\epsilon`, else 1. Thirty annotators with exactly 30 items each are at the
     minimum, and Benjamini-Yekutieli over 30 tests costs a factor of 3.99: such a study rarely
     passes at any quality of the model; see
-    :func:`analysis.stats.comparison.leave_one_out.pooled_replacement_test`.
+    :func:`analysis.stats.comparison.replacement.pooled_replacement_test`.
 
     References
     ----------

@@ -13,11 +13,8 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.comparison.leave_one_out import (
-    AgreementScale,
-    pooled_replacement_test,
-    reference_judges,
-)
+from analysis.stats.comparison.leave_one_out import reference_judges
+from analysis.stats.comparison.replacement import AgreementScale, pooled_replacement_test
 from analysis.stats.core.votes import Votes
 
 

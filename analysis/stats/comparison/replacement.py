@@ -1,0 +1,412 @@
+"""Whether the model could replace an annotator, over all annotators, without right answers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.checks import t_quantile
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray
+from ..core.shared_variance import ANNOTATOR, Sharing, Spread, effective_number
+from ..core.votes import Votes
+from .alt_test import model_choices, require_single_votes
+from .general_difference import FEW_OTHERS, interval_of, score_end, t_tail, why_not
+from .paired import tango_score
+
+FEWEST_OF_A_LABEL = 20  # answers of the rarest label for balanced agreement to be judged
+ONE_LABEL = 0.99  # a judge that gives one label more often than this has decided nothing
+
+
+@dataclass(frozen=True)
+class AgreementScale:
+    """Agreement of the model and of a person with the other people, on one scale.
+
+    Attributes
+    ----------
+    model, people : float or None
+        Agreement of the model, and of one person with another.
+    advantage : Estimate
+        `people` less `model`, with its interval for items, people, personas and questions in
+        general.
+    se, df : float or None
+        Standard error and degrees of freedom.
+    p : float or None
+        One-sided p value of "people agree better by `epsilon` or more".
+    """
+
+    model: float | None
+    people: float | None
+    advantage: Estimate
+    se: float | None = None
+    df: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class PooledReplacement:
+    """Test of the model against an annotator, over all annotators together.
+
+    Attributes
+    ----------
+    raw, balanced : AgreementScale
+        Agreement over answers, and its mean over the labels that people gave.
+    gain : Estimate
+        Agreement of the model less that of its own labels in random order, with its interval.
+    gain_low : float or None
+        One-sided lower bound of it, at the level of the test.
+    rarest : int
+        Answers with the rarest label.
+    same_label : float or None
+        Share of the model's answers that are its commonest label.
+    replaceable : bool or None
+        Whether people win by less than `epsilon` on both scales, and the model beats its own labels
+        in random order; None if that is undefined. Never with fewer than 20 answers of a label, or
+        if more than 99 % of the model's answers are one label.
+    epsilon : float
+        Advantage of the model.
+    n : int
+        Items used.
+    n_people : int
+        Their annotators.
+    people_effective : float or None
+        The same by their shares of the answers, :math:`(\\sum w)^2/\\sum w^2`.
+    """
+
+    raw: AgreementScale
+    balanced: AgreementScale
+    gain: Estimate
+    gain_low: float | None
+    rarest: int
+    same_label: float | None
+    replaceable: bool | None
+    epsilon: float
+    n: int
+    n_people: int = 0
+    people_effective: float | None = None
+
+    @property
+    def worse(self) -> AgreementScale:
+        """The scale on which the model is further from replacing a person."""
+        if self.raw.p is None or self.balanced.p is None:
+            return self.raw if self.balanced.advantage.value is None else self.balanced
+        return self.balanced if self.balanced.p > self.raw.p else self.raw
+
+    @property
+    def advantage(self) -> Estimate:
+        """Agreement of people less that of the model, on the worse scale."""
+        return self.worse.advantage
+
+    @property
+    def p(self) -> float | None:
+        """The larger p value: that of the worse scale."""
+        return self.worse.p
+
+
+def pooled_replacement_test(
+    votes: Votes,
+    model: npt.ArrayLike,
+    *,
+    epsilon: float,
+    sharing: Sharing | None = None,
+    alpha: float = 0.05,
+    level: float = 0.95,
+) -> PooledReplacement:
+    r"""Test whether the model agrees with people as well as another person does.
+
+    This is not the alternative annotator test, which tests each annotator and needs 30 items
+    of each. This test is about the average annotator and works if each has few items.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing.
+    epsilon : float
+        Advantage of the model, as in :func:`analysis.stats.comparison.alt_test.alt_test`.
+    sharing : Sharing, optional
+        What the items share; by default their annotators only.
+    alpha : float, default 0.05
+        Level of the one-sided test.
+    level : float, default 0.95
+        Nominal coverage of the two-sided interval.
+
+    Returns
+    -------
+    PooledReplacement
+
+    Raises
+    ------
+    ValueError
+        If `model` does not fit `votes` or a number is out of range.
+
+    Notes
+    -----
+    The unit is the item. With :math:`p_{ic}` the share of the :math:`k_i\ge2` people at item i who
+    chose c, :math:`n_{ic}` their number and :math:`J_i` the model's choice, the model less a person
+    gains :math:`u_{ic}=p_{ic}[J_i=c]-n_{ic}(n_{ic}-1)/(k_i(k_i-1))` on label c: both are compared
+    with the same other people, over all people of the item. Raw: the mean of
+    :math:`a_i=\sum_cu_{ic}`. Balanced: the mean over labels of
+    :math:`g_c=\sum_iu_{ic}/\sum_ip_{ic}`, with the item values
+    :math:`\bar g+\frac1C\sum_c(u_{ic}-g_cp_{ic})/\bar p_c` of its linear form; a constant model
+    has the balanced agreement 1/C. Gain over random order: the mean of
+    :math:`\sum_c([J_i=c]-\bar q_c)(p_{ic}-\bar p_c)`, with :math:`\bar q_c` the share of c among
+    the model's choices; the mean over all orders of these is subtracted exactly.
+    Variances and t distributions are those of
+    :func:`analysis.stats.comparison.general_difference.general_difference`, score method
+    included; for balanced agreement the number of items is :math:`C^2/\sum_c1/\sum_ip_{ic}`.
+    Two departures for few people, with :math:`n_e` their effective number and k answers an item:
+    the variance is multiplied by :math:`n_e/(n_e-k)` and the degrees of freedom are at most
+    :math:`n_e-1`. Tests and intervals of balanced agreement are about :math:`\bar g` without its
+    bias as a mean of ratios, less :math:`\frac1C\sum_c` of the covariance of the means of
+    :math:`(u_{ic}-g_cp_{ic})/\bar p_c` and :math:`p_{ic}/\bar p_c`.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix(np.tile([[0, 0, 1], [1, 1, 0], [0, 1, 1]], (20, 1)))
+    >>> result = pooled_replacement_test(votes, [0, 1, 1] * 20, epsilon=0.1)
+    >>> result.n, round(result.raw.advantage.value, 3), round(result.balanced.advantage.value, 3)
+    (60, -0.333, -0.325)
+    >>> result.raw.advantage.interval_reason, result.replaceable  # three people are few
+    ('too_few_annotators', None)
+    """
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"`epsilon` must lie in [0, 1), got {epsilon}.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"`alpha` must lie in (0, 1), got {alpha}.")
+    choice = model_choices(votes, model)
+    require_single_votes(votes)
+    counts = votes.counts()
+    usable = (counts.sum(axis=1) >= 2) & (choice >= 0)
+    if sharing is None:
+        sharing = Sharing.of_items(votes.n_items, {}, votes)
+    within = sharing.take(usable)
+    (found,) = pooled_replacement_tests(
+        counts[usable][None],
+        choice[usable][None],
+        within,
+        epsilon=epsilon,
+        alpha=alpha,
+        level=level,
+    )
+    load = np.bincount(votes.annotator[usable[votes.item]], minlength=votes.n_annotators)
+    decided = np.bincount(choice[choice >= 0], minlength=1)
+    return replace(
+        found,
+        same_label=float(decided.max() / decided.sum()) if decided.sum() else None,
+        n_people=int((load > 0).sum()),
+        people_effective=effective_number(load),
+    )
+
+
+def pooled_replacement_tests(
+    counts: IntArray,
+    models: IntArray,
+    sharing: Sharing,
+    *,
+    epsilon: float,
+    alpha: float = 0.05,
+    level: float = 0.95,
+) -> list[PooledReplacement]:
+    """`pooled_replacement_test` of many studies with one design, as in simulations.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n_studies, n_items, n_options)
+        Answers of people, at least two for each item.
+    models : ndarray of int, shape (n_studies, n_items)
+        The model's choices, none of them missing.
+    sharing : Sharing
+        What the items share.
+    epsilon, alpha, level
+        As for `pooled_replacement_test`.
+
+    Returns
+    -------
+    list of PooledReplacement
+        One per study, in order, without the numbers of people.
+
+    Examples
+    --------
+    >>> counts = np.tile([[2, 1], [1, 2]], (2, 30, 1))
+    >>> always = np.zeros((2, 60), dtype=np.int64)
+    >>> found = pooled_replacement_tests(counts, always, Sharing.of_items(60, {}), epsilon=0.1)
+    >>> [(round(one.raw.model, 2), one.balanced.model, one.replaceable) for one in found]
+    [(0.5, 0.5, False), (0.5, 0.5, False)]
+    """
+    n = counts.shape[1]
+    if n == 0:
+        none = AgreementScale(None, None, Estimate(None, "no_pairs"))
+        empty = PooledReplacement(none, none, none.advantage, None, 0, None, None, epsilon, 0)
+        return [empty] * len(counts)
+    given = counts.sum(axis=1)
+    rarest = np.where(_labels_of(given), given, given.max(initial=0) + 1).min(axis=1)
+    same = (models[..., None] == np.arange(counts.shape[-1])).mean(axis=1).max(axis=1)
+    reason = why_not(sharing)
+    *sides, gains = _two_scales(counts, models, None if reason else sharing)
+    gain_spread = None if reason else _spread(gains, sharing)
+    scales = zip(*(side.tested(sharing, epsilon, level) for side in sides), strict=True)
+
+    results = []
+    for study, (raw, balanced) in enumerate(scales):
+        if rarest[study] == 0:
+            balanced = AgreementScale(None, None, Estimate(None, "too_few_of_a_label"))
+        value, low = float(gains[study].mean()), None
+        gain = Estimate(value, interval_reason=reason)
+        if gain_spread is not None:
+            gain, low = _gain(value, _at(gain_spread, study), sharing, alpha, level)
+        passed = None
+        if rarest[study] < FEWEST_OF_A_LABEL or same[study] > ONE_LABEL:
+            passed = False
+        elif low is not None and raw.p is not None and balanced.p is not None:
+            passed = low > 0 and max(raw.p, balanced.p) <= alpha
+        counted = int(rarest[study]), float(same[study]), passed, epsilon, n
+        results.append(PooledReplacement(raw, balanced, gain, low, *counted))
+    return results
+
+
+def _labels_of(given: IntArray) -> BoolArray:
+    """Which options count as labels: the two responses, and a tie where somebody chose it."""
+    return np.asarray((given > 0) | (np.arange(given.shape[-1]) < 2))
+
+
+def _two_scales(
+    counts: IntArray, models: IntArray, sharing: Sharing | None
+) -> tuple["_Side", "_Side", FloatArray]:
+    """Both scales of many studies, and the gain of each item over the model's random order."""
+    n_studies, n, n_options = counts.shape
+    k = counts.sum(axis=2, keepdims=True)
+    share = counts / k
+    chosen = (models[..., None] == np.arange(n_options)).astype(np.float64)
+    hit, alike = share * chosen, counts * (counts - 1) / (k * (k - 1))
+    is_label = _labels_of(counts.sum(axis=1))
+    n_labels = is_label.sum(axis=1)
+    mean = share.mean(axis=1)
+    part = np.where(mean > 0, mean, 1.0)  # nothing is gained on a label that nobody gave
+
+    model, people = hit.mean(axis=1), alike.mean(axis=1)
+    gaps = (model - people) / part
+    ratio = (hit - alike - gaps[:, None] * share) / part[:, None]
+    linear = ratio.sum(axis=2) + gaps.sum(axis=1, keepdims=True)
+    if sharing is not None:
+        weight = share / part[:, None]
+        for label in range(n_options):
+            linear += _covariance(ratio[..., label], weight[..., label], sharing)[:, None]
+    alone = chosen - chosen.mean(axis=1, keepdims=True)
+    gain = (alone * (share - mean[:, None])).sum(axis=2)
+    inverse = np.where(is_label, 1 / np.where(mean > 0, mean * n, 1e-9), 0.0).sum(axis=1)
+
+    raw = _Side(
+        model.sum(axis=1), people.sum(axis=1), (hit - alike).sum(axis=2), np.full(n_studies, n)
+    )
+    balanced = _Side(
+        (model / part).sum(axis=1) / n_labels,
+        (people / part).sum(axis=1) / n_labels,
+        linear / n_labels[:, None],
+        n_labels**2 / inverse,
+    )
+    return raw, balanced, gain
+
+
+def _covariance(one: FloatArray, other: FloatArray, sharing: Sharing) -> FloatArray:
+    """Covariance of two means, shape (studies,): how far a ratio of them is too low on average."""
+    return (sharing.spread(one + other).variance - sharing.spread(one - other).variance) / 4
+
+
+def _spread(values: FloatArray, sharing: Sharing) -> Spread:
+    """Variance of the mean, and degrees of freedom, with room for what few people hide.
+
+    People are both sides of an agreement, so few of them who happen to be alike look both close to
+    the model and sure of it.
+    """
+    found = sharing.spread(values)
+    people = sharing.kinds.get(ANNOTATOR)
+    if people is None:
+        return found
+    n, each = effective_number(people.sizes) or 1.0, float(people.memberships.mean())
+    return Spread(found.variance * n / (n - each), np.minimum(found.degrees_of_freedom, n - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One scale of many studies: agreements (studies,), and model less people (studies, items).
+
+    `size` is the number of items, or for balanced agreement the number that is worth as much.
+    """
+
+    model: FloatArray
+    people: FloatArray
+    values: FloatArray
+    size: FloatArray
+
+    def tested(self, sharing: Sharing, epsilon: float, level: float) -> Iterator[AgreementScale]:
+        """The scale of each study, with its test if that is possible."""
+        reason = why_not(sharing)
+        spread = None if reason else _spread(self.values, sharing)
+        for study, values in enumerate(self.values):
+            model, people = float(self.model[study]), float(self.people[study])
+            if spread is None:
+                gap = Estimate(people - model, interval_reason=reason)
+                yield AgreementScale(model, people, gap)
+                continue
+            variance, df = _at(spread, study)
+            lost = _Lost(values, variance, df, float(self.size[study]))
+            low, high, method = lost.ends(level)
+            interval = interval_of(-high, -low, level, method, sharing)
+            gap = Estimate(people - model, interval=interval)
+            yield AgreementScale(model, people, gap, variance**0.5, df, lost.tail(-epsilon))
+
+
+def _at(spread: Spread, study: int) -> tuple[float, float]:
+    return float(spread.variance[study]), float(spread.degrees_of_freedom[study])
+
+
+@dataclass(frozen=True, eq=False)
+class _Lost:
+    """Model less people in one study, one value for each item, with the variance of their mean."""
+
+    values: FloatArray
+    variance: float
+    df: float
+    size: float
+
+    @cached_property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @cached_property
+    def counts(self) -> tuple[float, float, float] | None:
+        """Effective wins, losses and items for a score test; None where t is good enough."""
+        n = self.values.size
+        independent = float(((self.values - self.mean) ** 2).sum()) / n**2
+        share = min(1.0, independent / self.variance) if self.variance > 0 else 1.0
+        moved = min(1.0, max(independent * self.size + self.mean**2, abs(self.mean)))
+        size = self.size * share
+        won, lost = (moved + self.mean) / 2 * size, (moved - self.mean) / 2 * size
+        is_flat = self.variance <= 0 or size - max(won, lost, size - won - lost) < FEW_OTHERS
+        return (won, lost, size) if is_flat else None
+
+    def tail(self, bound: float) -> float:
+        """One-sided p value of a mean of `bound` or less."""
+        if self.counts:
+            return t_tail(self.df, tango_score(*self.counts, bound))
+        return t_tail(self.df, (self.mean - bound) / self.variance**0.5)
+
+    def ends(self, level: float) -> tuple[float, float, str]:
+        at = t_quantile(self.df, (1 + level) / 2)
+        if self.counts:
+            return score_end(*self.counts, at), score_end(*self.counts, -at), "general score"
+        half = at * self.variance**0.5
+        return max(self.mean - half, -1.0), min(self.mean + half, 1.0), "general t"
+
+
+def _gain(
+    value: float, spread: tuple[float, float], sharing: Sharing, alpha: float, level: float
+) -> tuple[Estimate, float]:
+    """The gain over random order with its interval, and its one-sided lower bound."""
+    se, df = spread[0] ** 0.5, spread[1]
+    half = t_quantile(df, (1 + level) / 2) * se
+    interval = interval_of(value - half, value + half, level, "general t", sharing)
+    return Estimate(value, interval=interval), value - t_quantile(df, 1 - alpha) * se
