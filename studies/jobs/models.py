@@ -12,7 +12,9 @@ from studies.statements import clock
 # A worker sends a heartbeat every second; a worker without one for this long has died. Every
 # worker looks for such jobs (config/celery.py), so that one takes them up within a minute.
 STALLED_AFTER = timedelta(seconds=40)
-# A job that waits for this long is queued again: its message may be lost, or no worker runs.
+# The message of a job that waits for this long may be lost: it is sent again, so often.
+MESSAGE_AFTER = timedelta(seconds=40)
+# A job that waits for this long is stalled: no worker runs, or all are busy.
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."
 STALLED = (
@@ -86,6 +88,13 @@ class Job(models.Model):
         """Whether its worker was killed, or no worker starts it."""
         limit = self.silence_limit if self.state == self.State.RUNNING else WAITING_AFTER
         return self.is_open and clock.is_long_ago(self.heartbeat_at, limit)
+
+    @property
+    def may_have_lost_its_message(self) -> bool:
+        """Whether it waits for so long that its message is sent again; a surplus one does nothing."""
+        return self.state == self.State.QUEUED and clock.is_long_ago(
+            self.heartbeat_at, MESSAGE_AFTER
+        )
 
     @property
     def silence_limit(self) -> timedelta:
