@@ -91,7 +91,7 @@ class Job(models.Model):
 
     @property
     def may_have_lost_its_message(self) -> bool:
-        """Whether it waits for so long that its message is sent again; a surplus one does nothing."""
+        """Whether its message is sent again; one too many does nothing."""
         return self.state == self.State.QUEUED and clock.is_long_ago(
             self.heartbeat_at, MESSAGE_AFTER
         )
