@@ -5,7 +5,6 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from studies.statements import clock
 
@@ -52,9 +51,9 @@ class Job(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    heartbeat_at = models.DateTimeField(
-        default=timezone.now, help_text="When its worker was last heard of, or it was queued."
+    created_at = clock.MomentField(auto_now_add=True)
+    heartbeat_at = clock.MomentField(
+        default=clock.now, help_text="When its worker was last heard of, or it was queued."
     )
     finished_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(
