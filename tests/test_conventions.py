@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.core.management import get_commands
+from django.db.models import DateTimeField
 from django.urls import URLResolver, get_resolver
 from django.views.decorators.http import require_http_methods
+
+from studies.statements.clock import MomentField
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("studies", "annotation", "judging", "analysis", "api")
@@ -54,6 +58,20 @@ def test_moments_are_those_of_the_database():
     found = {str(path.relative_to(ROOT)) for path in folders if own.search(path.read_text("utf-8"))}
 
     assert found == {"studies/statements/clock.py", "studies/retry_after.py"}
+
+
+def test_fields_that_begin_with_the_moment_take_it_from_the_database():
+    fields = [field for model in apps.get_models() for field in model._meta.local_fields]
+    begins = [
+        field
+        for field in fields
+        if isinstance(field, DateTimeField)
+        and field.model._meta.app_label in APPS
+        and (field.auto_now_add or field.auto_now or field.has_default())
+    ]
+
+    assert len(begins) > 50
+    assert [str(field) for field in begins if not isinstance(field, MomentField)] == []
 
 
 def test_every_command_is_documented():

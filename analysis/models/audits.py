@@ -5,6 +5,7 @@ from django.db import models
 
 from studies.jobs.models import Job
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class Audit(Job):
@@ -31,7 +32,7 @@ class AcceptedFinding(models.Model):
     accepted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    accepted_at = models.DateTimeField(auto_now_add=True)
+    accepted_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["accepted_at", "pk"]

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class ItemNote(models.Model):
@@ -18,7 +19,7 @@ class ItemNote(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     changed_at = models.DateTimeField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -33,7 +34,7 @@ class ItemTag(models.Model):
 
     note = models.ForeignKey(ItemNote, on_delete=models.CASCADE, related_name="tags")
     name = models.CharField(max_length=40)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]

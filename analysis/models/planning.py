@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from studies.jobs.models import Job
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class Forecast(Job):
@@ -28,7 +29,7 @@ class WatchedComparison(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="watched")
     run = models.ForeignKey("judging.JudgeRun", on_delete=models.CASCADE, related_name="watched")
     margin = models.FloatField(help_text="Of equivalence, when the comparison was fixed.")
-    fixed_at = models.DateTimeField(auto_now_add=True)
+    fixed_at = clock.MomentField(auto_now_add=True)
     fixed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )

@@ -85,7 +85,7 @@ class AnalysisPlan(models.Model):
     frozen_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=~Q(seal=""), name="plan_is_sealed")]
@@ -107,7 +107,7 @@ class ShareLink(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     opened = models.PositiveIntegerField(default=0, help_text="How often it was opened.")

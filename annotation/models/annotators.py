@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 
 from studies.models import Study
+from studies.statements import clock
 
 # Without characters that are easily confused when a code is copied by hand.
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -57,7 +58,7 @@ class DemographicQuestion(models.Model):
         help_text="How a profile says it, with {answer}: “The person is {answer}.”",
     )
     position = models.PositiveSmallIntegerField(default=1)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["position", "pk"]
@@ -86,7 +87,7 @@ class QuotaGroup(models.Model):
     reserved = models.PositiveIntegerField(default=0, editable=False)
     completed = models.PositiveIntegerField(default=0, editable=False)
     position = models.PositiveSmallIntegerField(default=1)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         db_table = "annotation_quotacell"  # The table's name in databases of earlier versions.
@@ -124,7 +125,7 @@ class ConsentVersion(models.Model):
     html = models.TextField()
     statements = models.JSONField(default=list, blank=True)
     terms = models.JSONField(default=dict, help_text="Settings of the study at that time.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["created_at", "pk"]
@@ -193,7 +194,7 @@ class Annotator(models.Model):
     excluded_at = models.DateTimeField(null=True, blank=True)
     exclusion_reason = models.TextField(blank=True)
 
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     consented_at = models.DateTimeField(null=True, blank=True)
     screened_at = models.DateTimeField(null=True, blank=True)
     instructed_at = models.DateTimeField(null=True, blank=True)
@@ -284,7 +285,7 @@ class AnnotatorEvent(models.Model):
     before = models.CharField(max_length=20, blank=True)
     after = models.CharField(max_length=20, blank=True)
     detail = models.JSONField(default=dict, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -298,7 +299,7 @@ class RelatedStudy(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="related_studies")
     related = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -319,7 +320,7 @@ class LinkStart(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     address = models.CharField(max_length=64, help_text="A keyed hash of the network address.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         indexes = [
@@ -341,7 +342,7 @@ class CompletionCode(models.Model):
         max_length=20, choices=[*Ending.choices, (SECOND_VISIT, "second visit")]
     )
     code = models.CharField(max_length=20, unique=True, default=random_code)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [

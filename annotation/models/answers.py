@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from annotation.models.annotators import Annotator
 from studies.models import Choice, Item, Side
+from studies.statements import clock
 
 
 class Assignment(models.Model):
@@ -29,7 +30,7 @@ class Assignment(models.Model):
     )
     is_surplus = models.BooleanField(default=False, help_text="Holds no seat of the item.")
     state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["annotator", "position"]
@@ -113,7 +114,7 @@ class Annotation(models.Model):
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
     wording_sha256 = models.CharField(max_length=64, blank=True)
     revision = models.PositiveIntegerField(default=1, help_text="1 = never changed.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -174,7 +175,7 @@ class InitialAnswer(models.Model):
     answered_at = models.DateTimeField()
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -206,7 +207,7 @@ class Draft(models.Model):
     certainty = models.CharField(max_length=20, blank=True)
     active_ms = models.PositiveBigIntegerField(default=0)
     version = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -232,7 +233,7 @@ class AnnotationRevision(models.Model):
     answered_at = models.DateTimeField()
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["annotation", "number"]

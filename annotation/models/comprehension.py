@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from annotation.models.annotators import Annotator
 from studies.models import Study
+from studies.statements import clock
 
 
 class ComprehensionQuestion(models.Model):
@@ -20,7 +21,7 @@ class ComprehensionQuestion(models.Model):
         max_length=500, help_text="The sentence of the instructions that holds the answer."
     )
     position = models.PositiveSmallIntegerField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["position"]
@@ -48,7 +49,7 @@ class ComprehensionAnswer(models.Model):
     number = models.PositiveSmallIntegerField(help_text="Which try, counted from 1.")
     option = models.PositiveSmallIntegerField()
     is_right = models.BooleanField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["question", "number"]

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from studies.models import Study
+from studies.statements import clock
 
 
 class LinkedStudy(models.Model):
@@ -14,7 +15,7 @@ class LinkedStudy(models.Model):
     rule = models.JSONField(
         help_text="{persons, items_per_person, examples, seed}, and what there was to choose from."
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]

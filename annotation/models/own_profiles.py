@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.annotators import Annotator
+from studies.statements import clock
 
 
 def persona_key() -> str:
@@ -31,7 +32,7 @@ class OwnProfile(models.Model):
         default=0, help_text="How many of their answers others may see with each item."
     )
     decided_at = models.DateTimeField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 
 from annotation.models.annotators import Annotator
 from studies.models import Study
+from studies.statements import clock
 
 
 class ProlificIdentity(models.Model):
@@ -26,7 +27,7 @@ class ProlificIdentity(models.Model):
     # Annotators who are not found are looked up less and less often.
     looked_at = models.DateTimeField(null=True, blank=True)
     looks = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "prolific identities"
@@ -40,7 +41,7 @@ class Invitation(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
     key = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -74,7 +75,7 @@ class Recruitment(models.Model):
     )
     last_error = models.TextField(blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"recruitment of {self.study_id}"
@@ -105,7 +106,7 @@ class ProlificStudy(models.Model):
     costs = models.JSONField(
         default=dict, blank=True, help_text="Prolific's own figures, as last read; minor units."
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -135,7 +136,7 @@ class ProlificReservation(models.Model):
     places_after = models.PositiveIntegerField()
     rewards = models.PositiveIntegerField(help_text="Minor units.")
     fees = models.PositiveIntegerField(null=True, help_text="With their tax, minor units.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -181,7 +182,7 @@ class ProlificSubmission(models.Model):
     # not stopped again.
     followed = models.CharField(max_length=40, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -197,7 +198,7 @@ class ProlificEvent(models.Model):
     kind = models.CharField(max_length=60)
     resource_id = models.CharField(max_length=64)
     handled_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
@@ -226,7 +227,7 @@ class BonusPayment(models.Model):
     tax = models.PositiveIntegerField(null=True, blank=True, help_text="Minor units.")
     sent_at = models.DateTimeField(null=True, blank=True)
     paid_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -262,7 +263,7 @@ class Bonus(models.Model):
     # more.
     before = models.JSONField(default=list)
     is_open = models.BooleanField(default=True, help_text="False once the payment is cancelled.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]

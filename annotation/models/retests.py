@@ -22,7 +22,7 @@ class RetestVisit(models.Model):
     code = models.CharField(max_length=32, unique=True, default=visit_code, editable=False)
     due_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]
@@ -46,7 +46,7 @@ class RetestAnswer(models.Model):
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["visit", "position"]

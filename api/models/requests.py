@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from studies.statements import clock
+
 
 class IdempotentRequest(models.Model):
     """The response to a request, stored in the transaction of what the request changed."""
@@ -12,7 +14,7 @@ class IdempotentRequest(models.Model):
     request_sha256 = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
     body = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    created_at = clock.MomentField(auto_now_add=True, db_index=True)
 
     class Meta:
         constraints = [

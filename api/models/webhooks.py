@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from studies.models import Study
 from studies.models.keys import public_id
+from studies.statements import clock
 
 
 class Event(models.TextChoices):
@@ -25,8 +25,8 @@ class Webhook(models.Model):
     url = models.CharField(max_length=500)
     events = models.JSONField(default=list)
     sealed_secret = models.TextField(editable=False)
-    seen_until = models.DateTimeField(
-        default=timezone.now, help_text="Up to when events were looked for."
+    seen_until = clock.MomentField(
+        default=clock.now, help_text="Up to when events were looked for."
     )
     seen_seats = models.PositiveBigIntegerField(
         default=0, help_text="Answers wanted when the study was last complete."
@@ -34,7 +34,7 @@ class Webhook(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -62,9 +62,9 @@ class Delivery(models.Model):
     payload = models.JSONField(default=dict)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_attempt_at = models.DateTimeField(default=timezone.now)
+    next_attempt_at = clock.MomentField(default=clock.now)
     message = models.CharField(max_length=300, blank=True, help_text="What came back last.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     delivered_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

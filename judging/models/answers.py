@@ -9,6 +9,7 @@ from django.db.models import Q
 from judging.models.runs import JudgeRun
 from judging.protocols.reading.codes import READ_AS
 from studies.models import Choice, Item, Side, public_id
+from studies.statements import clock
 
 
 class Batch(models.Model):
@@ -43,7 +44,7 @@ class Batch(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["created_at", "pk"]
@@ -72,7 +73,7 @@ class SentParameters(models.Model):
     parameters = models.JSONField(
         help_text="As sent; in place of the seed's number it says that there was one."
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         verbose_name_plural = "sent parameters"
@@ -183,7 +184,7 @@ class Judgment(models.Model):
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     objects = OrdinaryJudgments()
     everything = models.Manager["Judgment"]()
@@ -317,7 +318,7 @@ class Attempt(models.Model):
     text = models.TextField(blank=True, help_text="The reply as it came.")
     error = models.TextField(blank=True)
     request_id = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["judgment", "number"]

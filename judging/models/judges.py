@@ -19,6 +19,7 @@ from judging.backends.backend import (
 from judging.backends.endpoints import is_own_network
 from judging.errors import ConflictingValue, FieldError, Reason
 from studies.models import Study
+from studies.statements import clock
 
 # The fields of a judge that change what a model answers; a run's parameters keep their values.
 SAMPLED = (
@@ -158,7 +159,7 @@ class Judge(models.Model):
         help_text="Empty if a command added it.",
     )
     is_retired = models.BooleanField(default=False, help_text="Not offered for new runs.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]
@@ -259,7 +260,7 @@ class StudyJudge(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="design_judges")
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="design_studies")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -275,7 +276,7 @@ class SharedLimit(models.Model):
 
     endpoint = models.CharField(max_length=64, unique=True)
     document = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     def __str__(self) -> str:
         return self.endpoint

@@ -9,6 +9,7 @@ from judging.models.judges import Judge
 from judging.models.wordings import PromptTemplate
 from judging.protocols import framings, registry
 from studies.models import Study, public_id
+from studies.statements import clock
 
 NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add up exactly
 
@@ -110,7 +111,7 @@ class JudgeRun(models.Model):
     touched_at = models.DateTimeField(null=True, blank=True, help_text="Last sign of a worker.")
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["created_at", "pk"]
@@ -211,7 +212,7 @@ class Campaign(models.Model):
     )
     token_budget = models.PositiveBigIntegerField(null=True, blank=True)
     runs = models.ManyToManyField(JudgeRun, related_name="campaigns")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["created_at", "pk"]
@@ -232,7 +233,7 @@ class Jury(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="juries")
     name = models.CharField(max_length=120)
     judges = models.ManyToManyField(Judge, related_name="juries")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]

@@ -4,6 +4,7 @@ from django.db import models
 
 from judging.protocols import registry
 from studies.models import Study, public_id
+from studies.statements import clock
 
 
 class PromptTemplate(models.Model):
@@ -37,7 +38,7 @@ class PromptTemplate(models.Model):
     source = models.CharField(max_length=10, choices=Source, default=Source.WRITTEN)
     note = models.TextField(blank=True)
     frozen_at = models.DateTimeField(null=True, blank=True, help_text="The first judgment.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["name", "version"]

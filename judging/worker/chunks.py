@@ -58,6 +58,7 @@ WITH_PACK = (
     "discard the pack to ask here instead."
 )
 _RENEW_SECONDS = 10.0
+_RENEW_AGAIN_SECONDS = 1.0  # while the database is away
 _RESERVE_SECONDS = 60.0
 
 # One thread at a time: many at once would keep the event loop from running.
@@ -266,9 +267,10 @@ def _wait(
     backend = runtime.backend_of(judge)
     if isinstance(backend, StepwiseBackend):
         patience = backend.step_seconds + _RESERVE_SECONDS
+    pause = _RENEW_SECONDS
     while True:
         try:
-            return work.result(timeout=_RENEW_SECONDS)
+            return work.result(timeout=pause)
         except concurrent.futures.TimeoutError:
             since = routes.moved_at if ledger.oldest is None else ledger.oldest
             if isinstance(backend, StepwiseBackend):
@@ -280,16 +282,18 @@ def _wait(
                 # requests in flight as lost.
                 mine.filter(state=Judgment.State.LEASED).update(lease="", leased_until=clock.now())
                 return []
-            _renew(mine)
+            pause = _RENEW_SECONDS if _renew(mine) else _RENEW_AGAIN_SECONDS
 
 
-def _renew(mine: QuerySet[Judgment]) -> None:
+def _renew(mine: QuerySet[Judgment]) -> bool:
     """Renew a lease; a database restart ends no chunk, as answers under way are paid for."""
     try:
         mine.filter(state=Judgment.State.LEASED).update(leased_until=clock.now() + LEASE)
     except (OperationalError, InterfaceError) as error:
         logger.warning("A lease could not be renewed, trying again: %s", error)
         connection.close()
+        return False
+    return True
 
 
 def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from judging.models import Batch, JudgeRun, Judgment
 from judging.worker.chunks import LEASE, call_workers, give_back, settle
@@ -33,18 +34,21 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     return called
 
 
-@transaction.atomic
-def release_expired(*, run_id: int | None = None) -> dict[int, int]:
-    """Release judgments that killed workers held; return how many of each run."""
+def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
+    """Judgments whose worker did not renew its lease: it was killed, or the database was away."""
     # Every run by its id: the index of judgments by state begins with the run.
     runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
     expired = Judgment.everything.filter(
         clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
     )
     # Requests in a batch are with the provider, even if a worker died here.
-    expired = expired.exclude(
-        lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
-    )
+    return expired.exclude(lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id"))
+
+
+@transaction.atomic
+def release_expired(*, run_id: int | None = None) -> dict[int, int]:
+    """Release judgments that killed workers held; return how many of each run."""
+    expired = expired_leases(run_id=run_id)
     # Whoever locks a run and its judgments locks the run first.
     owners = set(expired.values_list("run_id", flat=True))
     if not owners:

@@ -16,6 +16,8 @@ from judging.worker import batches, recovery
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
+# After a time without a database no lease is renewed. Workers that live renew theirs in this time.
+GRACE_SECONDS = 3.0
 _SWEEPS_PER_STEP = 2  # runs that ask by batch
 
 _stop = threading.Event()
@@ -40,6 +42,8 @@ def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
     sweeps = 0
     while True:
         try:
+            if recovery.expired_leases().exists() and _stop.wait(GRACE_SECONDS):
+                return
             # A worker that starts may replace one that died with the runs' tokens.
             recovery.recover_runs(call=call, at_start=sweeps == 0)
             if sweeps % _SWEEPS_PER_STEP == 0:

@@ -5,14 +5,15 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from studies.statements import clock
 
 # A worker sends a heartbeat every second; a worker without one for this long has died. Every
 # worker looks for such jobs (config/celery.py), so that one takes them up within a minute.
 STALLED_AFTER = timedelta(seconds=40)
-# A job that waits for this long is queued again: its message may be lost, or no worker runs.
+# The message of a job that waits for this long may be lost: it is sent again, so often.
+MESSAGE_AFTER = timedelta(seconds=40)
+# A job that waits for this long is stalled: no worker runs, or all are busy.
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."
 STALLED = (
@@ -50,9 +51,9 @@ class Job(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    heartbeat_at = models.DateTimeField(
-        default=timezone.now, help_text="When its worker was last heard of, or it was queued."
+    created_at = clock.MomentField(auto_now_add=True)
+    heartbeat_at = clock.MomentField(
+        default=clock.now, help_text="When its worker was last heard of, or it was queued."
     )
     finished_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(
@@ -86,6 +87,13 @@ class Job(models.Model):
         """Whether its worker was killed, or no worker starts it."""
         limit = self.silence_limit if self.state == self.State.RUNNING else WAITING_AFTER
         return self.is_open and clock.is_long_ago(self.heartbeat_at, limit)
+
+    @property
+    def may_have_lost_its_message(self) -> bool:
+        """Whether its message is sent again; one too many does nothing."""
+        return self.state == self.State.QUEUED and clock.is_long_ago(
+            self.heartbeat_at, MESSAGE_AFTER
+        )
 
     @property
     def silence_limit(self) -> timedelta:

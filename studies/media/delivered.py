@@ -24,15 +24,14 @@ class Media(Protocol):
         """What an item keeps of the file. Raises `BadMedia` if it is missing or not taken."""
 
 
+PACK_THEM = "Pack the items and their files into one zip, and import that."
+
+
 class NoMedia:
     """A file of items that came alone."""
 
     def facts(self, name: str) -> Mapping[str, Any]:
-        raise BadMedia(
-            "did not come with the items.",
-            "Pack the items and their files into one zip. At the command line, name the folder: "
-            "--media FOLDER.",
-        )
+        raise BadMedia("did not come with the items.", PACK_THEM)
 
 
 class Delivered:

@@ -1,7 +1,8 @@
 """Backups of the installation that were made: what may still hold data that was deleted here."""
 
 from django.db import models
-from django.utils import timezone
+
+from studies.statements import clock
 
 
 class Backup(models.Model):
@@ -11,8 +12,8 @@ class Backup(models.Model):
     sha256 = models.CharField(max_length=64, unique=True)
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     holds_secret_key = models.BooleanField(default=False)
-    taken_at = models.DateTimeField(default=timezone.now, help_text="The moment of its data.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    taken_at = clock.MomentField(default=clock.now, help_text="The moment of its data.")
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["-taken_at", "-pk"]

@@ -2,7 +2,8 @@
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
+
+from studies.statements import clock
 
 
 class StoredFile(models.Model):
@@ -12,7 +13,7 @@ class StoredFile(models.Model):
     owner = models.CharField(max_length=100, help_text="The public id of the row it belongs to.")
     path = models.CharField(max_length=500)
     size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = clock.MomentField(default=clock.now)
 
     class Meta:
         constraints = [
@@ -49,7 +50,7 @@ class FilesLocation(models.Model):
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     location = models.CharField(max_length=500, help_text="The storage, or the id of a folder.")
     shown = models.CharField(max_length=500, help_text="The machine and its folder, for people.")
-    noted_at = models.DateTimeField(default=timezone.now)
+    noted_at = clock.MomentField(default=clock.now)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(id=1), name="fileslocation_is_one")]

@@ -8,6 +8,7 @@ from django.db import connection, models
 from studies.jobs.models import Job
 from studies.models.keys import public_id
 from studies.models.studies import Study, Task
+from studies.statements import clock
 
 ROWS_READ = 99  # percent
 # Storing the items is one transaction of minutes. Meanwhile SQLite lets no other connection write,
@@ -60,7 +61,7 @@ class Upload(models.Model):
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     imported_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

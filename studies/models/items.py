@@ -8,6 +8,7 @@ from django.db.models import F, Q, Value
 
 from studies.models.keys import shuffle_key
 from studies.models.studies import Study, Task
+from studies.statements import clock
 
 
 class Side(models.TextChoices):
@@ -33,7 +34,7 @@ class Persona(models.Model):
     features = models.JSONField(default=list, help_text="[{key, label, value, text}, …] in order.")
     text = models.TextField(blank=True)
     history = models.JSONField(default=list, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -50,7 +51,7 @@ class FeatureSet(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="feature_sets")
     name = models.CharField(max_length=60)
     keys = models.JSONField(default=list, help_text="Feature keys in order.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [
@@ -134,7 +135,7 @@ class Item(models.Model):
     # With which it was drawn for annotators; null unless items were drawn by a judge's certainty.
     draw_probability = models.FloatField(null=True, blank=True, editable=False)
     shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     everything = models.Manager["Item"]()
     objects = MainItemManager()

@@ -6,6 +6,7 @@ from django.db import models
 
 from studies.models.keys import public_id
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class MediaFile(models.Model):
@@ -22,7 +23,7 @@ class MediaFile(models.Model):
     width = models.PositiveIntegerField(null=True, help_text="Pixels; of a picture.")
     height = models.PositiveIntegerField(null=True)
     seconds = models.FloatField(null=True, help_text="Of a sound.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         verbose_name = "picture or sound"

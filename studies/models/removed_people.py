@@ -3,6 +3,7 @@
 from django.db import models
 
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class RemovedPerson(models.Model):
@@ -13,7 +14,7 @@ class RemovedPerson(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="removed_people")
     own_answers = models.PositiveIntegerField(help_text="Labels that were removed.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["pk"]

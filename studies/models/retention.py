@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from studies.models.studies import Study
+from studies.statements import clock
 
 
 class Retention(models.Model):
@@ -21,7 +22,7 @@ class Retention(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     obstacle = models.TextField(blank=True, help_text="Why what is due was not done yet.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from studies.statements import clock
+
 
 class SecondStep(models.Model):
     """What a user who switched it on needs besides a password.
@@ -18,7 +20,7 @@ class SecondStep(models.Model):
     secret = models.CharField(max_length=300, editable=False)
     recovery_sha256 = models.JSONField(default=list, editable=False)
     last_period = models.PositiveBigIntegerField(default=0, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         verbose_name = "second step of signing in"

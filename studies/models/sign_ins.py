@@ -4,6 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from studies.statements import clock
+
 
 class SignIn(models.Model):
     """One attempt to sign in, or one request for a link that resets a password."""
@@ -20,7 +22,7 @@ class SignIn(models.Model):
     )
     address = models.CharField(max_length=50)
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.FAILED)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.functional import cached_property
 
 from studies.models.keys import export_key, study_seed
+from studies.statements import clock
 from studies.texts.criteria import read_criteria
 from studies.texts.redistribution import REDISTRIBUTION
 
@@ -162,7 +163,7 @@ class Study(models.Model):
     frozen_at = models.DateTimeField(null=True, blank=True, editable=False)
     content_hash = models.CharField(max_length=64, blank=True, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at"]
@@ -294,7 +295,7 @@ class StudyLog(models.Model):
     )
     event = models.CharField(max_length=60)
     detail = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -316,7 +317,7 @@ class Membership(models.Model):
     )
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
         constraints = [

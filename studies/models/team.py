@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from studies.models.keys import public_id
 from studies.models.studies import Membership, Study
+from studies.statements import clock
 
 
 class Invitation(models.Model):
@@ -22,7 +23,7 @@ class Invitation(models.Model):
     accepted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, help_text="When it was accepted or withdrawn.")
 
@@ -54,7 +55,7 @@ class AccessToken(models.Model):
     name = models.CharField(max_length=100)
     token_sha256 = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField(default=list, help_text="What it may do: values of Scope.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = clock.MomentField(auto_now_add=True)
     expires_at = models.DateTimeField()
     window_started_at = models.DateTimeField(null=True, help_text="The last minute of its use.")
     window_requests = models.PositiveIntegerField(default=0, help_text="Requests in that minute.")

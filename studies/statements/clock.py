@@ -5,9 +5,10 @@ The clocks of several machines differ, and one of a machine can jump.
 
 import datetime as dt
 import time
+from typing import Any
 
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, connection, models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -79,3 +80,19 @@ def has_ended(field: str, longest: dt.timedelta) -> Q:
     """Whether a term that is at most `longest` is over: one that ends later is no true term."""
     moment = now()
     return Q(**{f"{field}__lte": moment}) | Q(**{f"{field}__gt": moment + longest + MOST_APART})
+
+
+class MomentField(models.DateTimeField):
+    """A moment that begins by the database's clock. For migrations it is Django's own field."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        if add and self.auto_now_add:
+            setattr(model_instance, self.attname, now())
+            return getattr(model_instance, self.attname)
+        return super().pre_save(model_instance, add)
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        if kwargs.get("default") is now:
+            kwargs["default"] = timezone.now
+        return name, "django.db.models.DateTimeField", args, kwargs

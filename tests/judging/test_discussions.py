@@ -116,8 +116,11 @@ def test_a_jury_without_a_first_round_is_told_what_to_do(jury):
 
 
 def test_the_setting_is_not_started_by_itself(jury):
-    with pytest.raises(ConflictingValue, match="second round of a jury"):
+    with pytest.raises(ConflictingValue, match="second round of a jury") as error:
         start(jury.study, jury.judges.first(), setting="discussion")
+
+    assert "press “Start discussion” at the jury" in str(error.value)
+    assert "command" not in str(error.value)
 
 
 def test_the_command_starts_and_works_off_the_round(jury):

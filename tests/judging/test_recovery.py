@@ -8,12 +8,15 @@ from django import db
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from judging.engine.interface import Answer, AttemptEnd, Halted, Parameters, Usage
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
 from judging.runs.rows.spec import RunSpec
 from judging.runs.study_content import content_of
 from judging.worker import batches, chunks, database_outages, recovery, runtime
+from judging.worker.questions import questions_of
+from judging.worker.records import ledger
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -262,3 +265,41 @@ def test_a_database_that_stays_away_is_said_with_what_to_do(monkeypatch):
 
     with pytest.raises(DatabaseAway, match=r"refused\. All answers so far are stored"):
         database_outages.outlive_restart(ask)
+
+
+def test_a_worker_whose_lease_ran_out_asks_nothing_more_and_its_late_replies_are_kept(run):
+    """The database was away for longer than a lease, and no worker has died."""
+    (first, second, third, fourth) = ids = lease(run, 4, seconds=-1)
+    judgments = Judgment.everything.select_related("item__persona").filter(pk__in=ids)
+    asked = {each.id: each for each in questions_of(run, list(judgments))}
+    rows = ledger.LedgerRows(run, "x", dict.fromkeys(ids, "r1"))
+    end = AttemptEnd("replied", 1, usage=Usage(5, 1), text="[[A]]")
+
+    def opening(pk, number=1, rows=rows):
+        return rows.opening(asked[pk], number, Parameters({"model": "m"}))
+
+    def closing(pk):
+        return rows.closing(asked[pk], 1, end, 1, Answer("done", "A", 80, text="[[A]]"))
+
+    assert ledger.apply([opening(pk) for pk in (first, second, third)]) == [None] * 3
+    recovery.release_expired()
+    # Another worker takes two of them over, and asks one of these.
+    Judgment.objects.filter(pk__in=[second, third]).update(
+        state="leased", lease="y", leased_until=timezone.now() + timedelta(seconds=20)
+    )
+    others = ledger.LedgerRows(run, "y", dict.fromkeys(ids, "r1"))
+    assert ledger.apply([opening(third, 2, others)]) == [None]
+
+    (refused,) = ledger.apply([opening(fourth)])
+    ledger.apply_again([closing(pk) for pk in (first, second, third)])
+    (too_late,) = ledger.apply([opening(second, 2, others)])
+
+    assert (type(refused), type(too_late)) == (Halted, Halted)
+    states = dict(run.judgments.filter(pk__in=ids).values_list("pk", "state"))
+    assert states == {first: "done", second: "done", third: "leased", fourth: "pending"}
+    assert set(Attempt.objects.values_list("judgment", "number", "outcome")) == {
+        (first, 1, "replied"),
+        (second, 1, "replied"),
+        (third, 1, "replied"),
+        (third, 2, "sent"),
+    }

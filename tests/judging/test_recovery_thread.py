@@ -7,6 +7,7 @@ import threading
 import pytest
 from django.db import OperationalError
 
+from judging.models import Judgment
 from judging.worker import batches, recovery, recovery_thread
 from tests.judging.llm_server import completion
 from tests.judging.processes import Site, wait_for, write_items
@@ -25,6 +26,7 @@ def swept(monkeypatch):
             enough.set()
 
     monkeypatch.setattr(recovery, "recover_runs", recover_runs)
+    monkeypatch.setattr(recovery, "expired_leases", Judgment.objects.none)
     monkeypatch.setattr(batches, "follow_batches", lambda queue: stepped.append(len(sweeps)))
     monkeypatch.setattr(recovery_thread, "SWEEP_SECONDS", 0.01)
     yield sweeps, stepped, enough

@@ -178,6 +178,23 @@ def test_the_page_says_when_the_worker_was_killed_and_the_next_worker_imports_th
     assert Item.objects.count() == 1
 
 
+def test_a_job_whose_message_was_lost_is_found_within_a_minute_and_done_once(client, study, queued):
+    job = send(client, jsonl(raw_item(1)))
+    silent_for(timedelta(seconds=30))
+    tasks.tidy_imports()
+    assert queued == []
+
+    silent_for(timedelta(seconds=45))
+    for _ in range(3):  # every worker looks each quarter of a minute
+        tasks.tidy_imports()
+
+    assert queued == [job.pk]
+    assert "Waiting for a worker." in page_of(client, job)[1]
+    assert run_import(job_id=job.pk).state == "done"
+    # The first message was not lost: it came late.
+    assert (run_import(job_id=job.pk).attempts, Item.objects.count()) == (1, 1)
+
+
 def test_a_file_that_stops_its_worker_three_times_is_given_up_and_deleted(client, study, queued):
     job = send(client, jsonl(raw_item(1)))
     silent_for(STALLED_AFTER + timedelta(seconds=1), state="running", attempts=3)

@@ -17,7 +17,6 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import signed_url, types
-from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotFound, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.session_lookups import is_watched, page_client
@@ -70,7 +69,7 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     if not is_signed and _wants_signed(study) and not query.get("prolific_token"):
         raise EntryRefused("the study takes signed links only")
     if mirrored is None and not is_signed:
-        return _ask(study, pid, session, page_client())
+        return _ask(study, pid, session)
     return Verification.SIGNED if is_signed else Verification.KNOWN
 
 
@@ -97,7 +96,8 @@ def verify_return(study: Study, query: Mapping[str, str]) -> bool:
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     try:
-        remote = page_client().submission(session)
+        with page_client() as client:
+            remote = client.submission(session)
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
         return False
@@ -139,10 +139,11 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
     return identity is not None and session in identity.session_ids
 
 
-def _ask(study: Study, pid: str, session: str, client: Client) -> Verification:
+def _ask(study: Study, pid: str, session: str) -> Verification:
     read_at = clock.now()
     try:
-        remote = client.submission(session)
+        with page_client() as client:
+            remote = client.submission(session)
     except NotFound:
         return Verification.UNKNOWN
     except ProlificError as error:

@@ -2,14 +2,16 @@
 
 import datetime as dt
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db.models import Q
 
 from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.client import Client
-from annotation.prolific.api.errors import ProlificError
+from annotation.prolific.api.errors import ProlificError, Unreachable
 from annotation.seats.platform_status import is_doubtful
 from annotation.services.admission.confirmation import confirm, doubt
 from studies.models import Study
@@ -28,16 +30,29 @@ _LONGEST_WAIT = dt.timedelta(hours=6)
 _PAGE_WAIT = dt.timedelta(seconds=20)
 # Short, because a participant is waiting for the page.
 PAGE_SECONDS = 4.0
+# Of the threads of a web process, which has eight.
+MOST_ASKING = 3
+_asking = threading.BoundedSemaphore(MOST_ASKING)
 
 
-def page_client() -> Client:
-    """A client that gives up soon, for a page that a participant is waiting for."""
-    return Client(
-        base_url=settings.PROLIFIC_BASE_URL,
-        token=settings.PROLIFIC_API_TOKEN,
-        patience=0.0,
-        timeout=PAGE_SECONDS,
-    )
+@contextmanager
+def page_client() -> Iterator[Client]:
+    """A client that gives up soon, for a page that a participant is waiting for.
+
+    Raises `Unreachable` while as many others ask: most threads answer those who are in mid-work,
+    and the synchronisation every minute looks up what was not asked here.
+    """
+    if not _asking.acquire(blocking=False):
+        raise Unreachable("As many others are asking Prolific as may at once.")
+    try:
+        yield Client(
+            base_url=settings.PROLIFIC_BASE_URL,
+            token=settings.PROLIFIC_API_TOKEN,
+            patience=0.0,
+            timeout=PAGE_SECONDS,
+        )
+    finally:
+        _asking.release()
 
 
 def is_watched(study: Study) -> bool:
@@ -111,7 +126,8 @@ def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
     ).update(looked_at=now)
     if claimed:
         try:
-            _look(identity, page_client(), refresh, identity.session_ids)
+            with page_client() as client:
+                _look(identity, client, refresh, identity.session_ids)
         except ProlificError as error:
             logger.info("annotator %s could not be looked up: %s", annotator.pk, error)
     return not is_doubtful(annotator)

@@ -28,8 +28,8 @@ _NO_START = Reason(
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
 _ONLY_DISCUSSED = Reason(
     "only_discussed",
-    "{field}: “{setting}” is the second round of a jury. Start it with the command discuss, or on "
-    "the page of the campaign.",
+    "{field}: “{setting}” is the second round of a jury. When its first round has ended, press "
+    "“Start discussion” at the jury on the page of its campaign.",
 )
 _NO_STEPS_IN_BATCHES = Reason(
     "steps_in_batch",

@@ -25,7 +25,7 @@ from judging.engine.interface import (
     Stopped,
     Usage,
 )
-from judging.models import NANO, Attempt, Judge, JudgeRun
+from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.worker.endpoints import reply_limit
 from judging.worker.records.budgets import LockedBudgets
 from judging.worker.records.removed_requests import AMOUNTS, add_removed
@@ -66,6 +66,7 @@ class Opening:
     most_nano: int | None  # its maximum cost, which stays if no answer ever comes
     most: Usage
     parameters: Parameters | None = None  # None if nothing is sent
+    lease: str = ""  # under which the judgment is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,7 @@ class LedgerRows:
             price(self._prices, most),
             most,
             parameters if parameters.values else None,
+            self._lease,
         )
 
     def closing(
@@ -323,6 +325,8 @@ def _apply_at_once(openings: Sequence[Opening], closings: Sequence[Closing]) -> 
                     sorted({parameters.sha256 for parameters in _parameters(openings)}),
                     [row.judgment_id for row in closings],
                     [row.number for row in closings],
+                    [row.judgment_id for row in openings if row.lease],
+                    [row.lease for row in openings if row.lease],
                 )
             ],
         )
@@ -338,11 +342,13 @@ def _apply_at_once(openings: Sequence[Opening], closings: Sequence[Closing]) -> 
 
 
 # Ends the transaction with an error unless the first runs are active and have no budget, the
-# parameters are stored, and the attempts that end are known and do not count as lost.
+# parameters are stored, the attempts that end are known and do not count as lost, and those that
+# begin are of judgments that are still ours.
 _FAIL_UNLESS_USUAL = """
 WITH given AS (
     SELECT %s::bigint[] AS runs, %s::text[] AS parameters,
-           %s::bigint[] AS judgments, %s::bigint[] AS numbers
+           %s::bigint[] AS judgments, %s::bigint[] AS numbers,
+           %s::bigint[] AS asked, %s::text[] AS leases
 ), found AS (
     SELECT
         (SELECT count(*) FROM judging_judgerun r
@@ -357,13 +363,17 @@ WITH given AS (
          WHERE p.sha256 = ANY(given.parameters)) AS parameters,
         (SELECT count(*) FROM unnest(given.judgments, given.numbers) e (judgment, number)
          JOIN judging_attempt a ON a.judgment_id = e.judgment AND a.number = e.number
-         WHERE a.outcome = 'sent') AS attempts
+         WHERE a.outcome = 'sent') AS attempts,
+        (SELECT count(*) FROM unnest(given.asked, given.leases) o (judgment, lease)
+         JOIN judging_judgment j ON j.id = o.judgment AND j.lease = o.lease
+         WHERE j.state = 'leased') AS held
     FROM given
 )
 SELECT CASE
     WHEN found.runs < cardinality(given.runs)
       OR found.parameters < cardinality(given.parameters)
       OR found.attempts < cardinality(given.judgments)
+      OR found.held < cardinality(given.asked)
     -- With a count, because the planner computes constants in advance.
     THEN ('To be written step by step, known attempts: ' || found.attempts)::int
 END
@@ -386,8 +396,8 @@ def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         outcome, sent_at = stored.get((row.judgment_id, row.number), (None, None))
         if isinstance(row, Opening):
             return sent_at != row.sent_at
-        # The end of a request that already counts as lost is not counted again.
-        return outcome == Attempt.Outcome.SENT
+        # One that counts as lost has not ended yet: only its worker was silent meanwhile.
+        return outcome in (Attempt.Outcome.SENT, Attempt.Outcome.LOST)
 
     left = [row for row in rows if is_left(row)]
     refusals = {id(row): refusal for row, refusal in zip(left, apply(left), strict=True)}
@@ -403,12 +413,17 @@ def _freeze(closings: Sequence[Closing]) -> None:
 def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exception]:
     """Reasons why attempts must not be sent, or not yet; by the row's `id`."""
     refusals: dict[int, Exception] = {}
+    leases: dict[int, str] = {}
     if rows:
         budgets.count()
+        asked = Judgment.everything.filter(pk__in=[row.judgment_id for row in rows])
+        leases = dict(asked.filter(state=Judgment.State.LEASED).values_list("pk", "lease"))
     for row in rows:
         state = budgets.states[row.run_id]
         if state not in JudgeRun.ACTIVE:
             refusals[id(row)] = Halted(f"The run is {JudgeRun.State(state).label}.")
+        elif row.lease and leases.get(row.judgment_id) != row.lease:
+            refusals[id(row)] = Halted("Another worker has taken the question over.")
         elif refusal := budgets.take(row.run_id, row.most_nano, row.most):
             refusals[id(row)] = refusal
     return refusals
@@ -471,22 +486,31 @@ def _close_attempts(statements: Statements, rows: Sequence[Closing]) -> None:
     )
 
 
+_NOT_ASKED_AGAIN = (
+    "id = %s AND state IN ('pending', 'leased') AND NOT EXISTS (SELECT 1 FROM judging_attempt a"
+    " WHERE a.judgment_id = judging_judgment.id AND a.number > %s)"
+)
+
+
 def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
-    """Store replies only while the lease is ours: another worker may have leased slow judgments."""
+    """Store replies to open judgments that nobody has asked again since.
+
+    Nor need the lease be ours still: a reply that comes after it ran out is paid for.
+    """
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     statements.add(
-        "UPDATE judging_judgment SET replies = %s, earlier_replies = %s, probabilities = %s"
-        " WHERE id = %s AND lease = %s AND state = 'leased'",
-        [(r.replies, r.earlier, r.probabilities, r.judgment_id, r.lease) for r in unanswered],
+        "UPDATE judging_judgment SET replies = %s, earlier_replies = %s, probabilities = %s"  # noqa: S608
+        f" WHERE {_NOT_ASKED_AGAIN}",
+        [(r.replies, r.earlier, r.probabilities, r.judgment_id, r.number) for r in unanswered],
     )
     now = _moment(clock.now())
     statements.add(
-        "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
+        "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"  # noqa: S608
         " details = %s, raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s,"
         " error = %s,"
         " sent_with_id = (SELECT a.sent_with_id FROM judging_attempt a"
         " WHERE a.judgment_id = judging_judgment.id AND a.number = %s),"
-        " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
+        f" answered_at = %s, leased_until = NULL WHERE {_NOT_ASKED_AGAIN}",
         [
             (
                 r.answer.state,
@@ -502,7 +526,7 @@ def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
                 r.number,
                 now,
                 r.judgment_id,
-                r.lease,
+                r.number,
             )
             for r in rows
             if r.answer is not None

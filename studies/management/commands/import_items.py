@@ -21,6 +21,7 @@ from studies.importers.sets import data_sets
 from studies.management.import_options import add_skip_faulty
 from studies.management.progress import progress_bar
 from studies.management.validation_message import explain
+from studies.media.delivered import PACK_THEM
 from studies.models import Item, Study, Task
 
 _WARNINGS_SHOWN = 10
@@ -136,7 +137,9 @@ class Command(BaseCommand):
         except BadOption as error:
             raise CommandError(str(error), returncode=2) from error
         except Refused as error:
-            raise CommandError(f"{names}: {error}") from error
+            is_alone = any(fault.remedy == PACK_THEM for fault in error.faults)
+            also = "\nOr name the folder with the files: --media FOLDER." if is_alone else ""
+            raise CommandError(f"{names}: {error}{also}") from error
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except UnknownStudy as error:

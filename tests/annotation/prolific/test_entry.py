@@ -1,5 +1,6 @@
 """Whether somebody who opens the link is who the link says."""
 
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -20,6 +21,7 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.sync.entry import verify_return
+from annotation.prolific.sync.session_lookups import MOST_ASKING, page_client
 from annotation.prolific.sync.sync import follow, refresh
 from annotation.seats.identity import identity_hash
 from annotation.tasks import refresh_prolific
@@ -264,3 +266,23 @@ def test_a_change_among_many_is_applied(later, left, prolific):
     assert ProlificSubmission.objects.get(annotator=annotator).status == later
     expected = {"RETURNED": "returned", "REJECTED": "rejected"}.get(later, "annotating")
     assert Annotator.objects.get(pk=annotator.pk).state == expected
+
+
+def test_of_those_who_arrive_at_once_only_a_few_wait_for_prolific(study, row, prolific):
+    """Otherwise they take every thread, and answers of those in mid-work wait behind them."""
+    people = [prolific.world.arrive(row.prolific_id) for _ in range(2)]
+    looked_up = [f"GET submissions/{person['submission']}/" for person in people]
+
+    with ExitStack() as others:
+        for _ in range(MOST_ASKING):
+            others.enter_context(page_client())
+        assert enter(study, people[0]).status_code == 302
+    assert looked_up[0] not in prolific.requests
+    assert enter(study, people[1]).status_code == 302
+    assert looked_up[1] in prolific.requests
+
+    follow(study_id=study.pk)
+
+    assert {each.participant for each in ProlificSubmission.objects.exclude(annotator=None)} == {
+        person["participant"] for person in people
+    }

@@ -186,7 +186,10 @@ def test_every_metric_is_documented(client):
 
 def test_the_server_page_shows_the_newest_backup_and_what_is_due(client):
     client.force_login(User.objects.create_superuser("root"))
-    assert "No backup was made yet." in client.get("/administration/server/").content.decode()
+    page = client.get("/administration/server/").content.decode()
+    assert "No backup was made yet." in page
+    assert 'href="/docs/backups/"' in page
+    assert "command" not in page
     Backup.objects.create(file="/backups/<x>.zip", sha256="0" * 64, size=2048)
     Retention.objects.create(study=make_study(title="Late"), obstacle="It is open.")
 

@@ -211,7 +211,13 @@ def test_a_name_that_no_system_has_is_refused(tmp_path):
 def test_a_file_of_items_alone_says_how_to_send_the_pictures(tmp_path):
     (tmp_path / "items.jsonl").write_text(json.dumps(with_media(1, "a.png", "b.png")))
 
-    assert "Pack the items and their files into one zip" in refused(tmp_path / "items.jsonl")
+    message = refused(tmp_path / "items.jsonl")
+    with pytest.raises(CommandError) as at_the_command_line:
+        call_command("import_items", "s", str(tmp_path / "items.jsonl"), "--create")
+
+    assert "Pack the items and their files into one zip" in message
+    assert "--media" not in message  # pages show it too
+    assert "--media FOLDER" in str(at_the_command_line.value)
 
 
 def test_equal_pictures_are_equal_responses(tmp_path):

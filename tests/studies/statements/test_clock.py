@@ -109,3 +109,13 @@ def test_what_was_stored_while_a_clock_was_ahead_is_due():
     with alone(study.pk) as recruitment:
         assert recruitment.busy_until < later
     assert due() == [delivery.pk]
+
+
+@pytest.mark.usefixtures("wrong_clock")
+def test_what_begins_now_begins_by_the_clock_that_limits_are_compared_with():
+    report = a_report()
+    webhook = Webhook.objects.create(study=report.study, url="https://example.org")
+    delivery = Delivery.objects.create(webhook=webhook, event="x")
+
+    began = (report.created_at, report.heartbeat_at, webhook.seen_until, delivery.next_attempt_at)
+    assert all(abs(moment - clock.now()) < timedelta(minutes=1) for moment in began)
