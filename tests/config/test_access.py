@@ -4,6 +4,7 @@ The rules follow from the address; what differs from them stands in the tables. 
 new fails here until it is in the table it belongs to.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from django.test import Client
 
 from analysis.models import Certificate, Export, Report, ShareLink
 from api.models import Webhook
+from api.v1.site import openapi
 from judging.models import (
     Campaign,
     DraftingJob,
@@ -25,6 +27,7 @@ from judging.models import (
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
+from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_study
 from tests.sampling import some
@@ -286,6 +289,68 @@ def test_who_is_no_member_finds_nothing_of_a_study(known, account):
     stranger = client_of("stranger", **account)
 
     assert strays(stranger, OF_STUDIES, known, {HIDDEN, NO_SUCH_METHOD}) == {}
+
+
+HIDDEN_SLUGS = ("a-hidden-one", "nothing-here")
+METHODS = ("get", "head", "options", "post", "put", "delete")
+
+
+def shape(response, slug: str) -> tuple[object, ...]:
+    """What a response tells: its body without what differs with each request, and its headers."""
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    text = body.decode().replace(slug, "SLUG")
+    text = re.sub(r'(nonce|csrfmiddlewaretoken" value)="[^"]*"', "", text)
+    headers = {
+        name: value.replace(slug, "SLUG")
+        for name, value in response.headers.items()
+        if name not in ("Content-Length", "Content-Security-Policy", "X-Request-ID")
+    }
+    return response.status_code, text, headers, sorted(response.cookies)
+
+
+@pytest.mark.sampled(keep=1)
+@pytest.mark.parametrize("who", ["stranger", "staff", "nobody"])
+def test_a_hidden_study_answers_as_one_that_does_not_exist(known, who):
+    """On every address and for every method: a slug is not found by trying."""
+    Study.objects.update(slug=HIDDEN_SLUGS[0])
+    client = Client(raise_request_exception=False)
+    if who != "nobody":
+        client = client_of(who, is_staff=who == "staff")
+    told = {}
+    for route in (STUDY + each for each in OF_STUDIES):
+        for method in METHODS:
+            with transaction.atomic():
+                hidden, none = (
+                    shape(getattr(client, method)(path(route, known(route) | {"slug": slug})), slug)
+                    for slug in HIDDEN_SLUGS
+                )
+                transaction.set_rollback(True)
+            if hidden != none:
+                told[method, route] = hidden, none
+
+    assert told == {}
+
+
+def test_the_api_hides_a_study_from_programs_without_a_role(known):
+    Study.objects.update(slug=HIDDEN_SLUGS[0])
+    told = {}
+    stranger = program()
+    for address, operations in openapi()["paths"].items():
+        if "{slug}" not in address:
+            continue
+        for method in {*operations, "get", "head", "options", "post"}:
+            if method not in ("get", "head", "options", "post", "put", "patch", "delete"):
+                continue
+            seen = []
+            for slug in HIDDEN_SLUGS:
+                there = known(STUDY) | {"slug": slug}
+                route = re.sub(r"\{(\w+)\}", lambda m: str(there.get(m[1], "1")), address)
+                sent = stranger(method.upper(), route.removeprefix("/api/v1/"), {})
+                seen.append(shape(sent, slug))
+            if seen[0] != seen[1]:
+                told[method, address] = seen
+
+    assert told == {}
 
 
 def test_nothing_of_a_study_is_reached_through_another_one(known):
