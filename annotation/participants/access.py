@@ -1,5 +1,6 @@
 """Which annotator is using the browser, and which step they may see."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 
@@ -30,6 +31,9 @@ ORDER = (
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
 _SALT = "annotation.participant"
+# What browsers call the purpose of a request, and those for which nobody has followed a link.
+_PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+_AHEAD = re.compile("prefetch|prerender|preview", re.IGNORECASE)
 _KEPT_FOR = 60 * 24 * 3600
 
 
@@ -82,6 +86,17 @@ def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
     if annotator_id is None:
         return None
     return annotator_of(slug, annotator_id)
+
+
+def is_opened(request: HttpRequest) -> bool:
+    """Whether somebody opens the page, as far as the browser says what it does.
+
+    Not so if it prefetches or prerenders a link that nobody has followed yet, or loads it as a
+    picture, a frame or a script's request. Browsers that say nothing are believed.
+    """
+    purposes = (request.headers.get(name, "") for name in _PURPOSES)
+    destination = request.headers.get("Sec-Fetch-Dest", "document")
+    return destination == "document" and not any(map(_AHEAD.search, purposes))
 
 
 def may_preview(request: HttpRequest, study: Study) -> bool:

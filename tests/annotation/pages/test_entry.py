@@ -213,6 +213,36 @@ def test_no_page_may_be_kept_by_a_cache():
     assert response["Referrer-Policy"] == "no-referrer"
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Sec-Purpose": "prefetch"},
+        {"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Dest": "document"},
+        {"Purpose": "prefetch"},
+        {"X-Purpose": "preview"},
+        {"X-Moz": "prefetch"},
+        {"Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Dest": "iframe"},
+        {"Sec-Fetch-Dest": "empty"},
+    ],
+)
+@pytest.mark.parametrize("entry", ["prolific", "list"])
+def test_what_nobody_opens_begins_no_part(entry, sent):
+    study = make_study(entry=entry)
+    study.invitations.create(key=PID)
+
+    ahead = Client().get(entry_url(study), headers=sent)
+    asked = [getattr(Client(), each)(entry_url(study)) for each in ("head", "options", "trace")]
+
+    assert ahead.status_code == 403
+    assert not ahead.cookies
+    assert [each.status_code for each in asked] == [405] * 3
+    assert not Annotator.objects.exists()
+    opened = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
+    assert Client().get(entry_url(study), headers=opened).status_code == 302
+    assert Annotator.objects.count() == 1
+
+
 def test_a_list_study_takes_invited_ids_alone():
     study = make_study(entry="list")
     Invitation.objects.create(study=study, key="student-7")
