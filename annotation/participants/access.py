@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.conf import settings
-from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, render
@@ -51,7 +50,8 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
         str(annotator.pk),
         salt=_SALT,
         max_age=_KEPT_FOR,
-        path=reverse("annotation:entry", args=[slug]),
+        # A prefix `__Host-` wants the whole host; the name holds the study.
+        path="/" if settings.SESSION_COOKIE_SECURE else reverse("annotation:entry", args=[slug]),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -60,18 +60,20 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
 
 
 def _cookie(slug: str) -> str:
-    return f"participant-{slug}"
+    """The name of a study's cookie; over HTTPS one that browsers take from this host alone."""
+    return f"{'__Host-' if settings.SESSION_COOKIE_SECURE else ''}participant-{slug}"
 
 
 def _bound_id(request: HttpRequest, slug: str) -> int | None:
     """The annotator of the cookie, whose signature is checked once for a request."""
     read: dict[str, int | None] = request.__dict__.setdefault("_participants", {})
     if slug not in read:
-        try:
-            value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
-            read[slug] = int(value or 0)
-        except (KeyError, signing.BadSignature):
-            read[slug] = None
+        # The second name is that of earlier versions: nobody's part ends with an update.
+        names = (_cookie(slug), f"participant-{slug}")
+        values = (
+            request.get_signed_cookie(each, None, salt=_SALT, max_age=_KEPT_FOR) for each in names
+        )
+        read[slug] = next((int(value) for value in values if value), None)
     return read[slug]
 
 

@@ -185,6 +185,21 @@ def test_the_cookie_is_signed_private_and_of_this_study_alone():
     assert PID not in cookie.value
 
 
+def test_over_https_the_cookie_is_of_this_host_alone_and_an_earlier_one_still_counts(settings):
+    study = make_study()
+    earlier = arrive(study)
+    settings.SESSION_COOKIE_SECURE = True
+
+    cookie = Client().get(entry_url(study, "somebody-new")).cookies
+
+    assert [name for name in cookie if "participant" in name] == [
+        f"__Host-participant-{study.slug}"
+    ]
+    found = cookie[f"__Host-participant-{study.slug}"]
+    assert (found["path"], found["domain"], found["secure"]) == ("/", "", True)
+    assert earlier.get(f"/s/{study.slug}/consent/").status_code == 200
+
+
 def test_a_forged_cookie_is_nobody():
     study = make_study()
     arrive(study)
