@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Certificate, Export, Report, ShareLink
 from api.models import Webhook
@@ -292,6 +293,14 @@ def test_who_is_no_member_finds_nothing_of_a_study(known, account):
 
 
 HIDDEN_SLUGS = ("a-hidden-one", "nothing-here")
+WRITES = re.compile(r'\s*(?:INSERT|UPDATE|DELETE|REPLACE)[^"]*"(\w+)"')
+# What a page computes when it is first read, from what is there, and keeps: a repeat is the same.
+KEPT_WHEN_READ = {
+    "analysis_audit",
+    "analysis_comparison",
+    "analysis_errorcomparison",
+    "annotation_completioncode",
+}
 METHODS = ("get", "head", "options", "post", "put", "delete")
 
 
@@ -399,6 +408,26 @@ def test_owners_and_superusers_find_everything(study, known, role):
     hidden = {r for r, both in found.items() if set(both) <= {HIDDEN, NO_SUCH_METHOD}}
     assert hidden == routes & (NOT_HERE | (FOR_CREATORS if role == "owner" else set()))
     assert {r: both for r, both in found.items() if max(map(int, both)) >= 500} == {}
+
+
+@pytest.mark.slow
+def test_safe_methods_change_nothing(study, known):
+    """Reading any page as somebody who may do everything, and asking with HEAD and OPTIONS."""
+    root = client_of("root", is_superuser=True)
+    root.get("/studies/")  # the session notes when it is used
+    wrote = {}
+    for route in PAGES:
+        for method in ("get", "head", "options"):
+            with transaction.atomic(), CaptureQueriesContext(connection) as queries:
+                response = getattr(root, method)(path(route, known(route)))
+                if response.streaming:
+                    list(response.streaming_content)
+                transaction.set_rollback(True)
+            sent = [WRITES.match(each["sql"]) for each in queries]
+            if tables := {found[1] for found in sent if found} - KEPT_WHEN_READ:
+                wrote[method, route] = tables
+
+    assert wrote == {}
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])
