@@ -320,8 +320,14 @@ def test_a_request_writes_one_line_of_the_access_log_without_control_characters(
 
 @pytest.mark.parametrize(
     "header",
-    ["Script-Name: /x", "Path-Info: /x", "X-Forwarded-Protocol: ssl", "X-Forwarded-Ssl: on"]
-    + ["X-Forwarded-Proto: https", "X-Forwarded-For: 203.0.113.9"],
+    [
+        "Script-Name: /x",
+        "Path-Info: /x",
+        "X-Forwarded-Protocol: ssl",
+        "X-Forwarded-Ssl: on",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-For: 203.0.113.9",
+    ],
 )
 def test_a_client_on_this_machine_names_no_script_no_path_and_no_scheme_by_a_header(header):
     head = f"GET /here HTTP/1.1\r\nHost: x\r\n{header}\r\n{header}\r\n\r\n".encode()
