@@ -30,8 +30,10 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
         "access-logfile": "-",
         "access-logformat": ACCESS_LOG,
         "logger-class": "config.buffering.Lines",
-        # gunicorn would take SCRIPT_NAME and PATH_INFO from any client on this machine.
+        # gunicorn would take SCRIPT_NAME and PATH_INFO from any client on this machine, and https
+        # from three headers. TRUST_PROXY and TRUSTED_PROXIES say what is read of a proxy.
         "forwarder-headers": "",
+        "forwarded-allow-ips": "",
     }
     command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--no-control-socket"]
     command += ["--preload"]  # workers are forked from a process that has loaded the site

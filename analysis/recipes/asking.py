@@ -112,14 +112,16 @@ def start(
     *,
     budget: Decimal | None,
     enqueue: bool,
+    change: bool = False,
     user: User | None = None,
 ) -> None:
-    """Start, or continue, every run within one budget."""
+    """Start, or continue, every run within one budget; with `change` within another one."""
     start_with_shared_budget(
         [StudyPlan(one.study.pk, one.plan) for one in planned],
         name=f"{recipe.name}: budget",
         budget=budget,
         enqueue=enqueue,
+        change=change,
         user=user,
     )
 

@@ -108,6 +108,7 @@ def ask(
     *,
     budget: Decimal | None,
     inline: bool,
+    change: bool = False,
     confirm_sharing: str | None = None,
     user: User | None = None,
     on_wait: Callable[[int, int], None] = lambda ended, total: None,
@@ -119,7 +120,7 @@ def ask(
     if confirm_sharing is not None:
         studies = list({one.study.pk: one.study for one in planned}.values())
         asking.allow_providers(studies, confirm_sharing)
-    asking.start(recipe, planned, budget=budget, enqueue=not inline, user=user)
+    asking.start(recipe, planned, budget=budget, enqueue=not inline, change=change, user=user)
     return asking.work_off(planned, on_wait=on_wait) if inline else []
 
 

@@ -1,10 +1,10 @@
 """Which annotator is using the browser, and which step they may see."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 
 from django.conf import settings
-from django.core import signing
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, render
@@ -30,6 +30,9 @@ ORDER = (
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
 _SALT = "annotation.participant"
+# What browsers call the purpose of a request, and those for which nobody has followed a link.
+_PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+_AHEAD = re.compile("prefetch|prerender|preview", re.IGNORECASE)
 _KEPT_FOR = 60 * 24 * 3600
 
 
@@ -47,7 +50,8 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
         str(annotator.pk),
         salt=_SALT,
         max_age=_KEPT_FOR,
-        path=reverse("annotation:entry", args=[slug]),
+        # A prefix `__Host-` wants the whole host; the name holds the study.
+        path="/" if settings.SESSION_COOKIE_SECURE else reverse("annotation:entry", args=[slug]),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -56,18 +60,20 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
 
 
 def _cookie(slug: str) -> str:
-    return f"participant-{slug}"
+    """The name of a study's cookie; over HTTPS one that browsers take from this host alone."""
+    return f"{'__Host-' if settings.SESSION_COOKIE_SECURE else ''}participant-{slug}"
 
 
 def _bound_id(request: HttpRequest, slug: str) -> int | None:
     """The annotator of the cookie, whose signature is checked once for a request."""
     read: dict[str, int | None] = request.__dict__.setdefault("_participants", {})
     if slug not in read:
-        try:
-            value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
-            read[slug] = int(value or 0)
-        except (KeyError, signing.BadSignature):
-            read[slug] = None
+        # The second name is that of earlier versions: nobody's part ends with an update.
+        names = (_cookie(slug), f"participant-{slug}")
+        values = (
+            request.get_signed_cookie(each, None, salt=_SALT, max_age=_KEPT_FOR) for each in names
+        )
+        read[slug] = next((int(value) for value in values if value), None)
     return read[slug]
 
 
@@ -82,6 +88,17 @@ def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
     if annotator_id is None:
         return None
     return annotator_of(slug, annotator_id)
+
+
+def is_opened(request: HttpRequest) -> bool:
+    """Whether somebody opens the page, as far as the browser says what it does.
+
+    Not so if it prefetches or prerenders a link that nobody has followed yet, or loads it as a
+    picture, a frame or a script's request. Browsers that say nothing are believed.
+    """
+    purposes = (request.headers.get(name, "") for name in _PURPOSES)
+    destination = request.headers.get("Sec-Fetch-Dest", "document")
+    return destination == "document" and not any(map(_AHEAD.search, purposes))
 
 
 def may_preview(request: HttpRequest, study: Study) -> bool:

@@ -25,6 +25,7 @@ from annotation.participants.access import (
     closed,
     code_context,
     find_annotator,
+    is_opened,
     may_preview,
     no_identity,
     participant_page,
@@ -59,7 +60,13 @@ TOO_MANY = 429
 @require_http_methods(["GET", "POST"])
 @study_page
 def entry(request: HttpRequest, study: Study) -> HttpResponse:
-    """Handle every study link: find or create the annotator and redirect to their current step."""
+    """Handle every study link: find or create the annotator and redirect to their current step.
+
+    Prolific opens its links by GET, so a GET begins a part: that of a person who opens a page, not
+    of a browser that loads ahead or of an element of another page.
+    """
+    if not is_opened(request):
+        return HttpResponse("Open this link as a page of its own.\n", "text/plain", status=403)
     pid = request.GET.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
     # How people enter can have changed since somebody came: their own link still leads to them.

@@ -1,7 +1,7 @@
-"""The time limit for a first answer, in studies with an open link.
+"""The time limit for a first answer, of people for whom nobody vouches.
 
-On a platform and on a list of invited ids the holders of seats and places are known, so the time
-limit of the study is enough.
+They came by an open link, or with an id that the platform does not confirm. The platform and a list
+of invited ids know the holders of seats and places, so there the time limit of the study is enough.
 """
 
 import datetime as dt
@@ -20,18 +20,28 @@ _HOLDS = frozenset({State.SCREENED, State.INSTRUCTED, State.QUALIFIED, State.ANN
 _ACTIVE = frozenset({State.ARRIVED, State.CONSENTED, *_HOLDS})
 
 
-def renew(annotator: Annotator, now: dt.datetime) -> bool:
-    """Extend the time for a first answer at each step; True if that changed anything."""
-    if annotator.state not in _HOLDS or annotator.study.entry != Study.Entry.LINK:
+def limit() -> dt.datetime:
+    """When the time for a first answer is over that begins now."""
+    return clock.now() + dt.timedelta(minutes=settings.FIRST_ANSWER_MINUTES)
+
+
+def renew(annotator: Annotator) -> bool:
+    """Extend the time for a first answer at each step; True if that changed anything.
+
+    Who came with an id that nobody vouched for has a limit from the start, others by an open link.
+    """
+    by_link = annotator.study.entry == Study.Entry.LINK and annotator.state == State.SCREENED
+    if annotator.state not in _HOLDS or not (annotator.first_answer_by or by_link):
         return False
-    if annotator.first_answer_by is None and annotator.state != State.SCREENED:
-        return False
-    annotator.first_answer_by = now + dt.timedelta(minutes=settings.FIRST_ANSWER_MINUTES)
+    annotator.first_answer_by = limit()
     return True
 
 
-def answered(annotator: Annotator) -> None:
-    """Remove the limit after the first answer: from then on only the study's time limit applies."""
+def lift(annotator: Annotator) -> None:
+    """Remove the limit after the first answer, or when the platform confirms who somebody is.
+
+    From then on only the study's time limit applies.
+    """
     if annotator.first_answer_by is not None:
         annotator.first_answer_by = None
         annotator.save(update_fields=["first_answer_by"])
@@ -40,7 +50,7 @@ def answered(annotator: Annotator) -> None:
 def is_over() -> Q:
     """The filter for active annotators whose time is over."""
     now = clock.now()
-    return Q(expires_at__lt=now) | Q(first_answer_by__lt=now)
+    return Q(expires_at__lt=now) | Q(first_answer_by__lt=now, state__in=_HOLDS)
 
 
 def lapsed(annotator: Annotator) -> bool:

@@ -152,7 +152,7 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
     if (moment := _MOMENTS.get(state)) and getattr(annotator, moment) is None:
         setattr(annotator, moment, now)
         fields.append(moment)
-    if first_answers.renew(annotator, now):
+    if first_answers.renew(annotator):
         fields.append("first_answer_by")
     annotator.save(update_fields=fields)
     AnnotatorEvent.objects.create(

@@ -240,7 +240,7 @@ def _record(
             for field, value in submission.items():
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
-        first_answers.answered(annotator)
+        first_answers.lift(annotator)
         _insert_revision(
             AnnotationRevision(annotation=annotation, number=annotation.revision, **submission)
         )
@@ -270,7 +270,7 @@ def _record_initial(
         return known
     now = clock.now()
     _delete_draft(assignment.pk)
-    first_answers.answered(annotator)
+    first_answers.lift(annotator)
     return InitialAnswer.objects.create(
         assignment=assignment,
         choice=choice,

@@ -69,7 +69,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
                     study_id=study.pk,
                     plan=plan,
                     probe=request.POST["start"] == "probe",
-                    is_new=like is None or plan.name != like.name,
+                    change=like is not None and plan.name == like.name,
                     user=cast(User, request.user),
                 )
                 return redirect("judging:campaign", slug, campaign.public_id)

@@ -33,7 +33,8 @@ _NO_JUDGE = Reason("no_judge", "{field}: there is no judge “{judge}”. Add it
 _NAME_TAKEN = Reason(
     "name_taken",
     "{field}: a campaign “{value}” with another plan is there already, maybe started by somebody "
-    "else just now. Give this one another name, for example “{free}”, or extend the other one.",
+    "else just now. Give this one another name, for example “{free}”, or change the other one with "
+    "“Extend campaign” on its page, or the command with --change.",
 )
 _NAME_OF_JUDGE = Reason(
     "name_of_judge", "{field}: a judge has the name “{jury}” too. Give the jury another name."
@@ -229,13 +230,13 @@ def start_campaign(
     plan: CampaignPlan,
     probe: bool = False,
     enqueue: bool = True,
-    is_new: bool = False,
+    change: bool = False,
     user: User | None = None,
 ) -> Campaign:
     """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
 
-    The campaign of this name gets the plan with its budget; with `is_new` one that has another plan
-    is left as it is, and `ConflictingValue` is raised.
+    A campaign of this name that has another plan, or another budget, is left as it is, and
+    `ConflictingValue` is raised. With `change` it gets the plan with its budget.
 
     With `probe` each run asks one question and waits for `start_after_probe`; runs that have
     replies wait unchanged until then. The same plan again asks nothing new. Raises
@@ -245,7 +246,7 @@ def start_campaign(
         study = lock_study(study_id)
         judges = _judges(plan)
         _check_prices(plan, judges)
-        campaign = _campaign(study, plan, is_new=is_new, user=user)
+        campaign = _campaign(study, plan, change=change, user=user)
         # Names of judges differ from those of juries: the report distinguishes both by name alone.
         for name, members in plan.juries.items():
             if Judge.objects.filter(name=name).exists():
@@ -262,7 +263,7 @@ def start_campaign(
     return campaign
 
 
-def _campaign(study: Study, plan: CampaignPlan, *, is_new: bool, user: User | None) -> Campaign:
+def _campaign(study: Study, plan: CampaignPlan, *, change: bool, user: User | None) -> Campaign:
     """The campaign of a plan in a locked study; a change of its budget is logged."""
     values = {
         "plan": asdict(plan),
@@ -272,7 +273,7 @@ def _campaign(study: Study, plan: CampaignPlan, *, is_new: bool, user: User | No
     campaign, is_made = Campaign.objects.get_or_create(study=study, name=plan.name, defaults=values)
     if is_made or (campaign.plan and plan_of(campaign) == plan):
         return campaign
-    if is_new or not campaign.plan:  # One without a plan is the budget of several campaigns.
+    if not (change and campaign.plan):  # One without a plan is the budget of several campaigns.
         raise ConflictingValue("name", _NAME_TAKEN, value=plan.name, free=free_name(study))
     changed = [
         name for name in ("budget", "token_budget") if getattr(campaign, name) != values[name]

@@ -11,7 +11,7 @@ from annotation.models import Annotator, LinkStart
 from annotation.services.release import release_unanswered
 from annotation.tasks import release_expired_seats
 from studies.models import Study, StudyLog
-from tests.annotation.pages.walking import post_answer
+from tests.annotation.pages.walking import PID, post_answer
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -121,6 +121,57 @@ def test_people_known_otherwise_keep_their_time(entry):
     pass_time(study, minutes=40)
 
     assert seats_taken(study) == 3
+
+
+def test_seats_of_ids_that_nobody_vouches_for_come_back_as_those_of_an_open_link():
+    study = make_study(entry="prolific", items_per_annotator=3, annotations_per_item=2, minutes=20)
+    make_items(study, 3)
+    client = go_by_id(study)
+    assert seats_taken(study) == 3
+    page = client.get(f"/s/{study.slug}/task/")
+
+    pass_time(study, minutes=14)
+    assert seats_taken(study) == 3
+    pass_time(study, minutes=2)
+    assert seats_taken(study) == 0
+
+    # Who has only read so far goes on, with the seats that are free, also by the link.
+    again = client.get(f"/s/{study.slug}/?PROLIFIC_PID={PID}&SESSION_ID=s1")
+    assert again.headers["Location"] == f"/s/{study.slug}/task/"
+    post_answer(client, page)
+    pass_time(study, minutes=30)
+    assert seats_taken(study) == 3
+
+
+@pytest.mark.parametrize("how", ["signed", "known"])
+def test_an_id_that_prolific_confirms_later_keeps_its_time(how):
+    study = make_study(entry="prolific", items_per_annotator=3, annotations_per_item=2, minutes=20)
+    make_items(study, 3)
+    go_by_id(study)
+
+    confirmed = {"signed": services.note_signed, "known": services.confirm}[how]
+    confirmed(annotator_id=Annotator.objects.get().pk)
+    pass_time(study, minutes=30)
+
+    assert seats_taken(study) == 3
+
+
+def test_reading_the_consent_for_long_ends_no_part():
+    study = make_study(entry="prolific", minutes=20)
+    make_items(study, 3)
+    Client().get(f"/s/{study.slug}/?PROLIFIC_PID={PID}&SESSION_ID=s1")
+
+    pass_time(study, minutes=16)
+
+    assert Annotator.objects.get().state == "arrived"
+
+
+def go_by_id(study: Study) -> Client:
+    client = Client()
+    client.get(f"/s/{study.slug}/?PROLIFIC_PID={PID}&SESSION_ID=s1")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{study.slug}/instructions/")
+    return client
 
 
 def test_starts_are_limited_by_address_and_nobody_is_made_beyond(study, settings):

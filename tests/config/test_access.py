@@ -4,16 +4,19 @@ The rules follow from the address; what differs from them stands in the tables. 
 new fails here until it is in the table it belongs to.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Certificate, Export, Report, ShareLink
 from api.models import Webhook
+from api.v1.site import openapi
 from judging.models import (
     Campaign,
     DraftingJob,
@@ -25,6 +28,7 @@ from judging.models import (
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
+from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_study
 from tests.sampling import some
@@ -288,6 +292,76 @@ def test_who_is_no_member_finds_nothing_of_a_study(known, account):
     assert strays(stranger, OF_STUDIES, known, {HIDDEN, NO_SUCH_METHOD}) == {}
 
 
+HIDDEN_SLUGS = ("a-hidden-one", "nothing-here")
+WRITES = re.compile(r'\s*(?:INSERT|UPDATE|DELETE|REPLACE)[^"]*"(\w+)"')
+# What a page computes when it is first read, from what is there, and keeps: a repeat is the same.
+KEPT_WHEN_READ = {
+    "analysis_audit",
+    "analysis_comparison",
+    "analysis_errorcomparison",
+    "annotation_completioncode",
+}
+METHODS = ("get", "head", "options", "post", "put", "delete")
+
+
+def shape(response, slug: str) -> tuple[object, ...]:
+    """What a response tells: its body without what differs with each request, and its headers."""
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    text = body.decode().replace(slug, "SLUG")
+    text = re.sub(r'(nonce|csrfmiddlewaretoken" value)="[^"]*"', "", text)
+    headers = {
+        name: value.replace(slug, "SLUG")
+        for name, value in response.headers.items()
+        if name not in ("Content-Length", "Content-Security-Policy", "X-Request-ID")
+    }
+    return response.status_code, text, headers, sorted(response.cookies)
+
+
+@pytest.mark.sampled(keep=1)
+@pytest.mark.parametrize("who", ["stranger", "staff", "nobody"])
+def test_a_hidden_study_answers_as_one_that_does_not_exist(known, who):
+    """On every address and for every method: a slug is not found by trying."""
+    Study.objects.update(slug=HIDDEN_SLUGS[0])
+    client = Client(raise_request_exception=False)
+    if who != "nobody":
+        client = client_of(who, is_staff=who == "staff")
+    told = {}
+    for route in (STUDY + each for each in OF_STUDIES):
+        for method in METHODS:
+            with transaction.atomic():
+                hidden, none = (
+                    shape(getattr(client, method)(path(route, known(route) | {"slug": slug})), slug)
+                    for slug in HIDDEN_SLUGS
+                )
+                transaction.set_rollback(True)
+            if hidden != none:
+                told[method, route] = hidden, none
+
+    assert told == {}
+
+
+def test_the_api_hides_a_study_from_programs_without_a_role(known):
+    Study.objects.update(slug=HIDDEN_SLUGS[0])
+    told = {}
+    stranger = program()
+    for address, operations in openapi()["paths"].items():
+        if "{slug}" not in address:
+            continue
+        for method in {*operations, "get", "head", "options", "post"}:
+            if method not in ("get", "head", "options", "post", "put", "patch", "delete"):
+                continue
+            seen = []
+            for slug in HIDDEN_SLUGS:
+                there = known(STUDY) | {"slug": slug}
+                route = re.sub(r"\{(\w+)\}", lambda m, of=there: str(of.get(m[1], "1")), address)
+                sent = stranger(method.upper(), route.removeprefix("/api/v1/"), {})
+                seen.append(shape(sent, slug))
+            if seen[0] != seen[1]:
+                told[method, address] = seen
+
+    assert told == {}
+
+
 def test_nothing_of_a_study_is_reached_through_another_one(known):
     """With the ids of one study in the addresses of another, where one may do everything."""
     owner = client_of("owner", make_study(slug="other"))
@@ -334,6 +408,26 @@ def test_owners_and_superusers_find_everything(study, known, role):
     hidden = {r for r, both in found.items() if set(both) <= {HIDDEN, NO_SUCH_METHOD}}
     assert hidden == routes & (NOT_HERE | (FOR_CREATORS if role == "owner" else set()))
     assert {r: both for r, both in found.items() if max(map(int, both)) >= 500} == {}
+
+
+@pytest.mark.slow
+def test_safe_methods_change_nothing(study, known):
+    """Reading any page as somebody who may do everything, and asking with HEAD and OPTIONS."""
+    root = client_of("root", is_superuser=True)
+    root.get("/studies/")  # the session notes when it is used
+    wrote = {}
+    for route in PAGES:
+        for method in ("get", "head", "options"):
+            with transaction.atomic(), CaptureQueriesContext(connection) as queries:
+                response = getattr(root, method)(path(route, known(route)))
+                if response.streaming:
+                    list(response.streaming_content)
+                transaction.set_rollback(True)
+            sent = [WRITES.match(each["sql"]) for each in queries]
+            if tables := {found[1] for found in sent if found} - KEPT_WHEN_READ:
+                wrote[method, route] = tables
+
+    assert wrote == {}
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])

@@ -17,6 +17,9 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
+from gunicorn.config import Config
+from gunicorn.http import get_parser
+from gunicorn.http.wsgi import create
 
 from config import celery, files_location, migrate
 from config.buffering import Lines
@@ -315,10 +318,32 @@ def test_a_request_writes_one_line_of_the_access_log_without_control_characters(
     assert line.isprintable()
 
 
-def test_a_client_names_no_script_and_no_path_by_a_header():
-    command = web_command(port=1)
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Script-Name: /x",
+        "Path-Info: /x",
+        "X-Forwarded-Protocol: ssl",
+        "X-Forwarded-Ssl: on",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-For: 203.0.113.9",
+    ],
+)
+def test_a_client_on_this_machine_names_no_script_no_path_and_no_scheme_by_a_header(header):
+    head = f"GET /here HTTP/1.1\r\nHost: x\r\n{header}\r\n{header}\r\n\r\n".encode()
+    config = Config()
+    options = config.parser().parse_args(web_command(port=1)[4:])
+    for name, value in vars(options).items():
+        if value is not None and name != "args":
+            config.set(name.lower(), value)
+    client = ("127.0.0.1", 9)
 
-    assert command[command.index("--forwarder-headers") + 1] == ""
+    request = next(iter(get_parser(config, [head], client)))
+    environ = create(request, SimpleNamespace(), client, ("127.0.0.1", 1), config)[1]
+
+    assert environ["wsgi.url_scheme"] == "http"
+    assert (environ["SCRIPT_NAME"], environ["PATH_INFO"]) == ("", "/here")
+    assert environ["REMOTE_ADDR"] == "127.0.0.1"
 
 
 def test_a_message_is_one_line_whatever_was_typed_into_it():

@@ -84,7 +84,7 @@ def test_personas_are_read_as_often_for_many_runs_as_for_few(study, judges):
         plan = CampaignPlan(name="x", judges=["one"], settings=settings, features=features)
         with CaptureQueriesContext(connection) as queries:
             estimate_plan(study, plan)
-            start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+            start_campaign(study_id=study.pk, plan=plan, enqueue=False, change=True)
         return sum('SELECT "studies_persona"."features"' in query["sql"] for query in queries)
 
     few = reads(["standard"], ["age", "sex"])
@@ -103,7 +103,7 @@ def test_each_run_of_a_campaign_costs_few_statements(study, judges):
             if action == "estimate":
                 estimate_plan(study, plan)
             else:
-                start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+                start_campaign(study_id=study.pk, plan=plan, enqueue=False, change=True)
         kinds = ("SELECT", "INSERT", "UPDATE")
         return sum(query["sql"].startswith(kinds) for query in queries)
 
@@ -225,8 +225,12 @@ def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
         campaign_command(tmp_path, f"budget = 0.01\n{PLAN}", "--inline")
 
     # Another one could cost more than half a cent.
-    assert 3 <= len(llm.requests) <= 6
-    campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline")
+    asked = len(llm.requests)
+    assert 3 <= asked <= 6
+    with pytest.raises(CommandError, match=r"with another plan is there already.*with --change"):
+        campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline")
+    assert (Campaign.objects.get().budget, len(llm.requests)) == (Decimal("0.01"), asked)
+    campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline", "--change")
     assert len(llm.requests) == 16
     assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
 
@@ -409,7 +413,7 @@ def test_two_who_extend_a_campaign_see_what_the_other_did(study, judges, editor,
     url = reverse("judging:new", args=["s"]) + f"?like={campaign.public_id}"
     sent = {**NEW, "name": "Panel", "token_budget": "200"}
     shown = editor.post(url, {**sent, "estimate": "yes"}).context["form"].digest
-    start_campaign(study_id=study.pk, plan=replace(plan, token_budget=5000))
+    start_campaign(study_id=study.pk, plan=replace(plan, token_budget=5000), change=True)
 
     page = editor.post(url, {**sent, "shown": shown, "start": "yes"})
 

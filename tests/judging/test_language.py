@@ -36,7 +36,7 @@ def study(db):
 
 def start(study, **fields):
     plan = CampaignPlan("C", ["one"], orders=["r1_first"], **fields)
-    return start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+    return start_campaign(study_id=study.pk, plan=plan, enqueue=False, change=True)
 
 
 def pages(campaign):

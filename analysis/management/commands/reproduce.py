@@ -77,6 +77,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--budget", type=dollars, metavar="USD", help="of all runs and studies together"
         )
+        parser.add_argument(
+            "--change",
+            action="store_true",
+            help="replace the budget, or --limit, of an earlier call of this command",
+        )
         parser.add_argument("--variant", action="append", help="only this variant; repeatable")
         parser.add_argument(
             "--option",
@@ -157,6 +162,7 @@ class Command(BaseCommand):
                 planned,
                 budget=given["budget"],
                 inline=given["inline"],
+                change=given["change"],
                 confirm_sharing=given["confirm_sharing"],
                 user=options.owner,
                 on_wait=on_wait,

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from annotation.models import AnnotatorEvent, ProlificIdentity
-from annotation.seats import flow
+from annotation.seats import first_answers, flow
 from studies.statements import clock
 
 # An annotator unknown for this long gives back the seats that they took before this was known.
@@ -42,7 +42,11 @@ def confirm(*, annotator_id: int) -> None:
     """Record that the platform knows the annotator after all; repeats change nothing."""
     annotator = flow.lock(annotator_id)
     identity = _identity(annotator_id)
-    if identity is None or identity.unknown_since is None:
+    if identity is None:
+        return
+    if annotator.state in flow.ACTIVE:
+        first_answers.lift(annotator)
+    if identity.unknown_since is None:
         return
     identity.unknown_since = None
     identity.save(update_fields=["unknown_since"])

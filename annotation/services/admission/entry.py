@@ -1,10 +1,12 @@
 """Entering a study, and coming back."""
 
+import datetime as dt
+
 from django.db import transaction
 
 from annotation.errors import EntryRefused, OtherDevice, StudyNotOpen, TookPartBefore
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
-from annotation.seats import flow
+from annotation.seats import first_answers, flow
 from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
 from annotation.services.admission.related_studies import took_part_before
 from annotation.services.admission.start_limits import count_start
@@ -52,7 +54,13 @@ def enter(
             count_start(study, address)
         sessions = [session_id] if session_id else []
         with transaction.atomic():
-            known = _arrive(study, identity_hash=identity_hash(pid))
+            # A list vouches for its ids.
+            is_known = is_vouched_for or study.entry != Study.Entry.PROLIFIC
+            known = _arrive(
+                study,
+                identity_hash=identity_hash(pid),
+                first_answer_by=None if is_known else first_answers.limit(),
+            )
             ProlificIdentity.objects.get_or_create(
                 annotator=known,
                 defaults={"pid": pid, "study_id": prolific_study_id, "session_ids": sessions},
@@ -104,14 +112,19 @@ def resume(*, annotator_id: int) -> Annotator:
 
 
 @transaction.atomic
-def _arrive(study: Study, **identity: str) -> Annotator:
+def _arrive(
+    study: Study, *, first_answer_by: dt.datetime | None = None, **identity: str
+) -> Annotator:
     """Create the annotator, unless a second tab did so at the same moment."""
     if study.state != Study.State.OPEN:
         raise StudyNotOpen(study.state)
     annotator, created = Annotator.objects.get_or_create(
         study=study,
         **identity,
-        defaults={"expires_at": clock.now() + flow.time_limit(study)},
+        defaults={
+            "expires_at": clock.now() + flow.time_limit(study),
+            "first_answer_by": first_answer_by,
+        },
     )
     if created:
         AnnotatorEvent.objects.create(
@@ -152,7 +165,11 @@ def _come_back(annotator: Annotator, study: Study) -> Annotator:
     On Prolific, an annotator whose time ran out in the middle of the work sees that first: they may
     no longer be paid.
     """
-    unbound = study.entry != Study.Entry.PROLIFIC or annotator.started_at is None
+    unbound = (
+        study.entry != Study.Entry.PROLIFIC
+        or annotator.started_at is None
+        or first_answers.lapsed(annotator)
+    )
     reopened = annotator.state == Annotator.State.CLOSED and study.state == Study.State.OPEN
     expired = annotator.state == Annotator.State.TIMED_OUT and unbound
     if reopened or (expired and study.state != Study.State.CLOSED):

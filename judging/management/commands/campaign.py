@@ -26,12 +26,18 @@ _POLL_SECONDS = 0.5
 class Command(BaseCommand):
     help = (
         "Start all runs of a campaign: judges × settings × features × orders. docs/judging.md "
-        "describes the TOML file. The same command again continues the campaign."
+        "describes the TOML file. The same command again continues the campaign; "
+        "another plan under its name is refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("plan", type=Path, metavar="FILE.toml")
+        parser.add_argument(
+            "--change",
+            action="store_true",
+            help="give the campaign of this name the plan and the budget of the file",
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--dry-run", action="store_true", help="show the cost, start nothing")
         how.add_argument("--wait", action="store_true", help="follow the workers until the end")
@@ -47,7 +53,12 @@ class Command(BaseCommand):
             if options["dry_run"]:
                 self.stdout.write(_words(plan, estimate_plan(study, plan)))
                 return
-            campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=not options["inline"])
+            campaign = start_campaign(
+                study_id=study.pk,
+                plan=plan,
+                enqueue=not options["inline"],
+                change=options["change"],
+            )
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:

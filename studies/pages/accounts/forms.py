@@ -172,8 +172,17 @@ class AccountForm(UserCreationForm):
         self.fields["email"].help_text = "For a link if you forget your password."
 
 
-class TokenForm(WithPasswordForm):
-    """A new token; who signed in a few minutes ago does not type the password again."""
+class EndForm(WithPasswordForm):
+    """Ending sessions; who signed in a few minutes ago does not type the password again."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, request=request, **kwargs)
+        if has_just_signed_in(request):
+            del self.fields["password"]
+
+
+class TokenForm(EndForm):
+    """A new token, asked for in the same way."""
 
     field_order = ("name", "days", "scopes", "password")
     name = forms.CharField(label="What is it for?", max_length=100)
@@ -194,8 +203,3 @@ class TokenForm(WithPasswordForm):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one."},
     )
-
-    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
-        super().__init__(*args, request=request, **kwargs)
-        if has_just_signed_in(request):
-            del self.fields["password"]

@@ -11,7 +11,7 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
-from django.utils.crypto import constant_time_compare
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from studies.models import AccessToken
 from studies.statements import clock
@@ -26,8 +26,12 @@ _OWN_WORDS = ("thirdperson",)
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A browser that is signed in; times may be missing for one from before they were kept."""
+    """A browser that is signed in; times may be missing for one from before they were kept.
 
+    `public_id` names the session to its owner and opens nothing.
+    """
+
+    public_id: str
     begun: dt.datetime | None
     seen: dt.datetime | None
     browser: str
@@ -39,6 +43,7 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
     """The browsers in which the user is signed in, the last used first; `this` is a session key."""
     found = [
         OpenSession(
+            public_id=_public_id(key),
             begun=_moment(data.get(BEGUN)),
             seen=_moment(data.get(SEEN)),
             browser=str(data.get(BROWSER, "")),
@@ -50,6 +55,14 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
         and not is_over(data)
     ]
     return sorted(found, key=lambda each: (each.is_this, each.seen or clock.now()), reverse=True)
+
+
+def end_session(*, user: User, public_id: str) -> bool:
+    """Sign the user out of one browser; whether there was one."""
+    keys = [key for key, _ in _sessions_of(user) if _public_id(key) == public_id]
+    from django.contrib.sessions.models import Session
+
+    return bool(Session.objects.filter(session_key__in=keys).delete()[0])
 
 
 def end_all(*, user: User, keep_session: str = "") -> None:
@@ -80,6 +93,10 @@ def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
         for key, data in decoded
         if data.get(SESSION_KEY) == str(user.pk) and BACKEND_SESSION_KEY in data
     ]
+
+
+def _public_id(key: str) -> str:
+    return salted_hmac("studies.sessions", key, algorithm="sha256").hexdigest()[:20]
 
 
 def _moment(seconds: Any) -> dt.datetime | None:

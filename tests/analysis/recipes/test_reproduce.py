@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from judging.models import Campaign, Judge, JudgeRun, Judgment, PromptTemplate
-from studies.models import Study
+from studies.models import Study, StudyLog
 from tests.judging.llm_server import completion
 from tests.judging.simulated import simulated_server
 from tests.judging.wordings.test_released_wordings import released, written
@@ -168,7 +168,13 @@ def test_one_budget_holds_over_all_studies(tmp_path, engine, llm):
     assert shared.runs.count() == JudgeRun.objects.count() == 8
     assert len({run.study_id for run in shared.runs.all()}) == 2
     asked = len(llm.requests)
-    reproduce(*args, "--budget", 1000)
+    for other in (("--budget", 1000), ()):
+        with pytest.raises(CommandError, match=r"have a budget of \$0.30 already.*--change"):
+            reproduce(*args, *other)
+    shared.refresh_from_db()
+    assert (f"{shared.budget:.2f}", len(llm.requests)) == ("0.30", asked)
+    reproduce(*args, "--budget", 1000, "--change")
+    assert StudyLog.objects.get(event="campaign changed").detail["after"] == "1000"
     assert not Judgment.objects.exclude(state="done").exists()
     assert len(llm.requests) - asked == Judgment.objects.count() - asked
 

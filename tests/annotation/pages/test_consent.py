@@ -182,6 +182,7 @@ def test_before_the_consent_nothing_is_stored_but_how_the_person_came():
         "seed",
         "created_at",
         "expires_at",
+        "first_answer_by",  # when an id that nobody vouched for gives a seat back
     }
     identity = annotator.prolific_identity
     assert (identity.pid, identity.study_id, identity.session_ids) == (PID, "st1", ["se1"])

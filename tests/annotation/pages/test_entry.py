@@ -185,6 +185,21 @@ def test_the_cookie_is_signed_private_and_of_this_study_alone():
     assert PID not in cookie.value
 
 
+def test_over_https_the_cookie_is_of_this_host_alone_and_an_earlier_one_still_counts(settings):
+    study = make_study()
+    earlier = arrive(study)
+    settings.SESSION_COOKIE_SECURE = True
+
+    cookie = Client().get(entry_url(study, "somebody-new")).cookies
+
+    assert [name for name in cookie if "participant" in name] == [
+        f"__Host-participant-{study.slug}"
+    ]
+    found = cookie[f"__Host-participant-{study.slug}"]
+    assert (found["path"], found["domain"], found["secure"]) == ("/", "", True)
+    assert earlier.get(f"/s/{study.slug}/consent/").status_code == 200
+
+
 def test_a_forged_cookie_is_nobody():
     study = make_study()
     arrive(study)
@@ -211,6 +226,36 @@ def test_no_page_may_be_kept_by_a_cache():
 
     assert "no-store" in response["Cache-Control"]
     assert response["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Sec-Purpose": "prefetch"},
+        {"Sec-Purpose": "prefetch;prerender", "Sec-Fetch-Dest": "document"},
+        {"Purpose": "prefetch"},
+        {"X-Purpose": "preview"},
+        {"X-Moz": "prefetch"},
+        {"Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Dest": "iframe"},
+        {"Sec-Fetch-Dest": "empty"},
+    ],
+)
+@pytest.mark.parametrize("entry", ["prolific", "list"])
+def test_what_nobody_opens_begins_no_part(entry, sent):
+    study = make_study(entry=entry)
+    study.invitations.create(key=PID)
+
+    ahead = Client().get(entry_url(study), headers=sent)
+    asked = [getattr(Client(), each)(entry_url(study)) for each in ("head", "options", "trace")]
+
+    assert ahead.status_code == 403
+    assert not ahead.cookies
+    assert [each.status_code for each in asked] == [405] * 3
+    assert not Annotator.objects.exists()
+    opened = {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
+    assert Client().get(entry_url(study), headers=opened).status_code == 302
+    assert Annotator.objects.count() == 1
 
 
 def test_a_list_study_takes_invited_ids_alone():

@@ -141,6 +141,33 @@ def test_the_page_lists_the_browsers_that_are_signed_in(browser, user):
     assert "203.0.113.10" not in page.text
 
 
+def test_one_browser_is_ended_and_the_password_is_asked_for_some_minutes_later(browser, user):
+    one, two = browser_of(user), browser_of(user)
+    named = browser.get("/accounts/tokens/").context["sessions"][-1].public_id
+
+    assert browser.post("/accounts/end-all/", {"session": named}).status_code == 302
+    assert [is_in(each) for each in (browser, one, two)].count(True) == 2
+
+    grow_older(dt.timedelta(minutes=16))
+    for password in ({}, {"password": "wrong"}):
+        refused = browser.post("/accounts/end-all/", password)
+        assert refused.status_code == 422
+        assert "Error: " in refused.text
+    assert is_in(one) or is_in(two)
+    assert browser.post("/accounts/end-all/", {"password": "old-pw-5521"}).status_code == 302
+    assert [is_in(each) for each in (browser, one, two)] == [True, False, False]
+
+
+def test_a_session_of_somebody_else_is_not_ended(browser, user):
+    other = User.objects.create_user("other", password="old-pw-5521")
+    theirs = browser_of(other)
+    named = theirs.get("/accounts/tokens/").context["sessions"][0].public_id
+
+    browser.post("/accounts/end-all/", {"session": named})
+
+    assert is_in(theirs)
+
+
 @pytest.mark.parametrize("age", [IDLE, LONGEST])
 def test_a_session_ends_when_it_is_idle_and_when_it_is_old(browser, age):
     grow_older(age - dt.timedelta(minutes=1), seen=age == IDLE)
