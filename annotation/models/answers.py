@@ -113,6 +113,7 @@ class Annotation(models.Model):
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
     media_missing = models.BooleanField(
         default=False,
+        db_default=False,
         help_text="A picture or recording did not load, and the person chose to answer without it.",
     )
     wording_sha256 = models.CharField(max_length=64, blank=True)
@@ -236,7 +237,7 @@ class AnnotationRevision(models.Model):
     answered_at = models.DateTimeField()
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
-    media_missing = models.BooleanField(default=False)
+    media_missing = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
