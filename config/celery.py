@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 import time
+from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,20 @@ class Schedule(Scheduler):
     """
 
     _noted = -HEARTBEAT_SECONDS
+
+    def setup_schedule(self) -> None:
+        """Count the intervals of tasks by a clock that does not jump when that of the machine does.
+
+        Otherwise nothing is due for as long as the machine's clock was set back.
+        """
+        started, since = self.app.now(), time.monotonic()
+        super().setup_schedule()
+
+        def now() -> datetime:
+            return started + timedelta(seconds=time.monotonic() - since)
+
+        for entry in self.schedule.values():
+            entry.schedule.nowfun = now  # type: ignore[union-attr]
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Queue what is due, and say that the schedule lives; it does so every quarter minute."""

@@ -2,8 +2,11 @@
 
 import functools
 import os
+import shutil
+import tempfile
 import time
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -20,6 +23,9 @@ from studies.models import Heartbeat
 from studies.statements import clock
 
 _UP_TO_DATE_FOR = 60.0
+# A disk is short of space when less than both is free: a small one may be of use when it is empty.
+LEAST_FREE_BYTES = 500_000_000
+_LEAST_FREE_SHARE = 0.1
 _SILENCE = timedelta(seconds=6 * HEARTBEAT_SECONDS)
 # When the database was last seen with every migration; one that lacks some is checked again.
 _looked_up: float | None = None
@@ -31,11 +37,11 @@ _located: float | None = None
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database and the broker work, otherwise 503 with what does not.
 
-    The status is “degraded” if a worker or the schedule is silent.
+    The status is “degraded” if a worker or the schedule is silent, or a disk is short of space.
     """
     checks = health()
     healthy = all(state == "ok" for state in checks.values())
-    others = processes()
+    others = {"disk": disk(), **processes()}
     status = "ok" if set(others.values()) == {"ok"} else "degraded"
     return JsonResponse(
         {"status": status if healthy else "unavailable", **checks, **others},
@@ -51,6 +57,35 @@ def health() -> dict[str, str]:
         "storage": _storage(),
         "clock": _clock(),
     }
+
+
+def free_bytes() -> dict[str, int]:
+    """The free bytes of each disk that this process writes to, by what it writes there."""
+    return {name: usage.free for name, usage in _disks().items()}
+
+
+def short_disks() -> list[str]:
+    """What is wrong with disks, each in words without a path: outsiders may read them."""
+    return [
+        f"{usage.free / 1e6:,.0f} MB free on the disk of {name}"
+        for name, usage in _disks().items()
+        if usage.free < min(LEAST_FREE_BYTES, _LEAST_FREE_SHARE * usage.total)
+    ]
+
+
+def disk() -> str:
+    """The state of all disks, as `health`.
+
+    Answers are still taken when little is free, so that `/healthz` names it and stays at 200.
+    """
+    return ", ".join(short_disks()) or "ok"
+
+
+def _disks() -> dict[str, shutil._ntuple_diskusage]:
+    folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
+    if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
+        folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent
+    return {name: shutil.disk_usage(path) for name, path in folders.items() if path.is_dir()}
 
 
 def silent_roles() -> dict[str, str]:

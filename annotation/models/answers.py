@@ -112,6 +112,11 @@ class Annotation(models.Model):
     answered_at = models.DateTimeField(null=True, blank=True)
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    media_missing = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A picture or recording did not load, and the person chose to answer without it.",
+    )
     wording_sha256 = models.CharField(max_length=64, blank=True)
     revision = models.PositiveIntegerField(default=1, help_text="1 = never changed.")
     created_at = clock.MomentField(auto_now_add=True)
@@ -233,6 +238,7 @@ class AnnotationRevision(models.Model):
     answered_at = models.DateTimeField()
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    media_missing = models.BooleanField(default=False, db_default=False)
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:

@@ -145,6 +145,11 @@ class AnswerForm:
         """The active time that the browser states; what is stored is compared with the clock."""
         return _milliseconds(self._text("active_ms"))
 
+    @property
+    def media_missing(self) -> bool:
+        """Whether the annotator chose to answer without a picture that did not load."""
+        return self._text("media_missing") == "yes"
+
     def _check(self, nothing_chosen: Any) -> None:
         if self.options:
             self._check_places()
@@ -163,6 +168,7 @@ class AnswerForm:
             "certainty": certainty,
             "certainty_control": control,
             "active_ms": self.active_ms,
+            "media_missing": self.media_missing,
         }
 
     def _check_places(self) -> None:

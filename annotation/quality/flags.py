@@ -60,6 +60,7 @@ RULES = {
     "one_sided": "Mostly the same side",
     "flat_certainty": "Always the same certainty",
     "failed_checks": "Failed attention checks",
+    "media_missing": "Answered without pictures or recordings",
     "disagreement": "Disagrees with other annotators",
 }
 
@@ -76,6 +77,8 @@ CAUTIONS = {
     "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
     "flat_certainty": "A rule of thumb. Its error rate is unknown.",
     "failed_checks": "Careful annotators miss one now and then.",
+    "media_missing": "A file did not load, and the annotator chose to answer without it. Look at "
+    "the items: the fault may be the server's.",
     "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 where "
     "annotators judge very differently. Disagreeing is not misconduct.",
 }
@@ -112,6 +115,8 @@ class Flag:
             f"{self.value:.3g}, flagged below {self.threshold:.3g}.",
             "failed_checks": f"Failed {self.value:.0f} attention checks; flagged from "
             f"{self.threshold:.0f}.",
+            "media_missing": f"Gave {self.value:.0f} answers without a picture or recording that "
+            f"did not load; flagged from {self.threshold:.0f}.",
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
         }[self.rule]
@@ -132,6 +137,7 @@ class Quality:
     sd_certainty: float | None = None
     checks_seen: int = 0
     checks_failed: int = 0
+    media_missing: int = 0
     agreement: float | None = None
     compared: int = 0
     flags: tuple[Flag, ...] = ()
@@ -155,6 +161,7 @@ class _AnswerRow(NamedTuple):
     active_ms: int | None
     elapsed_ms: int | None
     standing: str
+    media_missing: bool
     excluded: object
 
 
@@ -194,6 +201,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "active_ms",
             "elapsed_ms",
             "standing",
+            "media_missing",
             "assignment__annotator__excluded_at",
         )
     )
@@ -281,6 +289,7 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         sd_certainty=stdev(certainties) if len(certainties) > 1 else None,
         checks_seen=len(checks),
         checks_failed=sum(row.choice != row.right for row in checks),
+        media_missing=sum(row.media_missing for row in main),
         agreement=compared.share,
         compared=compared.compared,
     )
@@ -334,6 +343,8 @@ def _flags(
             yield Flag("flat_certainty", spread, SMALLEST_SPREAD)
     if figures.checks_failed:
         yield Flag("failed_checks", figures.checks_failed, 1)
+    if figures.media_missing:
+        yield Flag("media_missing", figures.media_missing, 1)
     against, expected = agreement.share_against, agreement.expected_against
     if figures.answers >= FEWEST and against is not None and expected is not None:
         if agreement.probability < IMPROBABLE:

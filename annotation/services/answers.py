@@ -118,15 +118,17 @@ def record_displayed(
     certainty_control: str = "",
     after_advice: bool = False,
     ranking: Sequence[int] | None = None,
+    media_missing: bool = False,
 ) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed: a, b or tie; otherwise like `record_answer`.
 
     A `ranking` has places on the screen, counted from 0, that of the best response first.
 
     An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, whatever
-    the browser says of it, and the one `after_advice` is the item's answer. The annotator was just
-    read, with the study, so that neither is read again. Raises `Assignment.DoesNotExist` also when
-    the assignment is not at `position`, if one is given.
+    the browser says of it, and the one `after_advice` is the item's answer. `media_missing` says
+    that the annotator chose to answer without a picture or recording that did not load. The
+    annotator was just read, with the study, so that neither is read again. Raises
+    `Assignment.DoesNotExist` also when the assignment is not at `position`, if one is given.
     """
     active_ms = believable_ms(active_ms, shown_at, earlier_ms)
     entry = _Entry(
@@ -138,6 +140,7 @@ def record_displayed(
         position,
         after_advice,
         is_displayed=True,
+        media_missing=media_missing,
     )
 
     def content_of(assignment: Assignment) -> _Content:
@@ -160,6 +163,7 @@ class _Entry:
     position: int | None = None
     after_advice: bool = False
     is_displayed: bool = False
+    media_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ def _record(
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
         _delete_draft(assignment_id)
-        if annotation and _is_repeat(annotation, content, certainty):
+        if annotation and _is_repeat(annotation, content, certainty, entry):
             return annotation
         if annotation and not study.allow_changes:
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
@@ -218,6 +222,7 @@ def _record(
             "certainty": certainty,
             "shown_at": entry.shown_at,
             "answered_at": now,
+            "media_missing": entry.media_missing,
             **_durations(entry),
         }
         if annotation is None:
@@ -247,9 +252,11 @@ def _record(
     return annotation
 
 
-def _is_repeat(annotation: Annotation, content: _Content, certainty: int | None) -> bool:
-    stored = annotation.choice, annotation.ranking, annotation.certainty
-    return stored == (content.choice, content.ranking, certainty)
+def _is_repeat(
+    annotation: Annotation, content: _Content, certainty: int | None, entry: _Entry
+) -> bool:
+    stored = annotation.choice, annotation.ranking, annotation.certainty, annotation.media_missing
+    return stored == (content.choice, content.ranking, certainty, entry.media_missing)
 
 
 def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:

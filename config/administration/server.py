@@ -1,14 +1,13 @@
 """What the server keeps on its disk, and whether all its parts work."""
 
 import logging
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
 
-from config.health import health, processes
+from config.health import disk, health, processes
 from studies.file_storage.folder import size_of
 from studies.file_storage.storage import files_storage
 
@@ -49,10 +48,6 @@ def files_location() -> str:
     return files_storage().location_id()[1]
 
 
-def free_bytes() -> int:
-    return shutil.disk_usage(settings.VAR_DIR).free
-
-
 def database_bytes() -> int:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -76,5 +71,5 @@ class Part:
 
 def parts() -> list[Part]:
     """What `/healthz` checks, part by part."""
-    found = {**health(), **processes()}
+    found = {**health(), "disk": disk(), **processes()}
     return [Part(name.replace("_", " ").capitalize(), state) for name, state in found.items()]

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from config.administration import selectors, server
+from config.health import free_bytes
 from studies.models import Backup, Retention
 from studies.services.accounts.credentials import end_all
 from studies.version import version
@@ -100,7 +101,7 @@ def installation(request: HttpRequest) -> HttpResponse:
         "version": version(),
         "storage": server.storage(),
         "files": server.files_location(),
-        "free": server.free_bytes(),
+        "free": free_bytes(),
         "backup": Backup.objects.order_by("-taken_at").first(),
         "due": Retention.objects.exclude(obstacle="").select_related("study"),
     }

@@ -230,7 +230,7 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
 // network loses nothing, and on the server, so that it stands on the next device too.
 
 const REST_MS = 500; // One request when the hand rests, not one for every key.
-const KEPT = /^(choice|certainty|place_[a-e])$/;
+const KEPT = /^(choice|certainty|place_[a-e]|media_missing)$/;
 
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
 export function keepDraft(form, { show, activeTime, signal }) {
@@ -244,7 +244,10 @@ export function keepDraft(form, { show, activeTime, signal }) {
   let isAsking = false;
   let isOver = false; // The answer itself is on its way.
 
-  const entered = (name) => fields[name]?.value ?? "";
+  function entered(name) {
+    const field = fields[name];
+    return field?.type === "checkbox" && !field.checked ? "" : field?.value ?? "";
+  }
 
   /** Take over what stands elsewhere, but for what was changed here. */
   function adopt(draft) {
@@ -258,6 +261,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
     const field = fields[name];
     // An empty value selects no radio, and leaves the one that is selected.
     if (value === "" && field instanceof RadioNodeList) field.forEach((radio) => { radio.checked = false; });
+    else if (field.type === "checkbox") field.checked = value !== "";
     else field.value = value;
   }
 

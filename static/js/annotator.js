@@ -273,6 +273,68 @@ function mountSheets() {
   }
 }
 
+// Pictures and recordings that did not load: nobody answers without them unknowingly.
+
+const isMissing = (medium) => (
+  medium.matches("img") ? !(medium.complete && medium.naturalWidth) : medium.error !== null
+);
+
+/** Mount before what else listens to the form's submission. Returns {letPass}, for an answer that
+    was given at an earlier visit and still has to be sent. */
+function mountMedia(form) {
+  // Of a page that a script has read, these would be second boxes of the same name.
+  for (const part of form.querySelectorAll("noscript")) part.remove();
+  const notice = form.querySelector("[data-media-missing]");
+  if (!notice) return { letPass() {} };
+  const media = [...form.querySelectorAll(".medium img, .medium audio")];
+  const box = notice.querySelector("[name=media_missing]");
+  const status = notice.querySelector("[data-media-status]");
+  let passes = false;
+  let tries = 0;
+
+  function show() {
+    const missing = media.some((medium) => isMissing(medium));
+    notice.hidden = !missing;
+    if (!missing) box.checked = false;
+    return missing;
+  }
+
+  function load(medium) {
+    if (!isMissing(medium)) return;
+    if (!medium.matches("img")) return medium.load();
+    medium.loading = "eager"; // Also where nobody has scrolled to yet.
+    if (medium.complete) medium.src = medium.getAttribute("src");
+  }
+
+  for (const medium of media) {
+    for (const name of ["load", "loadedmetadata"]) {
+      medium.addEventListener(name, () => { if (!notice.hidden) show(); });
+    }
+    medium.addEventListener("error", () => {
+      show();
+      if (tries) status.textContent = status.dataset.failed;
+    });
+  }
+  notice.querySelector("[data-load-again]").addEventListener("click", () => {
+    tries += 1;
+    status.textContent = "";
+    media.forEach(load);
+  });
+  form.addEventListener("submit", (event) => {
+    const isKnown = passes || box.checked;
+    passes = false;
+    if (isKnown || !show()) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    media.filter((medium) => medium.loading === "lazy").forEach(load);
+    status.textContent = status.dataset.choose;
+    notice.focus();
+  });
+  // What failed before this script was there.
+  if (media.some((medium) => isMissing(medium) && (medium.complete || medium.error))) show();
+  return { letPass() { passes = true; } };
+}
+
 // One-letter shortcuts: never inside a text field, and anybody can switch them off.
 
 const SWITCH = "thirdperson:shortcuts";
@@ -413,8 +475,10 @@ function mount() {
   const certainty = mountCertainty(form);
   const places = mountPlaces(form);
   const marks = mountMarks(form);
+  const media = mountMedia(form);
   const showEntered = () => [certainty, places, marks].forEach((part) => part?.show());
   const { isWaiting } = keepDraft(form, { show: showEntered, activeTime, signal });
+  if (isWaiting) media.letPass();
   mountShortcuts(form, { places, signal });
   mountSheets();
   mountBar(form, { signal });

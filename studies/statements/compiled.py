@@ -158,7 +158,7 @@ class Insert(_Statement):
         query = InsertQuery(built)
         query.insert_values(self._fields, [built()], raw=True)
         compiler: Any = query.get_compiler(connection=connection)
-        compiler.returning_fields = built._meta.db_returning_fields
+        compiler.returning_fields = [built._meta.pk]
         [(sql, values)] = compiler.as_sql()
         return statement_on(connection, sql, list(values), list(range(len(values))))
 

@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from annotation.models import Annotation
+from annotation.quality.flags import quality_of
 from studies.models import Item, Study
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
@@ -98,3 +100,76 @@ def test_members_see_the_files_on_the_page_of_an_item(signed_in, shown):
     until(page, LOADED)
     expect(page.locator("audio")).to_have_count(1)
     fits_and_reads_well(page)
+
+
+MISSING = "[data-media-missing]"
+
+
+@pytest.fixture
+def without_pictures(open_page, shown):
+    """The first item, while no picture or sound can be loaded."""
+    page = open_page(viewport=PHONE)
+    page.route("**/media/**", lambda route: route.fulfill(status=503))
+    enter_items(page, shown)
+    page.check("#choice-a")
+    page.fill("#certainty", "70")
+    return page
+
+
+def test_nobody_answers_unknowingly_without_a_picture(without_pictures, shown):
+    page = without_pictures
+    notice = page.locator(MISSING)
+    expect(notice).to_contain_text("has not loaded")
+    fits_and_reads_well(page)
+
+    page.locator("#submit").press("Enter")
+
+    expect(notice).to_be_focused()
+    expect(notice).to_contain_text("tick “Answer without it” and save")
+    assert not Annotation.objects.exists()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(notice).to_contain_text("has not loaded this time either")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.locator("#submit").press("Enter")
+    page.wait_for_url("**/task/2/")
+
+    answer = Annotation.objects.get()
+    assert answer.media_missing
+    assert answer.revisions.get().media_missing
+    rules = quality_of(shown)[answer.assignment.annotator_id].rules
+    assert rules == ("media_missing",)
+    # The next item has a box of its own.
+    assert page.locator("input[name=media_missing]").count() == 1
+    expect(page.locator("input[name=media_missing]")).not_to_be_checked()
+
+
+def test_another_try_shows_the_picture(without_pictures):
+    page = without_pictures
+    expect(page.locator(MISSING)).to_be_visible()
+    page.check("[name=media_missing]")
+    page.unroute("**/media/**")
+
+    page.click("[data-load-again]")
+
+    until(page, LOADED)
+    expect(page.locator(MISSING)).to_be_hidden()
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+    assert not Annotation.objects.get().media_missing
+
+
+def test_without_a_script_people_say_that_a_picture_is_missing(open_page, shown):
+    page = open_page(javascript=False)
+    enter_items(page, shown)
+    expect(page.locator(MISSING)).to_be_hidden()
+    page.check("#choice-a")
+    page.fill("#certainty", "70")
+
+    page.get_by_label("A picture or recording has not loaded").check()
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+
+    assert Annotation.objects.get().media_missing

@@ -3,6 +3,7 @@
 import configparser
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -121,6 +122,114 @@ def test_the_backup_that_the_timer_makes_is_restored_as_the_page_says(tmp_path):
     follow(restored[1].replace("FILE.zip", backup.name))
 
     assert stat.S_IMODE(backups.stat().st_mode) == 0o700
+
+
+# Stand-ins for what changes the machine. `python3 -m venv` gives the environment of this test.
+STAND_INS = {
+    "apt": "",
+    "useradd": "",
+    "python3": """mkdir -p .venv/bin
+        printf '#!/bin/sh\\nexec %s "$@"\\n' "$THIS_PYTHON" > .venv/bin/python
+        printf '#!/bin/sh\\ntest -f "$3"\\n' > .venv/bin/pip; chmod +x .venv/bin/*""",
+    "sudo": """if [ "$1 $2" = "-u postgres" ]; then exit 0; fi
+        test "$1 $2 $3" = "--user thirdperson --preserve-env"; shift 3; exec "$@" """,
+    "systemctl": """for name in "$@"; do case $name in enable|--now|reload|caddy) ;;
+        *) test -f "$SYSTEM/$name.service";; esac; done""",
+}
+
+
+@pytest.mark.e2e
+@pytest.mark.sqlite
+def test_a_server_without_containers_is_set_up_word_by_word_and_becomes_healthy(tmp_path):
+    """Each line of the page in its order, with folders of this machine and no PostgreSQL."""
+    folders = {name: str(tmp_path / name) for name in ("opt", "etc", "data", "bin")}
+    here = {
+        "/opt/thirdperson": folders["opt"],
+        "/etc/": f"{folders['etc']}/",
+        "/var/lib/thirdperson": folders["data"],
+        "postgresql:///thirdperson": f"sqlite:///{folders['data']}/thirdperson.sqlite3",
+        "CELERY_BROKER_URL=redis": "# redis",
+        "replace-me-by": "of-a-test-",
+    }
+
+    def local(text: str) -> str:
+        return re.sub("|".join(map(re.escape, here)), lambda found: here[found[0]], text)
+
+    for name in ("etc/systemd/system", "etc/caddy", "data", "bin"):
+        (tmp_path / name).mkdir(parents=True)
+    copy_migrated(tmp_path / "data")
+    for name in copied([]):
+        target = tmp_path / "opt" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if name.startswith("deploy/"):
+            target.write_text(local((ROOT / name).read_text("utf-8")), encoding="utf-8")
+        else:
+            shutil.copy(ROOT / name, target)
+    for name, script in STAND_INS.items():
+        program = tmp_path / "bin" / name
+        program.write_text(f"#!/bin/bash\nset -e\n{script}\n")
+        program.chmod(0o755)
+    system = tmp_path / "etc/systemd/system"
+    environment = {name: value for name, value in os.environ.items() if name in ("HOME", "LANG")}
+    environment |= {
+        "PATH": f"{folders['bin']}:{os.environ['PATH']}",
+        "THIS_PYTHON": sys.executable,
+        "SYSTEM": str(system),
+        "PORT": str(free_port()),
+    }
+    page = (ROOT / "docs/deployment.md").read_text("utf-8")
+    part = page.partition("## Without containers")[2].partition("\n## ")[0]
+    lines = re.findall(r"^    (.*)$", part, re.M)
+
+    followed = subprocess.run(
+        ["bash", "-ec", local("\n".join(lines)).replace(" && ", "\n")],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+    assert followed.returncode == 0, followed.stderr
+    assert len(lines) == 11
+    assert "reverse_proxy" in (tmp_path / "etc/caddy/Caddyfile").read_text("utf-8")
+    settings = tmp_path / "etc/thirdperson.env"
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
+    running = []
+    for unit in sorted(system.glob("*.service")):
+        service = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text("utf-8"), re.M))
+        start = f"set -a; . {service['EnvironmentFile']}; exec {service['ExecStart']}"
+        running.append(
+            subprocess.Popen(
+                ["bash", "-c", start],
+                cwd=service["WorkingDirectory"],
+                env=environment,
+                start_new_session=True,
+            )
+        )
+    try:
+        assert len(running) == 2
+        _wait_until_healthy(sys.executable, tmp_path / "opt", environment)
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_understands_the_units(tmp_path):
+    for unit in (ROOT / "deploy/systemd").iterdir():
+        text = unit.read_text("utf-8").replace("/opt/thirdperson/.venv/bin/python", sys.executable)
+        (tmp_path / unit.name).write_text(text, encoding="utf-8")
+
+    said = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *sorted(tmp_path.iterdir())],
+        capture_output=True,
+        text=True,
+    )
+
+    own = [line for line in said.stderr.splitlines() if "thirdperson" in line]
+    assert own == []
 
 
 def test_only_the_proxy_for_https_can_be_reached_from_outside():

@@ -1,6 +1,8 @@
-"""The schedule of a worker when its folder is full or cannot be written."""
+"""The schedule of a worker over a week, with clocks that jump, and when its folder is full."""
 
+import datetime as dt
 import logging
+from collections import Counter
 
 import pytest
 
@@ -39,3 +41,48 @@ def test_a_task_that_cannot_be_queued_is_one_sentence_and_queued_when_there_is_r
 def test_the_schedule_keeps_no_file(schedule):
     assert app.conf.beat_scheduler == "config.celery:Schedule"
     assert max(entry.schedule.seconds for entry in schedule.schedule.values()) <= 3600
+
+
+WEEK = 7 * 24 * 3600
+
+
+class Clocks:
+    """The clock of the machine, which jumps, and the time that really passes."""
+
+    def __init__(self, jumps):
+        self.passed, self.ahead, self.jumps = 0.0, 0.0, sorted(jumps.items())
+
+    def wall(self, *_args):
+        start = dt.datetime(2026, 3, 25, tzinfo=dt.UTC)  # over a change to summer time
+        return start + dt.timedelta(seconds=self.passed + self.ahead)
+
+    def pass_by(self, seconds):
+        self.passed += seconds
+        while self.jumps and self.jumps[0][0] <= self.passed:
+            self.ahead += self.jumps.pop(0)[1]
+
+
+def test_every_task_is_queued_as_often_as_it_is_due_in_a_week(monkeypatch, caplog):
+    caplog.set_level(logging.WARNING, "config.celery")
+    jumps = {WEEK / 7: 3 * 86_400, WEEK / 3: -3 * 86_400, WEEK / 2: -3 * 86_400}
+    clocks = Clocks(jumps)
+    queued: Counter[str] = Counter()
+    monkeypatch.setattr("config.celery.time.monotonic", lambda: clocks.passed)
+    monkeypatch.setattr("config.celery.note_alive", lambda _role: None)
+    monkeypatch.setattr(app, "now", clocks.wall)
+    # One task of each interval from a minute is enough.
+    tasks = app.conf.beat_schedule.items()
+    one_each = {each["schedule"]: name for name, each in tasks if each["schedule"] >= 60}
+    for name in {*app.conf.beat_schedule} - {*one_each.values()}:
+        monkeypatch.delitem(app.conf.beat_schedule, name)
+    schedule = Schedule(app=app, lazy=False)
+    monkeypatch.setattr(schedule, "apply_async", lambda entry, **_: queued.update([entry.name]))
+
+    while clocks.passed < WEEK:
+        clocks.pass_by(max(schedule.tick(), 0.001))
+
+    due = {name: WEEK / entry.schedule.seconds for name, entry in schedule.schedule.items()}
+    assert set(queued) == set(due)
+    assert {
+        name: queued[name] for name, n in due.items() if not 0.99 * n <= queued[name] <= n
+    } == {}

@@ -3,6 +3,7 @@
 import gzip
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from config import celery, files_location, migrate
 from config.buffering import Lines
 from config.celery import note_alive, refuse_another_clock, refuse_other_files
 from config.health import processes
-from config.operations.doctor.installation_checks import another_clock, silent_processes
+from config.operations.doctor.installation_checks import another_clock, full_disks, silent_processes
 from config.operations.monitoring.log_lines import TextLines
 from config.operations.monitoring.measurements import measure
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
@@ -78,6 +79,7 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
         "broker": "ok",
         "storage": "ok",
         "clock": "ok",
+        "disk": "ok",
         "worker": "never heard of",
         "judge_worker": "never heard of",
         "schedule": "never heard of",
@@ -123,6 +125,39 @@ def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_cl
     assert f"{label.capitalize()}: {words}" in page
     assert version() in page
     assert [m.values[(("part", role),)] for m in measure() if m.name == "up"] == [0]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("total", "free", "is_short"),
+    [(100, 0.4, True), (100, 0.6, False), (0.4, 0.3, False), (0.4, 0.03, True)],
+)
+def test_health_names_a_disk_that_is_short_of_space(
+    total, free, is_short, admin_client, monkeypatch, settings
+):
+    real = shutil.disk_usage
+
+    def usage(path):
+        found = real(path)
+        if path != Path(settings.VAR_DIR):
+            return found._replace(total=10**12, free=10**11)
+        return found._replace(total=int(total * 1e9), free=int(free * 1e9))
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    monkeypatch.setattr("config.health._broker", lambda: "ok")
+
+    response = admin_client.get("/healthz")
+
+    words = f"{free * 1000:,.0f} MB free on the disk of files"
+    assert response.status_code == 200
+    assert (words in response.json()["disk"]) == is_short
+    assert (response.json()["disk"] == "ok") == (not is_short)
+    assert (f"Only {words}." in [fault.sentence for fault in full_disks()]) == is_short
+    page = admin_client.get("/administration/server/").content.decode()
+    assert (f"Disk: {words}" in page) == is_short
+    found = {m.name: m.values for m in measure()}
+    assert found["up"][(("part", "disk"),)] == int(not is_short)
+    assert found["disks_free_bytes"][(("disk", "files"),)] == int(free * 1e9)
 
 
 @pytest.mark.django_db

@@ -82,6 +82,7 @@ _CELLS = {
     "standing": "a.standing",
     "elapsed_ms": "a.elapsed_ms",
     "revision": "a.revision",
+    "media_missing": "a.media_missing::text",
     "wording_sha256": text_cell("a.wording_sha256"),
     "initial_choice": "b.choice",
     "initial_certainty": "b.certainty",

@@ -39,6 +39,7 @@ class GivenAnswer:
     active_seconds: float | None
     elapsed_seconds: float | None
     changes: int
+    media_missing: bool
     standing: str
     is_counted: bool
     is_excluded: bool
@@ -132,6 +133,7 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
         active_seconds=_seconds(answer.active_ms),
         elapsed_seconds=_seconds(answer.elapsed_ms),
         changes=answer.revision - 1,
+        media_missing=answer.media_missing,
         standing=answer.get_standing_display(),
         is_counted=answer.standing in COUNTED and annotator.excluded_at is None,
         is_excluded=annotator.excluded_at is not None,

@@ -80,6 +80,7 @@ ANNOTATIONS = (
     standing           text    counted, surplus, released or imported.
     elapsed_ms         integer Milliseconds from showing the page to the answer.
     revision           integer 1 = never changed.
+    media_missing      boolean Whether the person chose to answer without media that did not load.
     wording_sha256     text    Hash of the words that were shown.
     *initial_choice    text    The answer before the item's advice; empty without advice.
     *initial_certainty integer The certainty before the item's advice.

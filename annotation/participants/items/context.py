@@ -147,6 +147,7 @@ def item_context(
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
         "sides": displayed_sides(item, shown_first, order, form),
+        "has_media": bool(item.all_media if order else item.shown_media),
         "ranks": bool(order),
         "places_wording": PLACES,
         "setting": setting_of(study),

@@ -195,6 +195,7 @@ def _marks(look: Look) -> dict[str, Any]:
         "ranks": look.ranks,
         "places_wording": PLACES,
         "media_html": _mark("media", look.media[0]),
+        "has_media": any(look.media),
         "wording": (own_wording if look.study.asks_own_answers else wording)(
             look.task, look.setting
         ),
@@ -208,6 +209,7 @@ def _marks(look: Look) -> dict[str, Any]:
             errors={},
             data={},
             is_bound=False,
+            media_missing=False,
         ),
         "number": _mark("number"),
         "progress": SimpleNamespace(total=_mark("total"), done=_mark("done")),

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
-from config.health import lacks_migrations, newer_database, silent_roles
+from config.health import lacks_migrations, newer_database, short_disks, silent_roles
 from config.operations.doctor.faults import Fault, InvariantCheck
 from studies.file_storage.location import wrong_location
 from studies.models import Heartbeat, Membership, Study, StudyLog
@@ -136,6 +136,11 @@ def silent_processes() -> Iterator[Fault]:
             yield Fault(f"The {Heartbeat.Role(role).label} is {state}.")
 
 
+def full_disks() -> Iterator[Fault]:
+    for sentence in short_disks():
+        yield Fault(f"Only {sentence}.")
+
+
 MIGRATIONS = InvariantCheck(
     "migrations",
     "The database is as new as the program, and not newer",
@@ -161,6 +166,12 @@ CHECKS = [
         "The clock of this machine is that of the database",
         another_clock,
         "Set the clocks, then start the processes again.",
+    ),
+    InvariantCheck(
+        "disk",
+        "The disks of the database, of files and of temporary files have space",
+        full_disks,
+        "Delete what you no longer need there, or give the machine a larger disk.",
     ),
     InvariantCheck(
         "processes",

@@ -8,12 +8,15 @@ from django.db import DatabaseError
 from django.db.models import Count, Max, Min, Q, Sum
 
 from annotation.models import Annotator
-from config.administration.server import database_bytes, free_bytes
-from config.health import health, processes
+from config.administration.server import database_bytes
+from config.health import disk, free_bytes, health, processes
 from judging.models import NANO, JudgeRun
 from studies.jobs.models import Job
 from studies.models import Backup, Retention, Study
 from studies.statements import clock
+
+# The labels of disks.
+_DISKS = {"files": "files", "temporary files": "temporary", "the database": "database"}
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -43,8 +46,15 @@ def measure() -> Iterator[Metric]:
     }
     if parts["database"] == "ok":
         works |= {(("part", role),): int(state == "ok") for role, state in processes().items()}
+    works[(("part", "disk"),)] = int(disk() == "ok")
     yield Metric("up", "Whether a part of the server works.", works)
-    yield Metric("disk_free_bytes", "Free bytes on the disk of VAR_DIR.", {(): free_bytes()})
+    free = free_bytes()
+    yield Metric("disk_free_bytes", "Free bytes on the disk of VAR_DIR.", {(): free["files"]})
+    yield Metric(
+        "disks_free_bytes",
+        "Free bytes on each disk, by what is written there.",
+        {(("disk", _DISKS[name]),): count for name, count in free.items()},
+    )
     if parts["database"] == "ok":
         try:
             yield from list(_of_database())

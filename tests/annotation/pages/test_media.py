@@ -4,10 +4,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import Annotator
+from annotation.files.answers_out import annotation_rows
+from annotation.models import Annotation, Annotator
 from studies.models import Item, MediaFile, Study
-from tests.annotation.pages.walking import arrive, item_page, start
-from tests.factories import make_study, sign_in
+from tests.annotation.pages.walking import arrive, item_page, post_answer, start
+from tests.factories import make_item, make_study, sign_in
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
 pytestmark = pytest.mark.django_db
@@ -180,3 +181,25 @@ def test_a_file_costs_few_queries(study, django_assert_max_num_queries):
 
     with django_assert_max_num_queries(6):
         assert status(client, address(study)) == 200
+
+
+def test_an_answer_without_a_picture_is_marked_wherever_it_is_read():
+    study = make_study(items_per_annotator=1)
+    make_item(study=study, key="one")
+    browser = start(study)
+    at = f"/s/{study.slug}/task/1/"
+    page = browser.get(at)
+
+    post_answer(browser, page, at, media_missing="yes")
+
+    (row,) = annotation_rows(study)
+    assert row["media_missing"] is True
+    shown = sign_in(study).get(f"/studies/{study.slug}/items/one/").content.decode()
+    assert "Answered without a picture or recording that did not load" in shown
+
+    # The picture is there at the next look, and the same answer is given with it.
+    post_answer(browser, browser.get(at), at)
+    answer = Annotation.objects.get()
+    assert (answer.media_missing, answer.revision) == (False, 2)
+    (first, second) = answer.revisions.order_by("number")
+    assert (first.media_missing, second.media_missing) == (True, False)
