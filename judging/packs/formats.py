@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import django
+
 from judging.packs import batch_lines, inspect_logs, promptfoo_results
 from judging.packs.raw_replies import RawReply
 from studies.importers.files.bundle import File, unpacked_size
@@ -29,7 +31,7 @@ def read_raw(file: File) -> Iterator[RawReply | Fault]:
         with file.raw() as stream:
             size = unpacked_size(file.name, stream, size)
     if is_needed(size):
-        yield from from_child(_send, file, name=file.name, size=size, needs_models=True)
+        yield from from_child(_send, file, name=file.name, size=size, prepare=django.setup)
     else:
         yield from _read(file)
 

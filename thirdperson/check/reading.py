@@ -6,6 +6,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any, cast
 
+import django
+
 from studies.importers.columns.table_file import is_json
 from studies.importers.files.answer_rows import Scale, scale_of
 from studies.importers.files.bundle import File, size_of
@@ -25,7 +27,7 @@ def read_labels(path: Path, options: Namespace) -> Labels:
     if not is_needed(size := size_of(path)):
         return _labels(path, options)
     try:
-        [labels] = from_child(_send, path, options, name=path.name, size=size, needs_models=True)
+        [labels] = from_child(_send, path, options, name=path.name, size=size, prepare=django.setup)
     except Refused as error:
         raise BadTable(f"{path.name}: {error.faults[0]}") from error
     return cast(Labels, labels)

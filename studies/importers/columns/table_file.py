@@ -13,7 +13,12 @@ from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Entry, Fault
 from studies.importers.files.json_shapes import rows_of, shape_of
 from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_DOCUMENT_VALUES, MAX_ROW
-from studies.importers.files.lines import MAX_LISTS, has_too_many_values, is_too_deep
+from studies.importers.files.lines import (
+    MAX_LISTS,
+    has_too_many_values,
+    is_too_deep,
+    values_in,
+)
 from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
 
@@ -125,7 +130,9 @@ def _one_object(file: File) -> tuple[Any, bool]:
     """
     with file.open() as stream:
         data = stream.read(MAX_DOCUMENT + 1).strip()
-    if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_DOCUMENT_VALUES:
+    cells = data.count(b",")
+    # A list or an object takes as much memory as several values.
+    if len(data) > MAX_DOCUMENT or max(cells, values_in(data) // 3) > MAX_DOCUMENT_VALUES:
         first, _, _ = data[:MAX_ROW].partition(b"\n")
         if first.strip().endswith(b"}") and len(first) < MAX_ROW:
             return None, False  # one object a line

@@ -50,17 +50,22 @@ def is_needed(size: int) -> bool:
 
 
 def from_child(
-    function: Callable[..., None], *args: Any, name: str, size: int, needs_models: bool = False
+    function: Callable[..., None],
+    *args: Any,
+    name: str,
+    size: int,
+    prepare: Callable[[], object] = bool,
 ) -> Iterator[Any]:
     """What `function(send, *args)` sends in a child process that reads the file `name`.
 
     Its exceptions are raised here. Raises `Refused` if the child ends in another way.
-    `needs_models`: it uses modules that need Django.
+    `prepare` is called before `function` is imported, such as `django.setup`.
     """
     seconds = SECONDS + SECONDS_PER_MB * (size >> 20)
     with tempfile.TemporaryDirectory(prefix="thirdperson-read-") as folder:
         with tempfile.TemporaryFile(dir=folder) as work:
-            pickle.dump((sys.path, seconds, needs_models), work)
+            pickle.dump((sys.path, seconds), work)
+            pickle.dump(prepare, work)
             pickle.dump((function, args), work)
             work.seek(0)
             child = subprocess.Popen(  # noqa: S603  this program
@@ -123,25 +128,22 @@ def _rebuilt(kind: type[Exception], args: tuple[Any, ...], state: dict[str, Any]
 
 def answer() -> NoReturn:
     """Do the work on the standard input, and write the answer to the standard output."""
-    global _is_child  # noqa: PLW0603  a mark of the whole process
+    global _is_child
     _is_child = True
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no library writes between the pickles
-    sys.path[:], seconds, needs_models = pickle.load(sys.stdin.buffer)  # noqa: S301  by the parent
+    sys.path[:], seconds = pickle.load(sys.stdin.buffer)  # noqa: S301  by the parent
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_CPU, seconds)
     _limit(resource.RLIMIT_AS, _used() + MEMORY)
-    if needs_models:
-        import django
-
-        django.setup()
     try:
+        pickle.load(sys.stdin.buffer)()  # noqa: S301  written by the parent
         function, args = pickle.load(sys.stdin.buffer)  # noqa: S301  written by the parent
         function(lambda part: _send(out, "part", part), *args)
         _send(out, "end", None)
     except MemoryError:
         _send(out, "memory", None)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  it is raised by the parent
         error.add_note(traceback.format_exc())
         _send(out, "error", (type(error), error.args, error.__dict__))
     os._exit(0)

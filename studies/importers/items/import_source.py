@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import django
+
 from studies.errors import BadOption
 from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
@@ -57,7 +59,7 @@ def read_paths(
     left out. Files that are not small are read in a child process.
     Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
-    given = {
+    given: dict[str, Any] = {
         "format": format,
         "task": task,
         "limit": limit,
@@ -72,7 +74,7 @@ def read_paths(
         return _read(paths, **given, watch=watch)
     name = ", ".join(path.name for path in paths)
     read: list[ReadItems] = []
-    for found in from_child(_send, paths, given, name=name, size=size, needs_models=True):
+    for found in from_child(_send, paths, given, name=name, size=size, prepare=django.setup):
         if isinstance(found, ReadItems):
             read.append(found)
         elif watch is not None:

@@ -4,6 +4,7 @@ Such an export lists ids and content hashes. Anyone who has the source's own fil
 `like` that list, which gives exactly its items, each with the content that was judged.
 """
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
