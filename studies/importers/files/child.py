@@ -54,7 +54,7 @@ def from_child(
     *args: Any,
     name: str,
     size: int,
-    prepare: Callable[[], object] = bool,
+    prepare: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
     """What `function(send, *args)` sends in a child process that reads the file `name`.
 
@@ -137,7 +137,8 @@ def answer() -> NoReturn:
     _limit(resource.RLIMIT_CPU, seconds)
     _limit(resource.RLIMIT_AS, _used() + MEMORY)
     try:
-        pickle.load(sys.stdin.buffer)()  # noqa: S301  written by the parent
+        if (prepare := pickle.load(sys.stdin.buffer)) is not None:  # noqa: S301  by the parent
+            prepare()
         function, args = pickle.load(sys.stdin.buffer)  # noqa: S301  written by the parent
         function(lambda part: _send(out, "part", part), *args)
         _send(out, "end", None)
