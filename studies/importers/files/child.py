@@ -6,7 +6,7 @@ the file, and its end becomes a sentence. It starts as a new program, because a 
 cannot be copied, and sends what it read as pickles.
 
 Files of up to `SMALL` bytes, unpacked, are read without a child: they cost less than starting one.
-The most that such a file of nested lists or objects took was 24 MB and 0.3 s. Lines of JSON and
+The most that one made of lists, objects, cells or rows took was 20 MB and 0.4 s. Lines of JSON and
 rows of CSV, which are limited one by one, may also be read by the parent, one at a time.
 
 macOS limits the time only; it has no limit of the memory of a process.
