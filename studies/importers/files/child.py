@@ -40,6 +40,7 @@ _ONE_THREAD = {
     "ARROW_IO_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
+_OUT_OF_MEMORY = 77  # exit code
 _is_child = False
 Send = Callable[[Any], None]
 
@@ -98,8 +99,6 @@ def _received(child: "subprocess.Popen[bytes]", name: str, seconds: int) -> Iter
             raise _died(child.wait(), name, seconds) from None
         if kind == "end":
             return
-        if kind == "memory":
-            raise _died(-signal.SIGKILL, name, seconds)
         if kind == "error":
             raise _rebuilt(*value)
         yield value
@@ -109,7 +108,7 @@ def _died(code: int, name: str, seconds: int) -> Refused:
     message = "reading it ended the process that reads files. It may be damaged."
     if code == -signal.SIGXCPU:
         message = f"reading it takes more than {seconds} seconds of computing."
-    elif code == -signal.SIGKILL:
+    elif code in (_OUT_OF_MEMORY, -signal.SIGKILL):
         message = "there was not enough memory to read it."
     return _refused(name, message)
 
@@ -143,7 +142,7 @@ def answer() -> NoReturn:
         function(lambda part: _send(out, "part", part), *args)
         _send(out, "end", None)
     except MemoryError:
-        _send(out, "memory", None)
+        os._exit(_OUT_OF_MEMORY)  # there may be none for a message
     except Exception as error:  # noqa: BLE001  it is raised by the parent
         error.add_note(traceback.format_exc())
         _send(out, "error", (type(error), error.args, error.__dict__))
