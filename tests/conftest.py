@@ -118,3 +118,9 @@ def module_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iter
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture
+def read_here(monkeypatch):
+    """Files from outside are read by this process, where tests change limits and count."""
+    monkeypatch.setattr("studies.importers.files.child._is_child", True)

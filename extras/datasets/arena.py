@@ -15,6 +15,7 @@ from extras.datasets.pairs import (
     transcript,
 )
 from studies.importers.files.import_row import ImportRow
+from studies.importers.files.lines import has_too_many_values
 from studies.importers.sets.data_set import DataSet, Raw, for_id
 from studies.importers.sets.files import Files, Role, csv_rows, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
@@ -66,8 +67,9 @@ def _conversations(row: ImportRow, cells: Mapping[str, str]) -> Conversations | 
     """The conversations of a row that has them as three lists of texts."""
     lists = []
     for name in ("prompt", "response_a", "response_b"):
+        cell = cells.get(name) or ""
         try:
-            texts = json.loads(cells.get(name) or "")
+            texts = None if has_too_many_values(cell) else json.loads(cell)
         except (ValueError, RecursionError):
             texts = None
         if not isinstance(texts, list):

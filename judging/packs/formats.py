@@ -4,9 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import django
+
 from judging.packs import batch_lines, inspect_logs, promptfoo_results
 from judging.packs.raw_replies import RawReply
-from studies.importers.files.bundle import File
+from studies.importers.files.bundle import File, unpacked_size
+from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_ROW
 from studies.importers.files.lines import document
@@ -19,7 +22,26 @@ KNOWN = (
 
 
 def read_raw(file: File) -> Iterator[RawReply | Fault]:
-    """Every reply of a file, and its faults. Raises `Refused` if it is none of the formats."""
+    """Every reply of a file, and its faults. Raises `Refused` if it is none of the formats.
+
+    A file that is not small is read in a child process.
+    """
+    size = file.size()
+    if file.head().startswith(ZIPPED):
+        with file.raw() as stream:
+            size = unpacked_size(file.name, stream, size)
+    if is_needed(size):
+        yield from from_child(_send, file, name=file.name, size=size, prepare=django.setup)
+    else:
+        yield from _read(file)
+
+
+def _send(send: Send, file: File) -> None:
+    for found in _read(file):
+        send(found)
+
+
+def _read(file: File) -> Iterator[RawReply | Fault]:
     _check_size(file)
     head = file.head()
     if head.startswith(ZIPPED):

@@ -45,8 +45,19 @@ class Delivered:
         self._find, self.has_files = find, has_files
         self._known: dict[str, Mapping[str, Any] | BadMedia] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="thirdperson-media-"))
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.kept: dict[str, Mapping[str, Any]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was taken, for another process, which takes the folder over."""
+        self._remove.detach()
+        return {"has_files": self.has_files, "folder": self._folder, "kept": self.kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(lambda name: None, has_files=state["has_files"])  # type: ignore[misc]
+        self.kept = state["kept"]
+        for sha256 in self.kept:
+            shutil.move(state["folder"] / sha256, self._folder)
 
     def facts(self, name: str) -> Mapping[str, Any]:
         if name not in self._known:

@@ -1,6 +1,5 @@
 """The items of a study as files, with their source and the draw of those that people answer."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +8,12 @@ from django.core.exceptions import ValidationError
 
 from studies.errors import StudyError
 from studies.exporters.items import item_rows, media_files
-from studies.importers.files.bundle import Bundle, File
+from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.importers.items.item_bundle import ReadItems, read_bundle
+from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.storage import import_items
-from studies.media.delivered import in_folder
 from studies.models import Item, Study
 from studies.services.items.drawing import store_draw
 from studies.services.settings import save_settings
@@ -47,8 +47,8 @@ class Items:
             _need_same(study, file, withheld, there)
             return []
         try:
-            read = read_bundle(
-                Bundle(file, items, media=in_folder(folder.path)), format="jsonl", task=study.task
+            [read] = read_paths(
+                [folder.path / file], format="jsonl", task=study.task, media=folder.path
             )
             hashes = {item.key: item.content_hash for item in read.items}
             if hashes == there:
@@ -75,15 +75,11 @@ def _lacking(study: Study, file: str, there: dict[str, str]) -> StudyError:
 def _withheld(items: File) -> dict[str, str] | None:
     """The hashes of items whose texts may not be passed on, by id; None if the file has texts."""
     hashes = {}
-    with items.open() as stream:
-        for line in stream:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                return None
-            if not isinstance(row, dict) or "content_hash" not in row or "responses" in row:
-                return None
-            hashes[str(row.get("id"))] = str(row["content_hash"])
+    for found in read_json_lines(items):
+        row = None if isinstance(found, BadLine) else found[1]
+        if not isinstance(row, dict) or "content_hash" not in row or "responses" in row:
+            return None
+        hashes[str(row.get("id"))] = str(row["content_hash"])
     return hashes
 
 

@@ -20,6 +20,8 @@ from tests.factories import make_item, make_study
 from tests.stored import path_of
 from tests.studies.files import faults, jsonl, raw_item, read
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 ROOT = Path(__file__).resolve().parents[2]
 DATASET = json.dumps({"format": "thirdperson-items", "format_version": "1.0"}).encode()
 HEADER = b"id,persona_id,persona_text,question,response_1,response_2"
@@ -179,7 +181,7 @@ def test_the_list_of_a_zip_of_a_data_set_is_read_once(monkeypatch, tmp_path):
     with pytest.raises(Refused):
         read_paths([path], format="prism", task="preference")
 
-    assert len(opened) <= 2
+    assert len(opened) <= 3  # also for its size
 
 
 @pytest.mark.django_db

@@ -20,6 +20,8 @@ from studies.importers.files.readers import BadLine
 from studies.models import Item
 from tests.studies.files import faults, jsonl, raw_item, read
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 HEADER = ["id", "persona_id", "persona_text", "question", "response_1", "response_2"]
 ROWS = [[n, "p", "A person.", "Soup\nor stew?", "Soup", "SOUP."] for n in (1, 2, 3)]
 

@@ -26,6 +26,8 @@ from tests.studies.files import jsonl, raw_item
 from tests.studies.hostile import HOSTILE
 from tests.studies.sets.made import fixture, keys, made
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 ROWS = [
     {
         "Question": f"Tea or coffee on day {n}?",

@@ -4,11 +4,14 @@ import json
 import zipfile
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import django
 
 from studies.importers.columns.table_file import is_json
 from studies.importers.files.answer_rows import Scale, scale_of
-from studies.importers.files.bundle import File
+from studies.importers.files.bundle import File, size_of
+from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_UNPACKED
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
@@ -20,7 +23,21 @@ from thirdperson.check.table import labels_of, read_table
 
 
 def read_labels(path: Path, options: Namespace) -> Labels:
-    """The labels of a file. Raises `BadTable`."""
+    """The labels of a file; one that is not small is read in a child process. Raises `BadTable`."""
+    if not is_needed(size := size_of(path)):
+        return _labels(path, options)
+    try:
+        [labels] = from_child(_send, path, options, name=path.name, size=size, prepare=django.setup)
+    except Refused as error:
+        raise BadTable(f"{path.name}: {error.faults[0]}") from error
+    return cast(Labels, labels)
+
+
+def _send(send: Send, path: Path, options: Namespace) -> None:
+    send(_labels(path, options))
+
+
+def _labels(path: Path, options: Namespace) -> Labels:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     formats = ["auto", "table", *registry.READERS]
@@ -64,8 +81,9 @@ def _document(path: Path, format: str) -> Any:
             return json.loads(content)
         except ValueError:
             return [json.loads(line) for line in content.splitlines() if line.strip()]
-    except (ValueError, RecursionError, Refused):
-        return None  # the table's reader says what is wrong, and in which line
+    # The table's reader says what is wrong, and in which line, and it needs less memory.
+    except (ValueError, RecursionError, Refused, MemoryError):
+        return None
 
 
 def _samples(path: Path) -> Any:

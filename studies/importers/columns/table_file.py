@@ -9,10 +9,16 @@ from typing import IO, Any
 
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
+from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Entry, Fault
 from studies.importers.files.json_shapes import rows_of, shape_of
 from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_DOCUMENT_VALUES, MAX_ROW
-from studies.importers.files.lines import MAX_LISTS, has_too_many_values, is_too_deep
+from studies.importers.files.lines import (
+    MAX_LISTS,
+    has_too_many_values,
+    is_too_deep,
+    values_in,
+)
 from studies.importers.files.readers import DECODER, BadLine, read_json_lines
 from studies.importers.files.table import records
 
@@ -81,6 +87,24 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
         for number, found in enumerate(json_list(file), start=1):
             yield found if isinstance(found, BadLine) else (Entry(number), found[1])
         return
+    if is_needed(file.size()):
+        found_rows = from_child(_send_object, file, name=file.name, size=file.size())
+    else:
+        found_rows = _object_rows(file)
+    for row in found_rows:
+        if row is None:
+            yield from read_json_lines(file)
+        else:
+            yield row
+
+
+def _send_object(send: Send, file: File) -> None:
+    for row in _object_rows(file):
+        send(row)
+
+
+def _object_rows(file: File) -> Iterator[tuple[int, Any] | BadLine | None]:
+    """The rows in the one JSON object of a file; None if it is one object a line."""
     try:
         value, is_one_line = _one_object(file)
     except BadLine as bad:
@@ -90,7 +114,7 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
         for number, row in enumerate(rows, start=1):
             yield Entry(number), row
     elif value is None or is_one_line:
-        yield from read_json_lines(file)
+        yield None
     elif value.keys() & _IDS:
         yield 1, value
     else:
@@ -106,7 +130,9 @@ def _one_object(file: File) -> tuple[Any, bool]:
     """
     with file.open() as stream:
         data = stream.read(MAX_DOCUMENT + 1).strip()
-    if len(data) > MAX_DOCUMENT or data.count(b",") > MAX_DOCUMENT_VALUES:
+    cells = data.count(b",")
+    # A list or an object takes as much memory as several values.
+    if len(data) > MAX_DOCUMENT or max(cells, values_in(data) // 3) > MAX_DOCUMENT_VALUES:
         first, _, _ = data[:MAX_ROW].partition(b"\n")
         if first.strip().endswith(b"}") and len(first) < MAX_ROW:
             return None, False  # one object a line

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
+from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED
 from studies.importers.files.lines import document
@@ -24,7 +25,7 @@ from studies.importers.files.packed import (
     unpacked,
     unreadable,
 )
-from studies.importers.files.parquet import MAGIC, is_parquet, json_stream
+from studies.importers.files.parquet import MAGIC, Parts, is_parquet, json_stream
 from studies.media.delivered import Delivered, in_folder
 from studies.texts.redistribution import REDISTRIBUTION
 
@@ -40,16 +41,33 @@ _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 class File:
     """A file that is read as a stream: from memory, from a disk or out of a zip.
 
-    A Parquet file is read as lines of JSON, a packed file and a workbook as `packed.unpacked` does.
+    A Parquet file is read as lines of JSON, a packed file and a workbook as `packed.unpacked` does,
+    unless it is small, by a child process.
     """
 
     name: str
     source: bytes | Path | zipfile.Path
 
     def open(self) -> IO[bytes]:
-        return readable(self._raw(), self.name)
+        raw = self.raw()
+        # A member of a zip is opened where the whole zip may be.
+        if not isinstance(self.source, zipfile.Path) and _is_packed(raw):
+            size = unpacked_size(self.name, raw, self.size())
+            if is_needed(size):
+                blocks = from_child(_send_blocks, self, name=self.name, size=size)
+                return io.BufferedReader(Parts(raw, blocks))
+        return readable(raw, self.name)
 
-    def _raw(self) -> IO[bytes]:
+    def size(self) -> int:
+        """Its bytes, as it is packed."""
+        if isinstance(self.source, bytes):
+            return len(self.source)
+        if isinstance(self.source, Path):
+            return self.source.stat().st_size
+        return self.source.root.getinfo(self.source.at).file_size
+
+    def raw(self) -> IO[bytes]:
+        """Its own bytes, packed or not."""
         if isinstance(self.source, bytes):
             return io.BytesIO(self.source)
         if isinstance(self.source, Path):
@@ -82,6 +100,17 @@ class File:
         for block in self.blocks():
             hashed.update(block)
         return hashed.hexdigest()
+
+
+def _is_packed(raw: IO[bytes]) -> bool:
+    start = raw.read(len(MAGIC))
+    raw.seek(0)
+    return is_parquet(start) or start.startswith((ZIPPED, GZIPPED))
+
+
+def _send_blocks(send: Send, file: File) -> None:
+    for block in file.blocks():
+        send(block)
 
 
 @dataclass(frozen=True)
@@ -236,6 +265,22 @@ def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
         return size
     finally:
         file.seek(0)
+
+
+def size_of(path: Path) -> int:
+    """The unpacked bytes of a file or of a folder's files; 0 of a pipe, and of what is not there.
+
+    A zip beyond the limits counts as the largest file.
+    """
+    if path.is_dir():
+        return sum(size_of(file) for file in path.rglob("*") if file.is_file())
+    try:
+        if not path.is_file():
+            return 0
+        with path.open("rb") as stream:
+            return unpacked_size(path.name, stream, path.stat().st_size)
+    except (OSError, Refused):
+        return MAX_BYTES
 
 
 def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:

@@ -7,10 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import django
+
 from studies.errors import BadOption
 from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.files.bundle import File, bad_zip, open_path, open_zip
+from studies.importers.files.bundle import File, bad_zip, open_path, open_zip, size_of
+from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED
@@ -27,6 +30,7 @@ from studies.importers.sets.tally import Tally, Watch
 from studies.media.delivered import in_folder
 
 _BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
+_ROWS_SENT = 1_000
 _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
 
 
@@ -52,9 +56,65 @@ def read_paths(
 
     `media` is a folder with the pictures and sounds that the items name. With a `mapping`, columns
     of any names are read by it, and the format does not matter. With `skip_faulty`, faulty rows are
-    left out.
+    left out. Files that are not small are read in a child process.
     Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
+    given: dict[str, Any] = {
+        "format": format,
+        "task": task,
+        "limit": limit,
+        "options": options,
+        "seed": seed,
+        "mapping": mapping,
+        "media": media,
+        "skip_faulty": skip_faulty,
+    }
+    size = sum(map(size_of, [*paths, *([media] if media else [])]))
+    if not is_needed(size):
+        return _read(paths, **given, watch=watch)
+    name = ", ".join(path.name for path in paths)
+    read: list[ReadItems] = []
+    for found in from_child(_send, paths, given, name=name, size=size, prepare=django.setup):
+        if isinstance(found, ReadItems):
+            read.append(found)
+        elif watch is not None:
+            rows, watch.total = found
+            watch.update(rows)
+    return read
+
+
+class _Progress:
+    """Sends how many rows were read to the parent, a thousand at a time."""
+
+    def __init__(self, send: Send) -> None:
+        self.total = self._rows = 0
+        self._send = send
+
+    def update(self, n: int = 1) -> None:
+        self._rows += n
+        if self._rows >= _ROWS_SENT:
+            self._send((self._rows, self.total))
+            self._rows = 0
+
+
+def _send(send: Send, paths: Sequence[Path], given: Mapping[str, Any]) -> None:
+    for read in _read(paths, **given, watch=_Progress(send)):
+        send(read)
+
+
+def _read(
+    paths: Sequence[Path],
+    *,
+    format: str,
+    task: str,
+    limit: int | None,
+    options: Mapping[str, str] | None,
+    seed: int | None,
+    mapping: Mapping[str, Any] | None,
+    media: Path | None,
+    skip_faulty: bool,
+    watch: Watch | None,
+) -> list[ReadItems]:
     if mapping is not None:
         if OPTION in (options or {}):
             raise BadOption(

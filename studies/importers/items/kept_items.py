@@ -1,14 +1,18 @@
 """Checked items of a file, on disk while they wait to be stored."""
 
 import pickle
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
 
 from studies.importers.items.item_facts import ItemFacts
 from studies.importers.items.records import ItemRecord
 
 _BATCH = 500
+_BLOCK = 1 << 20
 
 
 class KeptItems:
@@ -22,7 +26,20 @@ class KeptItems:
         self.facts = ItemFacts()
         self._batch: list[ItemRecord] = []
         self._starts: list[int] = []
-        self._file = tempfile.TemporaryFile()
+        self._file: IO[bytes] = tempfile.TemporaryFile()
+        weakref.finalize(self, self._file.close)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process, which takes the file over."""
+        with tempfile.NamedTemporaryFile(delete=False) as copy:
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, copy, _BLOCK)
+        return {**self.__dict__, "_file": copy.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._file = Path(state["_file"]).open("r+b")
+        Path(state["_file"]).unlink()
         weakref.finalize(self, self._file.close)
 
     def append(self, item: ItemRecord) -> None:

@@ -6,12 +6,14 @@ Such an export lists ids and content hashes. Anyone who has the source's own fil
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.records import ItemRecord
@@ -24,12 +26,18 @@ _HOW = ("files", "format", "task", "options", "seed", "limit", "mapping")
 def read_list(path: Path) -> dict[str, str]:
     """The content hash of each item that an export's items.jsonl lists. Raises `Refused`."""
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        return {row["id"]: row["content_hash"] for row in rows}
+        return dict(_listed(file_at(path)))
     except OSError as error:
         raise _refused(path, f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise _refused(path, f"{path} does not list items by id and content_hash.") from error
+
+
+def _listed(file: File) -> Iterator[tuple[str, str]]:
+    for found in read_json_lines(file):
+        if isinstance(found, BadLine):
+            raise TypeError
+        yield found[1]["id"], found[1]["content_hash"]
 
 
 def only_listed(
