@@ -54,10 +54,10 @@ def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
     )
 
 
-def where_words(difference: Mapping[str, Any], judges: str) -> str:
+def where_words(difference: Mapping[str, Any]) -> str:
     """The items of a difference, with the place of their number."""
-    if several := difference.get("asked_of_all"):
-        return f"on the {{n}} items that all {several} {judges} were asked and both decided"
+    if "asked_of_all" in difference:
+        return "on the {n} items that every competing judge was asked and both decided"
     return "on the {n} items that both decided"
 
 

@@ -55,7 +55,7 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
     where = ""
     if "asked_of_all" in difference:
         n = f"{difference['n']:,}"
-        where = f", {where_words(difference, 'judges').format(n=n)}"
+        where = f", {where_words(difference).format(n=n)}"
     if state == "better":
         return f"{name} was right more often than {people}, by {gap} percentage points{where}."
     if state == "worse":
@@ -91,7 +91,7 @@ def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
         percent(difference[key]).replace(" %", "\u00a0%")
         for key in ("judge_accuracy", "people_accuracy")
     )
-    where = where_words(difference, "judges").format(n=f"{difference['n']:,}")
+    where = where_words(difference).format(n=f"{difference['n']:,}")
     return f"{where[:1].upper()}{where[1:]}, {who} on {ours}, {people} on {theirs}"
 
 
@@ -130,11 +130,10 @@ def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
 def _found_from(difference: Mapping[str, Any]) -> str:
     """The difference that such a study would find; empty for reports of earlier versions."""
     gap = difference.get("detectable")
-    return (
-        f" (a study like this one finds a true difference of {gap * 100:.0f} points four times out of five)"
-        if gap
-        else ""
-    )
+    if not gap:
+        return ""
+    size = f"{gap * 100:.0f} points"
+    return f" (a study like this one finds a true difference of {size} four times out of five)"
 
 
 def _replaced(found: Replacement) -> str:

@@ -63,8 +63,8 @@ def chart_of(report: Mapping[str, Any]) -> Chart | None:
         difference = report["comparison"][index]["difference_general"]
         ends = difference["ci_as_best"] or difference["ci"]
         if difference["value"] is not None:
-            if several := difference.get("asked_of_all"):
-                where = f"on the items that all {several} judges were asked"
+            if "asked_of_all" in difference:
+                where = "on the items that each of them was asked"
             found.append((difference["value"], ends or (), judge_name(report, index)))
     if not found:
         return None

@@ -54,7 +54,7 @@ def at_a_glance(report: Report) -> Table:
     columns = (
         Column("Who"),
         Column("Accuracy", "share"),
-        Column("Less the majority", "points"),
+        Column("Minus the majority", "points"),
         Column("95 % interval", "points_range"),
         Column("Undecided", "count"),
     )

@@ -137,7 +137,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         )
     words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
-        f"{where_words(difference, 'runs')}, the difference is {{value}} points",
+        f"{where_words(difference)}, the difference is {{value}} points",
         n=n,
         value=shown(points(difference["value"]), f"{path}.value"),
     )

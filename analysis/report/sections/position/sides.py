@@ -113,6 +113,7 @@ def position(report: Report) -> Table:
     # Runs that saw less of the persona are not among those that are tested.
     nothing = {"value": None, "ci": None, "p_max": None}
     people = people | {"test": tests.get(SINGLE, nothing)}
+    # Reports of earlier versions do not have the share of scored answers.
     entries = [
         (name, found | {"test": tests.get(f"judges.{place}", nothing)})
         for place, (name, found) in enumerate(entries)
@@ -120,11 +121,17 @@ def position(report: Report) -> Table:
     return table_of_entries(
         "position",
         "Does the side decide?",
-        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [
+            (who, {"share_a_scored": None} | found)
+            for who, found in [("People", people), *entries]
+            if found["n"]
+        ],
         [
             ("Answers", "count", "n"),
             ("Share A", "percent", "share_a"),
-            ("A is right", "percent", "truth_share_a"),
+            ("Scored", "count", "n_truth", "Where the right side is known"),
+            ("share A", "percent", "share_a_scored", "Where the right side is known"),
+            ("A is right", "percent", "truth_share_a", "Where the right side is known"),
             ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
             ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
             ("Difference", "points", "test.value", "A is chosen less A is right"),
