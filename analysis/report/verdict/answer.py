@@ -133,7 +133,7 @@ def _found_from(difference: Mapping[str, Any]) -> str:
     if not gap:
         return ""
     size = f"{gap * 100:.0f} points"
-    return f" (a study like this one finds a true difference of {size} four times out of five)"
+    return f" (a study like this one finds {size} four times out of five)"
 
 
 def _replaced(found: Replacement) -> str:

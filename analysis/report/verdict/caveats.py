@@ -21,7 +21,7 @@ def _chosen_late(report: Report) -> str:
         return "The threshold or the margin was chosen after the data."
     plan = registration["plan"]
     if not plan:
-        return "No analysis plan was frozen: every result is exploratory."
+        return "No analysis plan was frozen: all is exploratory."
     return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
 
 
@@ -82,11 +82,11 @@ def _excluded(report: Report) -> str:
 
 
 def _averages(report: Report) -> str:
-    return "These are averages: do not decide about one person by them."
+    return "These are averages: not for decisions about one person."
 
 
 def _stereotypes(report: Report) -> str:
-    return "Answers given from a profile may be stereotypes."
+    return "Answers from profiles may be stereotypes."
 
 
 def _volunteers(report: Report) -> str:
