@@ -60,6 +60,7 @@ SHORT = {
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
     "coverage": Short(15, ("--only", "agreement", "--only", "systems")),
+    "claims": Short(60, ("--null", "6", "--planted", "3")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
     "local_models": Short(
         10, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")

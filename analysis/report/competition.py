@@ -52,7 +52,7 @@ def asked_of_all(data: Dataset, family: Sequence[int]) -> npt.NDArray[np.bool_] 
     for row, index in enumerate(family):
         rows = data.runs[index].judgments
         asked[row, rows.item[rows.status != "open"]] = True
-    everybody = asked.all(axis=0)
+    everybody: npt.NDArray[np.bool_] = np.asarray(asked.all(axis=0))
     if everybody.sum() < MIN_COMPARED or (asked == everybody).all():
         return None
     return everybody

@@ -122,7 +122,8 @@ class Insight(Section):
                 decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
             )
         form += (
-            "; 1 means that certainty uses all the evidence that the choice was made from. {judges}"
+            "; a ratio of one means that certainty uses all the evidence that the choice was made "
+            "from. {judges}"
         )
         yield Sentence("finding", fill(form, judges=_judges(report), **words))
 

@@ -12,7 +12,6 @@ from analysis.report.text.names import run_name
 from analysis.report.text.numbers import (
     decimal,
     decimal_range,
-    p_value,
     percent,
     points,
     points_range,
@@ -49,7 +48,7 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     test = dict(members(report, TOGETHER)).get(name, {})
     differs = holds(test, level_of(report, TOGETHER))
     sentences = [
-        _together(name, versus, path, test.get("p_max"), differs),
+        _together(name, versus, path, differs),
         _more_certain(name, versus, path),
     ]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
@@ -74,9 +73,7 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
     return "No run states a certainty on enough of the items on which people state one."
 
 
-def _together(
-    name: str, found: Mapping[str, Any], path: str, p: float | None, differs: bool
-) -> Text:
+def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
     ends = found["spearman_general_ci"]
     rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
     words: dict[str, object] = {
@@ -86,13 +83,15 @@ def _together(
     }
     if ends is not None:
         interval = shown(decimal_range(ends, 2), f"{path}.spearman_general_ci")
-        adjusted = "" if p is None else f"; adjusted p {p_value(p)}"
-        words["found"] = fill(f"{{rho}} (95 % CI {{ends}}{adjusted})", rho=rho, ends=interval)
+        words["found"] = fill("{rho} (95 % CI {ends})", rho=rho, ends=interval)
     else:
         why = reason(found["spearman_general_ci_reason"])
         words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
     tail = "Spearman's correlation over {items} items is {found}."
-    if not differs or ends is None or ends[0] <= 0 <= ends[1]:
+    clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
+    if not differs or not clear:
+        if clear:
+            tail += " Corrected for all claims that the report could make, this can be chance."
         return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
             **words,

@@ -154,7 +154,7 @@ def position_figure(report: Report) -> Figure | None:
     for name, judge, (colour, _, symbol) in styled_runs(report):
         if judge["position"]["share_a"] is not None:
             rows.append((name, judge["position"], colour, symbol))
-    rows = [(name, _dot(found), *style) for name, found, *style in rows]
+    rows = [(name, _dot(found), colour, symbol) for name, found, colour, symbol in rows]
     if not rows:
         return None
     traces = [
