@@ -52,7 +52,7 @@ SHORT = {
     "judging": Short(110, ("--items", "400", "--latency-ms", "20"), True),
     "judging_size": Short(40, ("--sizes", "1000"), True),
     "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
-    "judge_kills": Short(150, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
+    "judge_kills": Short(110, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
     "imports": Short(20, ("1000", "5000")),
     "exports": Short(40, ("--answers", "6000")),
     "growth": Short(75, ("--sizes", "1000", "10000", "--times", "10")),
@@ -60,6 +60,7 @@ SHORT = {
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
     "coverage": Short(15, ("--only", "agreement", "--only", "systems")),
+    "claims": Short(30, ("--null", "3", "--planted", "1")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
     "local_models": Short(
         10, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")

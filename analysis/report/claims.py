@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.text.names import listed, run_names
+from analysis.report.text.numbers import number_of
 
 Report = Mapping[str, Any]
 
@@ -16,6 +17,7 @@ TOPICS = "features of items"
 SIDES = "sides"
 CALIBRATION = "certainty against accuracy"
 RANKING = "certainty ranks answers"
+TOGETHER = "certainty of judges with that of people"
 CERTAIN = "certain answers"
 INSIGHT = "insight against people"
 WORDING = "wordings"
@@ -42,7 +44,7 @@ def holds(tested: Report, level: float, key: str = "p_max") -> bool:
 def members(report: Report, kind: str) -> list[tuple[str, Report]]:
     """Name and test of every rater of a kind whose tests are listed one by one."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
-    names |= {SINGLE: "people", MAJORITY: "the majority of people"}
+    names |= _PEOPLE
     found = report.get("claims_tested", {}).get("members", ())
     return [(names[each["who"]], each) for each in found if each["kind"] == kind]
 
@@ -55,12 +57,18 @@ def held(report: Report, kind: str) -> tuple[list[str], list[str]]:
     return above, [name for name, each in found if each["t"] <= 0]
 
 
+_PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
+
+
 def sentence_case(words: str) -> str:
-    return words[:1].upper() + words[1:]
+    """Words at the start of a sentence; a run's name stays as it is."""
+    is_people = words.startswith(tuple(_PEOPLE.values()))
+    return words[:1].upper() + words[1:] if is_people else words
 
 
 def of_names(names: Sequence[str]) -> str:
     """Names in a title, which has room for three."""
-    if len(names) > 3:
-        return f"{len(names)} runs or groups of people"
-    return listed(names)
+    if len(names) <= 3:
+        return listed(names)
+    people = [name for name in names if name in _PEOPLE.values()]
+    return listed([*people, number_of(len(names) - len(people), "run")])

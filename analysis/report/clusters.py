@@ -58,6 +58,10 @@ class Shared:
             found["block"] = self.block[items]
         return found
 
+    def of_judgments(self, items: Ints) -> Sharing:
+        """What rows of a run share: several can be about one item."""
+        return Sharing.of_items(items.size, self.of_items(items))
+
 
 def shared_by(data: Dataset, votes: Votes) -> Shared:
     blocks = annotator_blocks(votes)

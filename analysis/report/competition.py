@@ -3,6 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from analysis.data.arrays import Dataset
+from analysis.report.rules import MIN_COMPARED
+
 Entry = Mapping[str, Any]
 
 
@@ -36,15 +42,34 @@ def competitors(judges: Sequence[Entry]) -> list[int]:
     return [index for index in scored if judges[index]["features"] == "all"] or scored
 
 
+def asked_of_all(data: Dataset, family: Sequence[int]) -> npt.NDArray[np.bool_] | None:
+    """The items that all runs of a family were asked, where these differ and are enough.
+
+    Runs that were asked different items are compared on these, so that no run is the best because
+    its items were easier.
+    """
+    asked = np.zeros((len(family), len(data.items)), dtype=np.bool_)
+    for row, index in enumerate(family):
+        rows = data.runs[index].judgments
+        asked[row, rows.item[rows.status != "open"]] = True
+    everybody: npt.NDArray[np.bool_] = np.asarray(asked.all(axis=0))
+    if everybody.sum() < MIN_COMPARED or (asked == everybody).all():
+        return None
+    return everybody
+
+
 def best_run(judges: Sequence[Entry]) -> int | None:
     """The competitor with the largest share of correct answers among the items it was asked.
 
-    Only items that can be scored count. Undecided items count against a run, so that deciding only
-    the easy ones does not help.
+    Only items that can be scored count, and of runs that were asked different items only those that
+    all were asked. Undecided items count against a run, so that deciding only the easy ones does
+    not help.
     """
 
     def right_share(index: int) -> tuple[float, int]:
         judge = judges[index]
+        if found := judge.get("asked_of_all"):
+            return found["correct"] / max(1, found["items"]), -index
         return judge["correct"] / (judge["items"] - judge["excluded"]["no_truth"]), -index
 
     return max(competitors(judges), key=right_share, default=None)

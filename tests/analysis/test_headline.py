@@ -6,8 +6,12 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.sections.certainty.headline import certainty_headline
+from analysis.report.text.names import run_names
+from analysis.report.verdict import verdict_of
 from studies.models import Study
-from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_items, make_persona, make_study, stored_at_once
 
@@ -205,3 +209,102 @@ def test_agreement_of_too_few_people_has_no_interval_on_the_first_screen():
 
     assert "in 100.0 % of pairs (no interval: people too few" in pairs
     assert "items (no interval: people too few" in judge
+
+
+@stored_at_once()
+def asked_different_items():
+    """Two judges; the first has 30 easy items of its own, and the second 30 that it fails on."""
+    study = make_study()
+    items = make_items(study, 120, first_person="r1")
+    raters = [make_rater(study=study) for _ in range(12)]
+    for number, item in enumerate(items):
+        answer(raters[number % 12], item, "r1" if number % 4 else "r2", 90)
+    easy, better = (make_run(study=study, judge=name) for name in ("easy", "better"))
+    for number, item in enumerate(items):
+        if number < 90:
+            judge_item(easy, item, "r2" if number >= 30 and number % 2 else "r1", 90)
+        if number >= 30:
+            judge_item(better, item, "r2" if number >= 90 or not number % 5 else "r1", 90)
+    return study
+
+
+def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_were_asked():
+    report = build_report(load_dataset(asked_different_items().slug), seed=7, bootstrap=100)
+
+    easy, better = report["judges"][1], report["judges"][0]
+    assert (easy["judge"], better["judge"]) == ("easy", "better")
+    assert easy["accuracy"] > better["accuracy"]
+    assert better["asked_of_all"] == {"items": 60, "correct": 48}
+    # Each on its own items, the one with easy items would be the best.
+    assert report["headline"]["judge"] == "better"
+    differences = [each["difference_general"] for each in report["comparison"]]
+    assert [each["n"] for each in differences] == [60, 60]
+    found = differences[0]
+    assert found["value"] == pytest.approx(found["judge_accuracy"] - found["people_accuracy"])
+    assert found["judge_accuracy"] == pytest.approx(48 / 60)
+    words = "n the 60 items that every competing judge was asked and both decided"
+    assert any(words in sentence for sentence in report["headline"]["sentences"])
+    first_screen = verdict_of(report)
+    assert words in first_screen.answer.sentence
+    assert "on items that each of them was asked" in first_screen.chart.caption
+    whole = next(each for each in report["multiverse"]["claims"] if each["claim"] == "all")
+    reported = next(row for row in whole["specifications"] if row["reported"])
+    assert reported["difference"] == pytest.approx(found["value"])
+
+
+def test_a_difference_has_one_interval_wherever_it_stands():
+    study = random_study(82, n_items=80, n_raters=16, truths=("r1", "r2"), per_item=(3,))
+
+    report = build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+    tables = all_tables(report)
+    for name, column in (("at_a_glance", 3), ("comparison", 3)):
+        shown = {row[0]: row[column] for row in tables[name].rows}
+        for who, entry in zip(run_names(report), report["comparison"], strict=True):
+            assert shown[who] == entry["difference_general"]["ci_as_best"]
+
+
+def test_certainty_rises_with_that_of_people_only_where_its_test_holds():
+    study = make_study()
+    items = make_items(study, 60, first_person="r1")
+    raters = [make_rater(study=study) for _ in range(12)]
+    run = make_run(study=study)
+    with stored_at_once():
+        for number, item in enumerate(items):
+            answer(raters[number % 12], item, "r1", 40 + number)
+            judge_item(run, item, "r1", 30 + number + number * 7 % 10)
+    report = build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+    held = certainty_headline(report)["sentences"][0]
+    report["claims_tested"]["kinds"] = []
+    none = certainty_headline(report)["sentences"][0]
+
+    assert held.startswith("The certainty of steady rises with that of people")
+    assert none.startswith("We cannot tell whether the certainty of steady rises with")
+    assert "Corrected for all claims that the report could make" in none
+
+
+def test_the_dots_of_the_sides_are_about_the_items_of_their_bars():
+    study = make_study()
+    items = make_items(study, 60, first_person="r1")
+    raters = [make_rater(study=study) for _ in range(12)]
+    with stored_at_once():
+        for number, item in enumerate(items):
+            # Only of the first 40 is a right answer known; side A is chosen in half of these.
+            if number >= 40:
+                item.first_person = ""
+                item.save()
+            choice = "r1" if number >= 40 or number % 2 else "r2"
+            answer(raters[number % 12], item, choice, 90, shown_first="r1")
+    report = build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+    found = report["human"]["position"]
+    drawn = all_figures(report)["position"].panels[0].drawing["data"]
+
+    assert (found["n"], found["n_truth"]) == (60, 40)
+    assert found["share_a"] == pytest.approx(40 / 60)
+    assert found["share_a_scored"] == 0.5
+    assert drawn[0]["x"] == [0.5]
+    low, high = found["share_a_scored_ci"]
+    assert drawn[0]["error_x"]["array"] == [pytest.approx(high - 0.5)]
+    assert drawn[0]["error_x"]["arrayminus"] == [pytest.approx(0.5 - low)]

@@ -122,7 +122,7 @@ def test_people_who_were_excluded_are_counted_in_one_option_alone():
     with_them = [row for row in whole["specifications"] if row["exclusions"] == "with_excluded"]
     first = next(row for row in with_them if row["ties"] == "exclude" and row["unit"] == "item")
     same = next(entry for entry in before["comparison"] if entry["run"] == whole["run"])
-    assert first["difference"] == pytest.approx(same["difference"]["value"])
+    assert first["difference"] == pytest.approx(same["difference_general"]["value"])
     assert after["inputs"]["annotations"] < before["inputs"]["annotations"]
 
 

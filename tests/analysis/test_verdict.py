@@ -108,7 +108,7 @@ def test_a_difference_without_an_interval_is_a_dot(report):
 
 
 def test_three_caveats_are_chosen_and_the_most_important_come_first(report):
-    assert verdict_of(report).caveats[0] == "No analysis plan was frozen: all is explored."
+    assert verdict_of(report).caveats[0] == "No analysis plan was frozen: all is exploratory."
     assert len(verdict_of(report).caveats) == 3
 
     difference_of(report)["few"] = ["personas"]

@@ -109,7 +109,7 @@ class Command(BaseCommand):
             f"Of 100 studies; in brackets Monte Carlo intervals ({design['draws']:,} simulated). "
             f"The majority of people is right on {design['majority'] * 100:.1f} %."
         )
-        self.stdout.write(f"Detectable in four cases of five: {wording.detectable_words(design)}")
+        self.stdout.write(f"Detectable four times out of five: {wording.detectable_words(design)}")
         self.stdout.write("")
         self._table(
             ["Cost", f"{design['annotators']} people"],

@@ -122,7 +122,8 @@ class Insight(Section):
                 decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
             )
         form += (
-            "; a ratio of one means that certainty uses all the evidence of the choice. {judges}"
+            "; a ratio of one means that certainty uses all the evidence that the choice was made "
+            "from. {judges}"
         )
         yield Sentence("finding", fill(form, judges=_judges(report), **words))
 
@@ -141,10 +142,10 @@ def _judges(report: Report) -> str:
     apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
     if not apart:
         name = known[0][0] if len(known) == 1 else "any judge"
-        return f"Whether the insight of {name} differs from theirs, we cannot tell."
+        return f"We cannot tell whether the insight of {name} differs from theirs."
     parts = []
     for word, is_more in (("More", True), ("Less", False)):
         names = [name for name, gap in apart if (gap["value"] > 0) == is_more]
         if names:
-            parts.append(f"{word} insight than people: {listed(names)}.")
+            parts.append(f"{word} insight than people have: {listed(names)}.")
     return " ".join(parts)

@@ -12,8 +12,8 @@ THRESHOLD = "parameters.threshold"
 
 # Below tables with a column of detectable differences.
 DETECTABLE = (
-    "Detectable: the smallest true difference that a study as precise as this one finds in four "
-    "cases of five."
+    "Detectable: the smallest true difference that a study as precise as this one finds four times "
+    "out of five."
 )
 
 
@@ -48,10 +48,17 @@ def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
     if difference.get("detectable") is None:
         return ""
     return fill(
-        " A study as precise as this one finds a true difference of {gap} points in four cases of "
-        "five.",
+        " A study as precise as this one finds a true difference of {gap} points four times "
+        "out of five.",
         gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
     )
+
+
+def where_words(difference: Mapping[str, Any]) -> str:
+    """The items of a difference, with the place of their number."""
+    if "asked_of_all" in difference:
+        return "on the {n} items that every competing judge was asked and both decided"
+    return "on the {n} items that both decided"
 
 
 def no_truth_words(report: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from analysis.report.competition import competitors
 from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import number_of, percent, points, points_range
-from analysis.report.text.verdicts import no_truth_words
+from analysis.report.text.verdicts import no_truth_words, where_words
 from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 
@@ -48,17 +48,22 @@ def answer_of(report: Mapping[str, Any]) -> Answer:
 
 def _compared(report: Mapping[str, Any], state: str) -> str:
     index = headline_run(report)
-    judge, difference = report["judges"][index], report["comparison"][index]["difference_general"]
+    difference = report["comparison"][index]["difference_general"]
     name = judge_name(report, index)
     people = people_words(report)
     gap, margin = f"{abs(difference['value'] or 0) * 100:.1f}", f"{difference['margin'] * 100:g}"
+    where = ""
+    if "asked_of_all" in difference:
+        n = f"{difference['n']:,}"
+        where = f", {where_words(difference).format(n=n)}"
     if state == "better":
-        return f"{name} was right more often than {people}, by {gap} percentage points."
+        return f"{name} was right more often than {people}, by {gap} percentage points{where}."
     if state == "worse":
-        less = f"{name} was right less often than {people}, by {gap} percentage points."
+        less = f"{name} was right less often than {people}, by {gap} percentage points{where}."
         return f"{less}{_people_alike(report, index)}"
     if state == "equivalent":
-        return f"{name} was right as often as {people}, give or take {margin} percentage points."
+        alike = f"{name} was right as often as {people}, give or take {margin} percentage points"
+        return f"{alike}{where}."
     if state == "too_few":
         n = difference["n"]
         return (
@@ -66,13 +71,28 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
             "compare them."
         )
     ends = difference["ci_as_best"] or difference["ci"]
-    seen = f"{name} was right on {_share(judge)}, {people} on {_share(report['human']['majority'])}"
+    seen = _seen(report, index, f"{name} was right", people)
     if ends is None:
         return f"{seen}, and there is too little data to say whether that holds in general."
     if ends[0] <= 0 <= ends[1]:
         return f"{seen}, and a difference of this size can be chance{_found_from(difference)}."
     unclear = f"{seen}, and this is neither clearly a difference nor clearly none"
     return f"{unclear}{_found_from(difference)}."
+
+
+def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
+    """How often both were right on the same items."""
+    difference = report["comparison"][index]["difference_general"]
+    if difference.get("judge_accuracy") is None:
+        # Reports of earlier versions only have what each was right on.
+        judge, majority = report["judges"][index], report["human"]["majority"]
+        return f"{who} on {_share(judge)}, {people} on {_share(majority)}"
+    ours, theirs = (
+        percent(difference[key]).replace(" %", "\u00a0%")
+        for key in ("judge_accuracy", "people_accuracy")
+    )
+    where = where_words(difference).format(n=f"{difference['n']:,}")
+    return f"{where[:1].upper()}{where[1:]}, {who} on {ours}, {people} on {theirs}"
 
 
 def _people_alike(report: Mapping[str, Any], index: int) -> str:
@@ -110,7 +130,10 @@ def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
 def _found_from(difference: Mapping[str, Any]) -> str:
     """The difference that such a study would find; empty for reports of earlier versions."""
     gap = difference.get("detectable")
-    return f" (such a study finds {gap * 100:.0f} points in four cases of five)" if gap else ""
+    if not gap:
+        return ""
+    size = f"{gap * 100:.0f} points"
+    return f" (a study like this one finds {size} four times out of five)"
 
 
 def _replaced(found: Replacement) -> str:

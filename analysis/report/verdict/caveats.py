@@ -21,7 +21,7 @@ def _chosen_late(report: Report) -> str:
         return "The threshold or the margin was chosen after the data."
     plan = registration["plan"]
     if not plan:
-        return "No analysis plan was frozen: all is explored."
+        return "No analysis plan was frozen: all is exploratory."
     return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
 
 
@@ -82,7 +82,7 @@ def _excluded(report: Report) -> str:
 
 
 def _averages(report: Report) -> str:
-    return "Averages: no basis for decisions about a person."
+    return "These are averages: not for decisions about one person."
 
 
 def _stereotypes(report: Report) -> str:

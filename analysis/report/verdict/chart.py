@@ -58,11 +58,13 @@ class Chart:
 def chart_of(report: Mapping[str, Any]) -> Chart | None:
     """The judges that compete, best first; None if there is no difference."""
     judges = report["judges"]
-    found = []
+    found, where = [], "on items that both decided"
     for index in competitors(judges):
         difference = report["comparison"][index]["difference_general"]
         ends = difference["ci_as_best"] or difference["ci"]
         if difference["value"] is not None:
+            if "asked_of_all" in difference:
+                where = "on items that each of them was asked"
             found.append((difference["value"], ends or (), judge_name(report, index)))
     if not found:
         return None
@@ -91,8 +93,8 @@ def chart_of(report: Mapping[str, Any]) -> Chart | None:
     return Chart(
         title="Right more or less often than people",
         caption=(
-            f"Against {people_words(report)}, in percentage points with 95 % intervals. Grey: as "
-            f"good as equal (±{margin * 100:g})."
+            f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "
+            f"intervals, {where}. Grey: equal within ±{margin * 100:g}."
         ),
         lines=lines,
         ticks=[

@@ -166,7 +166,7 @@ def _more(
     return (
         f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
         f"{'person' if people == 1 else 'people'}, with new personas and questions. If the "
-        f"difference seen here is the true one, they show {found}, in four cases of five."
+        f"difference seen here is the true one, four times out of five such a study shows {found}."
     )
 
 

@@ -291,7 +291,7 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
     assert report["registration"]["because"] == said
     assert {entry["because"] for entry in report["registration"]["analyses"]} == {said}
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert f"{said} All of this is explored." in str(report["limitations"])
+    assert f"{said} All of this is exploratory." in str(report["limitations"])
 
 
 def test_every_number_of_a_report_has_one_mark_or_is_a_record():
@@ -431,7 +431,7 @@ def test_without_a_plan_the_threshold_is_not_called_registered():
 
     assert all_tables(report)["table_b"].threshold == "80, set before the data"
     text = page_words(report)
-    assert "Every number here is explored, none is registered." in text
+    assert "Every number here is exploratory, none is registered." in text
     assert "80, set before the data in the study's settings" in text
     assert "registered threshold" not in text
 

@@ -52,7 +52,7 @@ def test_the_command_says_what_the_study_can_show_and_what_it_costs(capsys):
     shown = capsys.readouterr().out
     assert shown.startswith("With 90 items and 3 answers each, a judge that is truly ")
     assert "is called better in about" in shown
-    assert "Detectable in four cases of five:" in shown
+    assert "Detectable four times out of five:" in shown
     assert "$121.50" in shown  # 27 people at $4.50 without a platform
     assert "alternative annotator test has no power with 10 items" in shown
     assert "How often a judge is right" in shown

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
+from analysis.report.competition import asked_of_all
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.study import Study
 from analysis.stats.comparison.differences import adjusted_states
@@ -29,15 +30,22 @@ def add_general(
     sharing = study.shared.judged if is_fixed else study.shared.items
     blocks = annotator_blocks(study.votes)
     for family in families:
-        found = []
+        found, common = [], asked_of_all(study.data, family)
         for index in family:
             both = judges[index].scored & people.scored
+            if common is not None:
+                both &= common
             gap = np.where(both, judges[index].correct - people.correct, np.nan)
             result = general_difference(gap, sharing, margin=margin, among=len(family))
             found.append(result)
             entries[index]["difference_general"] = _difference(
                 result, sharing.take(both), int(n_distinct(blocks[both])), margin
             )
+            out = entries[index]["difference_general"]
+            for key, side in (("judge_accuracy", judges[index]), ("people_accuracy", people)):
+                put(out, key, number(side.correct[both].mean()) if both.any() else None)
+            if common is not None:
+                out["asked_of_all"] = len(family)
             if is_fixed:
                 fix_people(entries[index]["difference_general"], study.votes.n_annotators)
         for index, adjusted, result in zip(family, adjusted_states(found), found, strict=True):

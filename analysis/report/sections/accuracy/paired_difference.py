@@ -96,9 +96,9 @@ def comparison(report: Report) -> Table:
         "Every run against the majority, on common items",
         entries,
         [
-            ("Items", "count", "difference.n"),
-            ("Difference", "points", "difference.value"),
-            ("95 % interval", "points_range", "difference_general.ci"),
+            ("Items", "count", "difference_general.n"),
+            ("Difference", "points", "difference_general.value"),
+            ("95 % interval", "points_range", "difference_general.ci_as_best"),
             ("p", "p", "difference_general.p"),
             ("Holm p", "p", "difference_general.p_holm"),
             ("of runs", "count", "difference_general.family"),
@@ -110,8 +110,11 @@ def comparison(report: Report) -> Table:
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
         "Intervals, p values and reading allow for people, personas and questions in common: they "
-        "are about others like these. Holm: adjusted over so many runs, those that compete for "
-        "being the best (of the others, over those that saw the same features). Different: Holm's "
+        "are about others like these. The lower end of the 95 % interval allows for naming the "
+        "best of several runs, as the answer on the first screen does. Runs that compete and were "
+        "asked different items are compared on those that all were asked. Holm: adjusted over so "
+        "many runs, those that compete for being the best (of the others, over those that saw the "
+        "same features). Different: Holm's "
         "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
         f"±{margin:g} points set in the study. "
         f"{DETECTABLE} Whatever is missing: the least and the greatest difference that ties and "

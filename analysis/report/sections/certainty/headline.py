@@ -3,13 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.claims import CERTAIN, holds, level_of
+from analysis.report.claims import CERTAIN, TOGETHER, holds, level_of, members
 from analysis.report.encode import Json
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.text.names import run_name
-from analysis.report.text.numbers import decimal, decimal_range, percent, points, points_range
+from analysis.report.text.numbers import (
+    decimal,
+    decimal_range,
+    percent,
+    points,
+    points_range,
+)
 from analysis.report.text.reasons import reason
 from analysis.report.text.sentences import Text, fill, shown
 from analysis.report.text.verdicts import (
@@ -39,7 +45,12 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     index = (chosen or stated)[0]
     judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
     name = run_name(judge, report["judges"])
-    sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
+    test = dict(members(report, TOGETHER)).get(name, {})
+    differs = holds(test, level_of(report, TOGETHER))
+    sentences = [
+        _together(name, versus, path, differs),
+        _more_certain(name, versus, path),
+    ]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
         unknown = "No right answers are known, so neither can be compared where it is certain."
         return state_with("no_truth", *sentences, unknown) | who_of(judge)
@@ -62,7 +73,7 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
     return "No run states a certainty on enough of the items on which people state one."
 
 
-def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
+def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
     ends = found["spearman_general_ci"]
     rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
     words: dict[str, object] = {
@@ -77,7 +88,10 @@ def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
         why = reason(found["spearman_general_ci_reason"])
         words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
     tail = "Spearman's correlation over {items} items is {found}."
-    if ends is None or ends[0] <= 0 <= ends[1]:
+    clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
+    if not differs or not clear:
+        if clear:
+            tail += " Corrected for all claims that the report could make, this can be chance."
         return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
             **words,

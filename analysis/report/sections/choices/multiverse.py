@@ -14,7 +14,7 @@ import numpy as np
 from analysis.data.arrays import MISSING, Dataset
 from analysis.data.verdicts import Floats
 from analysis.report.clusters import Shared
-from analysis.report.competition import families
+from analysis.report.competition import asked_of_all, families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
 from analysis.report.sections.choices.universe import EXCLUSIONS, TIES, UNITS, Universe
@@ -64,7 +64,9 @@ def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json
             family = next(family for family in families(report["judges"]) if place in family)
             others = [data.runs[index] for index in family if index != place]
             own = data.runs[place]
-            universes[own.run] = Universe(data, shared, report["seed"], [own, *others])
+            universes[own.run] = Universe(
+                data, shared, report["seed"], [own, *others], asked_of_all(data, family)
+            )
         claims.append(_claim(name, claimed["state"], universes[claimed["run"]], report))
     out: Json = {"claims": claims}
     put(out, "sentence", _sentence(claims), "nothing_compared")
@@ -157,6 +159,8 @@ def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
     found, inside = [], []
     for run in universe.runs:
         judge = universe.judge(run, row["ties"], row["exclusions"]).credit
+        if universe.common is not None:
+            judge = np.where(universe.common, judge, np.nan)
         if isinstance(unit, Sharing):
             general = general_difference(judge - people.credit, unit, margin=margin)
             found.append(_as_contrast(general, general.n, general.n))

@@ -17,14 +17,14 @@ def _choices(report: Report) -> Iterator[tuple[str, str]]:
     """Warn where the headline depends on a choice, and where nothing was announced."""
     for claim in report["multiverse"]["claims"]:
         if claim["holds"] < claim["of"]:
-            over = "all items" if claim["claim"] == "all" else "what each is certain of"
+            what = "all items" if claim["claim"] == "all" else "the items that each is certain of"
             yield (
                 f"multiverse_{claim['claim']}",
-                f"The finding over {over} depends on choices: it comes out the same in "
+                f"The comparison over {what} depends on choices: it comes out the same in "
                 f"{claim['holds']} of {claim['of']} specifications.",
             )
     if report["registration"]["plan"] is None:
-        yield "explored", f"{report['registration']['because']} All of this is explored."
+        yield "explored", f"{report['registration']['because']} All of this is exploratory."
     for sentence in late_changes(report):
         yield "late_change", sentence
 

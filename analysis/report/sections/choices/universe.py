@@ -79,6 +79,7 @@ class Universe:
     shared: Shared
     seed: int
     runs: Sequence[Run]
+    common: npt.NDArray[np.bool_] | None = None  # the items that all runs were asked
     _sides: dict[tuple[str, ...], Side] = field(default_factory=dict)
     _votes: dict[str, Votes] = field(default_factory=dict)
     _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from analysis.data.verdicts import (
     run_options,
 )
 from analysis.report.clusters import add_as_best, add_clusters
-from analysis.report.competition import families, is_whole
+from analysis.report.competition import asked_of_all, families, is_whole
 from analysis.report.encode import Json, cells
 from analysis.report.figures import (
     PEOPLE,
@@ -49,11 +49,12 @@ def at_a_glance(report: Report) -> Table:
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
         gap, share = versus["difference_general"], in_general(judge)
-        rows.append([name, share, gap["value"], gap["ci"], judge["excluded"]["tie"]])
+        ends = gap["ci_as_best"] or gap["ci"]
+        rows.append([name, share, gap["value"], ends, judge["excluded"]["tie"]])
     columns = (
         Column("Who"),
         Column("Accuracy", "share"),
-        Column("Less the majority", "points"),
+        Column("Minus the majority", "points"),
         Column("95 % interval", "points_range"),
         Column("Undecided", "count"),
     )
@@ -62,7 +63,8 @@ def at_a_glance(report: Report) -> Table:
         "Accuracy of people and of every run",
         columns,
         rows,
-        CONDITIONAL + " The difference is taken on the items that both decided. All intervals "
+        CONDITIONAL + " The difference is taken on the items that both decided, and of runs "
+        "that were asked different items on those that all were asked. All intervals "
         "allow for people, personas and questions in common: they are about others like these.",
     )
 
@@ -192,8 +194,15 @@ class Accuracies(Section):
         for judge, is_planned, whole in zip(judges, planned, is_whole(judges), strict=True):
             judge["competes"] = is_planned or whole
         for family in families(judges):
+            common = asked_of_all(study.data, family)
             for index in family:
                 side = study.judges[index]
+                if common is not None:
+                    known = common & (study.truth_for(study.data.runs[index]) >= 0)
+                    judges[index]["asked_of_all"] = {
+                        "items": int(known.sum()),
+                        "correct": int((side.correct[known] == 1).sum()),
+                    }
                 add_as_best(
                     judges[index],
                     side.correct,

@@ -20,6 +20,7 @@ from analysis.report.text.verdicts import (
     state_with,
     texts,
     uneven,
+    where_words,
     who_of,
 )
 
@@ -49,7 +50,9 @@ def headline(report: Mapping[str, Any]) -> Json:
     judge, comparison = judges[index], report["comparison"][index]
     name, path = run_name(judge, judges), f"judges.{index}"
     difference, path_of = comparison["difference_general"], f"comparison.{index}.difference_general"
-    of_judge = _judge(name, judge, path, of=shown(difference["family"], f"{path_of}.family"))
+    of = shown(difference["family"], f"{path_of}.family")
+    some = difference["family"] < len(judges)
+    of_judge = _judge(name, judge, path, of=of, whose="runs that compete" if some else "runs")
     if majority["accuracy"] is None:
         return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
 
@@ -101,10 +104,10 @@ def _items(n: int) -> str:
     return "item" if n == 1 else "items"
 
 
-def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
+def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text, whose: str) -> Text:
     who = fill("{name}:", name=name)
     if str(of) != "1":
-        who = fill("Best judge of {runs} runs: {name},", runs=of, name=name)
+        who = fill(f"Best judge of {{runs}} {whose}: {{name}},", runs=of, name=name)
     return fill(
         "{who} correct on {accuracy} of the {n} {items} it decided ({ci}).",
         who=who,
@@ -134,7 +137,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         )
     words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
-        "on the {n} items that both decided, the difference is {value} points",
+        f"{where_words(difference)}, the difference is {{value}} points",
         n=n,
         value=shown(points(difference["value"]), f"{path}.value"),
     )

@@ -17,6 +17,7 @@ from analysis.report.claims import (
     RANKING,
     SIDES,
     SINGLE,
+    TOGETHER,
     TOPICS,
     WORDING,
 )
@@ -28,6 +29,7 @@ from analysis.report.tables import Column, Table
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.checks import relabel
+from analysis.stats.core.few_values import mid_ranks
 from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, holding, permuted_groups
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import Sharing
@@ -150,10 +152,25 @@ def _certainty(study: Study) -> Iterator[Json]:
         ranks.append((who, np.where(known, product, np.nan), item))
     yield from _flipped(study, CALIBRATION, gaps)
     yield from _flipped(study, RANKING, ranks)
+    yield from _flipped(study, TOGETHER, list(_together(study)))
+
+
+def _together(study: Study) -> Iterator[Rater]:
+    """What each item adds to the rank correlation of a judge's certainty with that of people."""
+    theirs = study.people.certainty
+    for place in _whole(study):
+        stated = study.judges[place].certainty
+        both = np.flatnonzero(~np.isnan(theirs) & ~np.isnan(stated))
+        if both.size < 2:
+            continue
+        ranks = [mid_ranks(side[both]) for side in (theirs, stated)]
+        values = np.full(theirs.size, np.nan)
+        values[both] = (ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())
+        yield f"judges.{place}", values, np.arange(theirs.size)
 
 
 def _flipped(study: Study, kind: str, raters: Sequence[Rater]) -> list[Json]:
-    """Test all raters at once; people must hold over personas and over people."""
+    """Test all raters at once; what rests on people must hold over personas and over people."""
     persona, n = relabel(study.shared.persona)
     if n == 1:
         # With one persona, all is said about that one.
@@ -161,18 +178,18 @@ def _flipped(study: Study, kind: str, raters: Sequence[Rater]) -> list[Json]:
     votes = study.votes
     n_people = int(votes.annotator.max(initial=-1)) + 1
     loads = np.bincount(votes.item, minlength=len(study.data.items))
-    sums = np.zeros((len(raters) + 2, n + n_people))
+    sums = np.zeros((2 * len(raters), n + n_people))
     rows_of: list[list[int]] = []
     for place, (who, values, item) in enumerate(raters):
         known = ~np.isnan(values)
         sums[place, :n] = np.bincount(persona[item[known]], values[known], minlength=n)
         rows_of.append([place])
-        if who in (SINGLE, MAJORITY) and n_people > 1:
+        if (who in (SINGLE, MAJORITY) or kind == TOGETHER) and n_people > 1:
             of_item = np.bincount(item[known], values[known], minlength=loads.size)
             shared = of_item[votes.item] / loads[votes.item]
             if who == SINGLE and values.size == votes.n:
                 shared = np.where(known, values, 0.0)
-            row = len(raters) + (who == MAJORITY)
+            row = len(raters) + place
             sums[row, n:] = np.bincount(votes.annotator, shared, minlength=n_people)
             rows_of[-1].append(row)
     if not raters:
@@ -187,9 +204,7 @@ def _flipped(study: Study, kind: str, raters: Sequence[Rater]) -> list[Json]:
         if kind == SIDES:
             sharing = study.shared.answers
             if who != SINGLE:
-                codes = {"item": item, "persona": study.shared.persona[item]}
-                codes["question"] = study.shared.question[item]
-                sharing = Sharing.of_items(len(values), codes)
+                sharing = study.shared.of_judgments(item)
             elif values.size != sharing.n:
                 sharing = Sharing.of_items(len(values), {"item": item})
             entry |= estimate(general_difference(values, sharing))

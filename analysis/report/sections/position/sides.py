@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from analysis.data.arrays import MISSING, Dataset, Run
+from analysis.data.arrays import MISSING, Run
 from analysis.data.verdicts import Ints
 from analysis.report.claims import (
     SIDES,
@@ -18,7 +18,7 @@ from analysis.report.claims import (
     of_names,
     sentence_case,
 )
-from analysis.report.encode import Json, number, put, undefined
+from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.figures import (
     PEOPLE,
     REFERENCE,
@@ -31,6 +31,7 @@ from analysis.report.figures import (
     share_axis,
     styled_runs,
     vertical,
+    whiskers,
 )
 from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, Report, Section
@@ -39,18 +40,27 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.report.text.numbers import p_value, percent, points, points_range, share_of
 from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.shared_variance import Sharing
 
 Codes = npt.NDArray[np.integer]
 
 
-def single_order(choice: Codes, shown_first: Codes, truth: Codes) -> Json:
+def single_order(choice: Codes, shown_first: Codes, truth: Codes, sharing: Sharing) -> Json:
     """How often side A was chosen, how often it was right, and accuracy by the right side.
 
-    Arrays have one entry per answer, by content; `truth` is that of the answer's item.
+    Arrays have one entry per answer, by content; `truth` is that of the answer's item, and
+    `sharing` what the answers share.
     """
-    found = position_bias_single_order(on_side(choice, shown_first), on_side(truth, shown_first))
+    side, right = on_side(choice, shown_first), on_side(truth, shown_first)
+    found = position_bias_single_order(side, right)
     out: Json = {"n": found.n, "n_truth": found.n_truth}
     put(out, "share_a", number(found.share_first), found.reason)
+    # The share of the answers of which the right side is known, next to how often that was A.
+    known = np.flatnonzero((side >= 0) & (right >= 0))
+    share = general_proportion(side[known] == 0, sharing.take(known))
+    put(out, "share_a_scored", number(share.value), share.reason)
+    put_interval(out, "share_a_scored_ci", share.interval, share.interval_reason or share.reason)
     put(out, "truth_share_a", number(found.truth_share_first), found.reason)
     put(out, "p", number(found.p), found.p_reason or found.reason)
     out["right_when_a"] = _share(found.correct_when_first, found.n_when_first)
@@ -85,12 +95,13 @@ def _share(correct: int, n: int) -> Json:
     return out
 
 
-def _position(data: Dataset, run: Run) -> Json:
+def _position(study: Study, run: Run) -> Json:
     """Measure the first sample of each item and order; later ones repeat the same question."""
-    rows = run.judgments
+    data, rows = study.data, run.judgments
     first = rows.sample == (rows.sample.min() if len(rows) else 0)
     item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
-    out = single_order(choice, shown_first, data.truth[item])
+    sharing = study.shared.of_judgments(item)
+    out = single_order(choice, shown_first, data.truth[item], sharing)
     out["both_orders"] = both_orders(choice, shown_first, item, len(data.items))
     return out
 
@@ -102,6 +113,7 @@ def position(report: Report) -> Table:
     # Runs that saw less of the persona are not among those that are tested.
     nothing = {"value": None, "ci": None, "p_max": None}
     people = people | {"test": tests.get(SINGLE, nothing)}
+    # Reports of earlier versions do not have the share of scored answers.
     entries = [
         (name, found | {"test": tests.get(f"judges.{place}", nothing)})
         for place, (name, found) in enumerate(entries)
@@ -109,11 +121,17 @@ def position(report: Report) -> Table:
     return table_of_entries(
         "position",
         "Does the side decide?",
-        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [
+            (who, {"share_a_scored": None} | found)
+            for who, found in [("People", people), *entries]
+            if found["n"]
+        ],
         [
             ("Answers", "count", "n"),
             ("Share A", "percent", "share_a"),
-            ("A is right", "percent", "truth_share_a"),
+            ("Scored", "count", "n_truth", "Where the right side is known"),
+            ("share A", "percent", "share_a_scored", "Where the right side is known"),
+            ("A is right", "percent", "truth_share_a", "Where the right side is known"),
             ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
             ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
             ("Difference", "points", "test.value", "A is chosen less A is right"),
@@ -131,20 +149,21 @@ def position(report: Report) -> Table:
 def position_figure(report: Report) -> Figure | None:
     """Share of side A, and the share of items where A is right."""
     rows = []
-    if report["human"]["position"]["n"]:
+    if report["human"]["position"]["share_a"] is not None:
         rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
     for name, judge, (colour, _, symbol) in styled_runs(report):
-        if judge["position"]["n"]:
+        if judge["position"]["share_a"] is not None:
             rows.append((name, judge["position"], colour, symbol))
-    rows = [row for row in rows if row[1]["share_a"] is not None]
+    rows = [(name, _dot(found), colour, symbol) for name, found, colour, symbol in rows]
     if not rows:
         return None
     traces = [
         go.Scatter(
-            x=[found["share_a"]],
+            x=[found["accuracy"]],
             y=[row],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([found]),
             hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
         )
         for row, (name, found, colour, symbol) in enumerate(rows)
@@ -167,27 +186,40 @@ def position_figure(report: Report) -> Figure | None:
     return Figure(
         "position",
         title,
-        "Share of answers for the response on side A; the bar across is the share of items where "
-        "side A is right.",
+        "Share of answers for the response on side A, with 95 % intervals for items, people, "
+        "personas and questions like these. The bar across is how often side A was right in the "
+        "same answers; where no right answer is known, there is no bar.",
         "position",
         [
             panel(
                 "",
                 "Share of side A: "
-                + "; ".join(f"{name} {percent(found['share_a'])}" for name, found, *_ in rows),
+                + "; ".join(f"{name} {percent(found['accuracy'])}" for name, found, *_ in rows),
                 traces,
                 height=70 + 44 * len(rows),
                 xaxis=share_axis("answers for side A", range=[0, 1]),
                 yaxis=row_axis(len(rows)),
                 shapes=[vertical(0.5, "#9aa7b2")],
                 annotations=[
-                    row_label(row, name, percent(found["share_a"]))
+                    row_label(row, name, percent(found["accuracy"]))
                     for row, (name, found, *_) in enumerate(rows)
                 ],
                 margin=ROW_MARGIN,
             )
         ],
     )
+
+
+def _dot(found: Report) -> Report:
+    """Side A's share of the answers that the bar is about, or of all where there is no bar."""
+    if found["n_truth"] and found.get("share_a_scored") is not None:
+        return {
+            "accuracy": found["share_a_scored"],
+            "ci": found["share_a_scored_ci"],
+            "n": found["n_truth"],
+            "truth_share_a": found["truth_share_a"],
+        }
+    return {"accuracy": found["share_a"], "ci": None, "n": found["n"], "truth_share_a": None}
 
 
 def _is_one(names: Sequence[str]) -> bool:
@@ -242,9 +274,12 @@ def _light(name: str, found: Report, test: Report, level: float) -> dict[str, st
     return {"light": "unknown", "text": words}
 
 
-def _of_people(data: Dataset) -> Json:
-    answers = data.answers
-    out = single_order(answers.choice, answers.shown_first, data.truth[answers.item])
+def _of_people(study: Study) -> Json:
+    answers, sharing = study.data.answers, study.shared.answers
+    if sharing.n != len(answers):
+        sharing = study.shared.of_judgments(answers.item)
+    truth = study.data.truth[answers.item]
+    out = single_order(answers.choice, answers.shown_first, truth, sharing)
     # An annotator answers an item once, in one order.
     out["both_orders"] = {"n": 0} | undefined("no_pairs", "consistency", "index", "p")
     return out
@@ -270,8 +305,8 @@ class Sides(Section):
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return {
-            "human": {"position": _of_people(study.data)},
-            "judges": [{"position": _position(study.data, run)} for run in study.data.runs],
+            "human": {"position": _of_people(study)},
+            "judges": [{"position": _position(study, run)} for run in study.data.runs],
         }
 
     def tables(self, report: Report) -> Iterator[Table]:
