@@ -353,7 +353,7 @@ def test_the_api_hides_a_study_from_programs_without_a_role(known):
             seen = []
             for slug in HIDDEN_SLUGS:
                 there = known(STUDY) | {"slug": slug}
-                route = re.sub(r"\{(\w+)\}", lambda m, of=there: str(of.get(m[1], "1")), address)
+                route = re.sub(r"\{(\w+)\}", lambda m: str(there.get(m[1], "1")), address)  # noqa: B023
                 sent = stranger(method.upper(), route.removeprefix("/api/v1/"), {})
                 seen.append(shape(sent, slug))
             if seen[0] != seen[1]:

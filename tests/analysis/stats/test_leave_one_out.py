@@ -163,6 +163,7 @@ def test_the_unit_is_the_item_with_everything_that_items_share():
     # People who count as n answer 3 to an item: the variance and its freedom allow for that.
     n = result.people_effective
     assert result.raw.se == pytest.approx(expected.se * np.sqrt(n / (n - 3)))
+    assert expected.df is not None
     assert result.raw.df == pytest.approx(min(expected.df, n - 1))
     half = stats.t.ppf(0.975, result.raw.df) * result.raw.se
     assert result.raw.advantage.interval.high == pytest.approx(-expected.value + half)
