@@ -182,6 +182,7 @@ def _inputs(data: Dataset) -> Json:
     truths = {name: int((data.truth == code).sum()) for code, name in enumerate(CHOICES)}
     return {
         "hash": data.inputs_hash,
+        "record_hash": data.record_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
         # Open questions to a judge are not judgments yet.
