@@ -16,7 +16,7 @@ from django.utils import translation
 from annotation.content.texts import ConsentText, consent_text
 from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
-from studies.money import format_money
+from studies.money import sums_in_words
 
 # A text shows these, so that texts that are the same prove them for annotators of earlier versions.
 _SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
@@ -156,12 +156,21 @@ def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
     return found
 
 
+def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]:
+    """Currency and reward that somebody on Prolific was promised, whatever the study says today."""
+    row, annotator = submission.prolific_study, submission.annotator
+    if row.currency and row.reward:
+        return row.currency, row.reward
+    terms = agreed_terms(annotator) if annotator else {}
+    return (
+        row.currency or terms.get("currency", study.currency),
+        row.reward or terms.get("reward", study.reward),
+    )
+
+
 def sum_in_words(counts: Mapping[Promise, int], currency: str) -> str:
     """What the promised rewards add up to, in each currency; in `currency` if there are none."""
-    sums = Counter[str]()
-    for promise, n in counts.items():
-        sums[promise.currency] += n * promise.reward
-    return " + ".join(format_money(sums[each], each) for each in sorted(sums) or [currency])
+    return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)
 
 
 def keep_earlier_consents(**_: object) -> None:
