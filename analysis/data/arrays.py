@@ -355,6 +355,8 @@ class Dataset:
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
+    # By run, the day on which it began and who began it, where a plan seals the words of runs.
+    begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # What differs from the plan's seals, and which items it sealed: None if all or none are.
     departures: tuple[Departure, ...] = ()
     is_sealed: npt.NDArray[np.bool_] | None = None

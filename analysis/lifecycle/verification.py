@@ -98,6 +98,7 @@ def verify_report(
         seed=report["seed"],
         threshold=parameters["threshold"],
         bootstrap=parameters["bootstrap"],
+        asked=_asked(report),
         on_progress=on_progress,
     )
     now = json.loads(to_json(again))
@@ -116,6 +117,14 @@ def verify_report(
         reasons=tuple(reasons),
         is_superseded=superseded,
     )
+
+
+def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
+    """When and by whom a report with other values than its plan's was asked for, as it says."""
+    for departure in report.get("registration", {}).get("departures", ()):
+        if departure["what"] in ("threshold", "seed", "bootstrap"):
+            return {key: departure[key] for key in ("on", "by") if key in departure}
+    return {}
 
 
 def recheck_queued(*, recheck_id: int) -> Recheck:
