@@ -1,5 +1,7 @@
 """Sums of money: stored in minor units, shown in readable form."""
 
+from collections import Counter
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
@@ -36,6 +38,18 @@ def format_money(minor_units: float, currency: str) -> str:
     amount = f"{major_units(minor_units, currency):,f}"
     sign = _SIGNS.get(currency)
     return f"{sign}{amount}" if sign else f"{amount} {currency}"
+
+
+def sums_in_words(amounts: Iterable[tuple[str, int]], currency: str) -> str:
+    """Amounts of several currencies, added up for each alone; nothing is zero in `currency`.
+
+    >>> sums_in_words([("GBP", 450), ("USD", 450), ("GBP", 50)], "USD"), sums_in_words([], "EUR")
+    ('£5.00 + $4.50', '€0.00')
+    """
+    sums = Counter[str]()
+    for named, amount in amounts:
+        sums[named] += amount
+    return " + ".join(format_money(sums[each], each) for each in sorted(sums) or [currency])
 
 
 def format_cost(value: float | None, currency: str = "USD") -> str:

@@ -281,6 +281,8 @@ class Dataset:
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
+    # By run, the day on which it began and who began it, where a plan seals the words of runs.
+    begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # What differs from the plan's seals, and which items it sealed: None if all or none are.
     departures: tuple[Departure, ...] = ()
     is_sealed: npt.NDArray[np.bool_] | None = None
@@ -328,29 +330,24 @@ class Dataset:
 
     @cached_property
     def inputs_hash(self) -> str:
-        """A hash of every value above; equal data have equal hashes on every machine."""
+        """A hash of all that results are computed from, equal for equal data on every machine.
+
+        It is the same for a study whose answers were exported and imported elsewhere: names of
+        people are not in it, nor what only `record_hash` holds.
+        """
         digest = hashlib.sha256()
         feed(digest, "study", asdict(self.study))
         # Items are many and flat, so they need no deep copy.
         feed(digest, "items", [vars(item) for item in self.items])
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
-        # Nothing depends on the names of people, which an export replaces.
-        feed(digest, "raters", [len(self.raters), self.rater_groups, self.attention])
-        feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
-        if self.exclusions:
-            feed(
-                digest, "exclusions", [asdict(replace(each, rater="")) for each in self.exclusions]
-            )
+        feed(digest, "raters", [len(self.raters), self.rater_groups])
         if self.plan is not None:
             feed(digest, "plan", self.plan.seal)
         if self.late_changes:
             feed(digest, "late changes", [asdict(change) for change in self.late_changes])
         if self.departures:
             feed(digest, "departures", [asdict(each) for each in self.departures])
-        _feed_arrays(digest, self.answers)
-        if self.set_aside is not None:
-            feed(digest, "set aside", len(self.set_aside_raters))
-            _feed_arrays(digest, self.set_aside)
+        _feed_arrays(digest, self.answers, but="position")
         for name, extra in sorted(self.extras.items()):
             feed(digest, name, extra.digest)
         if self.answers_are_sets:
@@ -379,6 +376,23 @@ class Dataset:
             feed(digest, "probe", probe.fed())
             feed(digest, "prompt", asdict(probe.run.prompt))
             _feed_arrays(digest, probe.run.judgments)
+        return digest.hexdigest()
+
+    @cached_property
+    def record_hash(self) -> str:
+        """A hash of how people took part: who came, who was left out, and in which order they saw.
+
+        A file of answers does not hold it. Names of people are not in it.
+        """
+        digest = hashlib.sha256()
+        feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
+        feed(digest, "attention", self.attention)
+        excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]
+        feed(digest, "exclusions", sorted(excluded))
+        digest.update(self.answers.position.astype("<i8").tobytes())
+        if self.set_aside is not None:
+            feed(digest, "set aside", len(self.set_aside_raters))
+            _feed_arrays(digest, self.set_aside)
         return digest.hexdigest()
 
 
@@ -423,8 +437,10 @@ def _on(kept: npt.NDArray[np.bool_], rows: Any) -> Any:
     return type(rows)(**{name: column[chosen] for name, column in vars(rows).items()})
 
 
-def _feed_arrays(digest: Any, table: Answers | Judgments) -> None:
+def _feed_arrays(digest: Any, table: Answers | Judgments, *, but: str = "") -> None:
     for name, array in vars(table).items():
+        if name == but:
+            continue
         if array.dtype.kind == "U":
             feed(digest, name, array.tolist())
         else:

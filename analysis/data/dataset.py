@@ -37,7 +37,7 @@ from analysis.data.items.ranked_sets import RANKED_SETS
 from analysis.data.items.systems import SYSTEMS
 from analysis.data.judges.criterion_verdicts import CRITERIA
 from analysis.data.judges.runs import juries_of, runs_of
-from analysis.data.plans import late_changes, read_plan, since_the_plan
+from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.errors import AnalysisError
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
@@ -111,6 +111,7 @@ def load_dataset(slug: str) -> Dataset:
         plan=plan,
         late_changes=late_changes(study, plan),
         departures=departures,
+        begun=begun_of(study, plan),
         is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,

@@ -26,11 +26,13 @@ _CHANGED_BY = {
     "groups": Q(event__in=("groups set", "group's places")),
     "draw": Q(event__icontains="draw"),
 }
+_CHANGED_BY["people"] = _CHANGED_BY["items"] | _CHANGED_BY["groups"] | _CHANGED_BY["draw"]
 _SETTINGS = {
-    "annotations_per_item": "annotations_per_item",
-    "items_per_annotator": "items_per_annotator",
-    "draw": "human_sample",
-    "ties": "allow_tie",
+    "annotations_per_item": {"annotations_per_item"},
+    "items_per_annotator": {"items_per_annotator"},
+    "people": {"annotations_per_item", "items_per_annotator", "human_sample"},
+    "draw": {"human_sample"},
+    "ties": {"allow_tie"},
 }
 
 
@@ -109,13 +111,9 @@ def data_so_far(study: Study) -> tuple[int, int]:
 def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """The items and the design of a study, as a plan seals them."""
     each = {key: digest for key, (digest, _) in _items(study).items()}
-    design = _design(study)
-    answers = min(study.human_sample or len(each), len(each)) * study.annotations_per_item
-    wanted = sum(design["groups"].values()) or ceil(answers / study.items_per_annotator)
     return {
         "items": {"n": len(each), "sha256": _hash(sorted(each.items())), "each": each},
-        **design,
-        "people": wanted,
+        **_design(study, len(each)),
         "prompts": [_prompt(study, judge) for judge in judges] if each else [],
     }
 
@@ -131,8 +129,8 @@ def since_the_plan(
     if plan is None:
         return (), None
     sealed = plan.content.get("sealed", {})
-    found = list(_design_departures(study, plan, sealed))
     now = _items(study)
+    found = list(_design_departures(study, plan, sealed, len(now)))
     before = sealed.get("items", {}).get("each")
     if before:
         is_sealed = [before.get(key) == now[key][0] for key in keys]
@@ -156,22 +154,39 @@ def since_the_plan(
     return tuple(found), is_sealed if partly else None
 
 
+def begun_of(study: Study, plan: FrozenPlan | None) -> dict[str, tuple[str, str]]:
+    """By its key, the day on which each run began and who began it, if a plan seals its words."""
+    if plan is None or not plan.content.get("sealed", {}).get("prompts"):
+        return {}
+    logged = StudyLog.objects.filter(study=study, detail__has_key="run").order_by("-pk")
+    names = dict(logged.values_list("detail__run", "user__username"))  # the first event counts
+    return {
+        key: (f"{created:%Y-%m-%d}", names.get(public_id) or "a command")
+        for key, public_id, created in JudgeRun.objects.filter(study=study).values_list(
+            "key", "public_id", "created_at"
+        )
+    }
+
+
 def _design_departures(
-    study: Study, plan: FrozenPlan, sealed: Mapping[str, Any]
+    study: Study, plan: FrozenPlan, sealed: Mapping[str, Any], items: int
 ) -> Iterator[Departure]:
-    now = _design(study)
+    now = _design(study, items)
     for key, planned in sealed.items():
         if key in now and planned != now[key]:
             words = _words(planned), _words(now[key])
             yield Departure(SEALED[key], *words, *_when(study, plan, key))
 
 
-def _design(study: Study) -> dict[str, Any]:
-    """The part of a seal that settings decide."""
+def _design(study: Study, items: int) -> dict[str, Any]:
+    """The part of a seal that settings decide, and how many people `items` then want."""
+    groups = {str(group): group.target for group in QuotaGroup.objects.filter(study=study)}
+    answers = min(study.human_sample or items, items) * study.annotations_per_item
     return {
         "annotations_per_item": study.annotations_per_item,
         "items_per_annotator": study.items_per_annotator,
-        "groups": {str(group): group.target for group in QuotaGroup.objects.filter(study=study)},
+        "people": sum(groups.values()) or ceil(answers / study.items_per_annotator),
+        "groups": groups,
         "draw": _draw(study),
         "ties": study.allow_tie,
     }
@@ -236,7 +251,7 @@ def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     """The days on which a sealed value was changed after the plan, and by whom."""
     changed = _CHANGED_BY.get(key, Q(pk=None))
     named = Q(event="settings changed") if key in _SETTINGS else Q(pk=None)
-    if key == "annotations_per_item":
+    if key in ("annotations_per_item", "people"):
         changed |= Q(event="seats added")
     rows = StudyLog.objects.filter(
         changed | named, study=study, created_at__gt=datetime.fromisoformat(plan.frozen_at)
@@ -244,7 +259,7 @@ def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     found = [
         row
         for row in rows.order_by("created_at", "pk")
-        if row.event != "settings changed" or _SETTINGS[key] in row.detail["fields"]
+        if row.event != "settings changed" or _SETTINGS[key] & {*row.detail["fields"]}
     ]
     days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in found)
     names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in found)

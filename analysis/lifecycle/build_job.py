@@ -56,6 +56,8 @@ def _build(report: Report, progress: Progress) -> dict[str, Any]:
             seed=report.seed,
             bootstrap=report.bootstrap,
             number=report.number,
+            by=report.requested_by.get_username() if report.requested_by else "",
+            on=f"{report.created_at:%Y-%m-%d}",
             on_progress=progress,
         )
     not_counted = result.get("human", {}).get("not_counted", {})
@@ -90,13 +92,16 @@ def write_report(
     seed: int | None,
     bootstrap: int | None,
     number: int | None = None,
+    by: str = "a command",
+    on: str = "",
     on_progress: OnProgress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
     The files are written to a draft folder and moved at the end, so that no reader sees half a
     report. Values that are None come from the study's plan, else from the defaults.
-    `number` is printed on the page only. Returns the content of report.json.
+    `number` is printed on the page only; `by` and `on` say who asked for other values than the
+    plan's, and when (today). Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
     return _write(
@@ -106,6 +111,8 @@ def write_report(
         seed=seed,
         bootstrap=bootstrap,
         number=number,
+        by=by,
+        on=on,
         on_progress=on_progress,
     )
 
@@ -140,6 +147,8 @@ def _write(
     seed: int | None,
     bootstrap: int | None,
     number: int | None = None,
+    by: str = "a command",
+    on: str = "",
     on_progress: OnProgress,
 ) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}
@@ -148,6 +157,7 @@ def _write(
         seed=fixed.get("seed", DEFAULT_SEED) if seed is None else seed,
         threshold=threshold,
         bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP) if bootstrap is None else bootstrap,
+        asked={"on": on or f"{clock.now():%Y-%m-%d}", "by": by},
         on_progress=on_progress,
     )
     on_progress(92, "Drawing the figures.")

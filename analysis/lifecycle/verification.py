@@ -32,6 +32,7 @@ _NO_ANSWERS = {
     r"human\.not_counted\b": "which answers do not count",
     r"judges\[[^]]*\]\.(cost|record)\b": "the records of runs, such as their cost",
     r"study\b": "settings of the study",
+    r"inputs\.record_hash": "how people took part",
 }
 
 
@@ -97,6 +98,7 @@ def verify_report(
         seed=report["seed"],
         threshold=parameters["threshold"],
         bootstrap=parameters["bootstrap"],
+        asked=_asked(report),
         on_progress=on_progress,
     )
     now = json.loads(to_json(again))
@@ -115,6 +117,14 @@ def verify_report(
         reasons=tuple(reasons),
         is_superseded=superseded,
     )
+
+
+def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
+    """When and by whom a report with other values than its plan's was asked for, as it says."""
+    for departure in report.get("registration", {}).get("departures", ()):
+        if departure["what"] in ("threshold", "seed", "bootstrap"):
+            return {key: departure[key] for key in ("on", "by") if key in departure}
+    return {}
 
 
 def recheck_queued(*, recheck_id: int) -> Recheck:
@@ -196,7 +206,8 @@ def _what_else(
     is_other_program: bool,
 ) -> str:
     """The reason for a change if the number of annotators and answers is the same."""
-    if report["inputs"]["hash"] == now["inputs"]["hash"]:
+    hashes = ("hash", "record_hash")
+    if all(report["inputs"].get(key) == now["inputs"][key] for key in hashes):
         return (
             "The answers are the same as in the report: another version of Thirdperson computes "
             "other values, or the report's file was changed."
@@ -204,6 +215,8 @@ def _what_else(
             else "The answers and the software are the same as in the report: its file was changed."
         )
     paths = {difference.path for difference in changed} - {"inputs.hash"}
+    if len(paths) > 1:
+        paths -= {"inputs.record_hash"}  # the others say it in more words
     about = {
         next((words for place, words in _NO_ANSWERS.items() if re.match(place, path)), "")
         for path in paths

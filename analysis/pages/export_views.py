@@ -13,7 +13,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.exports.delivery.listing import listed_exports, name_of, stale_elsewhere
+from analysis.data.annotators.answers import changes_of_people
+from analysis.exports.delivery.listing import Since, listed_exports, name_of, stale_elsewhere
 from analysis.exports.delivery.requests import (
     ask_again,
     clear_stale,
@@ -108,11 +109,26 @@ def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpR
 
 @require_GET
 @login_required
-def download(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Send the finished file. Copies that name annotators are for owners only and are logged."""
+def download(request: HttpRequest, slug: str, public_id: str) -> HttpResponse | FileResponse:
+    """Send the finished file. Copies that name annotators are for owners only and are logged.
+
+    A file from before somebody was excluded is sent after a question; from before somebody
+    withdrew, not at all.
+    """
     if (token := getattr(request, "access_token", None)) and "export" not in token.scopes:
         raise PermissionDenied
     export = find_export(request.user, slug, public_id, role=Membership.Role.VIEWER)
+    since = Since.of(export, changes_of_people(export.study))
+    if since.withdrew or (since.others and request.GET.get("outdated") != "yes"):
+        context = {
+            "study": export.study,
+            "export": export,
+            "name": name_of(export),
+            "stale": since.words,
+            "withdrew": since.withdrew,
+            "may_export": _may(request.user, export.study, Membership.Role.EDITOR),
+        }
+        return render(request, "analysis/stale_export.html", context, status=409)
     content = export_file(export)
     note_download(export=export, user=_user(request))
     response = FileResponse(content, as_attachment=True, filename=export.filename)

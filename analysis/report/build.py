@@ -2,10 +2,11 @@
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.contents import all_sentences, analyses, in_order_of_computing
@@ -31,6 +32,7 @@ def build_report(
     seed: int,
     threshold: int | None = None,
     bootstrap: int = 1000,
+    asked: Mapping[str, str] = MappingProxyType({}),
     on_progress: Progress = lambda percent, sentence: None,
 ) -> Json:
     """Compute the complete content of a report.
@@ -46,6 +48,8 @@ def build_report(
         marked as explored.
     bootstrap : int
         Resamples of every kind.
+    asked : mapping
+        The day (`on`) and the account (`by`) of a report with other parameters than its plan's.
     on_progress : callable
         Receives the percentage and the current step.
     """
@@ -78,7 +82,7 @@ def build_report(
         report["failed_parts"] = sorted(failed)
     part = alone_on_sealed(study)
     report["registration"] = registration(
-        study, analyses(), None if part is None else _headline_of(part, order)
+        study, analyses(), None if part is None else _headline_of(part, order), asked
     )
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}
@@ -182,6 +186,7 @@ def _inputs(data: Dataset) -> Json:
     truths = {name: int((data.truth == code).sum()) for code, name in enumerate(CHOICES)}
     return {
         "hash": data.inputs_hash,
+        "record_hash": data.record_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
         # Open questions to a judge are not judgments yet.

@@ -47,10 +47,13 @@ RECORDS = (
 ).split()
 
 
-def registration(study: Study, analyses: Sequence[Analysis], alone: Json | None) -> Json:
+def registration(
+    study: Study, analyses: Sequence[Analysis], alone: Json | None, asked: Mapping[str, str]
+) -> Json:
     """The plan, the departures from it, and the mark of every analysis and run.
 
-    `alone` is the report of what was registered on the sealed items, if those are not all items.
+    `alone` is the report of what was registered on the sealed items, if those are not all items;
+    `asked` is when and by whom the report was asked for.
     """
     data, plan = study.data, study.data.plan
     out: Json = {}
@@ -61,7 +64,7 @@ def registration(study: Study, analyses: Sequence[Analysis], alone: Json | None)
         out["not_sealed"] = [words for key, words in SEALED.items() if not sealed.get(key)]
     if plan is None:
         out["because"] = data.no_plan
-    departures = [] if plan is None else _departures(plan, study, analyses)
+    departures = [] if plan is None else _departures(plan, study, analyses, asked)
     out["departures"] = departures
     out["late_changes"] = [asdict(change) for change in data.late_changes]
     out["analyses"] = [
@@ -92,6 +95,12 @@ def mark_of(report: Mapping[str, Any], path: Path) -> Mark | None:
     if mark is None:
         return None if best else "explored"
     run = _run_at(report, path)
+    if (
+        run is None
+        and not _is_single(str(path[0]))
+        and any("run" in d for d in found["departures"])
+    ):
+        return "explored"
     planned = {entry["run"]: entry["mark"] != "explored" for entry in found["runs"]}
     return mark if run is None or planned[run] else "explored"
 
@@ -118,7 +127,7 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     others = sorted({run["judge"] for run in found["runs"] if run["mark"] == "explored"})
     if entry["mark"] != "explored" and others:
         word += ", in part"
-        because += f" Not in the plan, and so explored: runs of {', '.join(others)}."
+        because += f" Not as in the plan, and so explored: runs of {', '.join(others)}."
     return TableMark(entry["mark"], word, because)
 
 
@@ -186,8 +195,13 @@ def _plan_entry(plan: FrozenPlan) -> Json:
     }
 
 
-def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) -> list[Json]:
-    """Departures from the plan, and the analyses that they make explored."""
+def _departures(
+    plan: FrozenPlan, study: Study, analyses: Sequence[Analysis], asked: Mapping[str, str]
+) -> list[Json]:
+    """Departures from the plan, and the analyses that they make explored.
+
+    Other words make their run explored, and what several runs share.
+    """
     data, found = study.data, list[Json]()
     for key, affected, done in (
         ("threshold", "threshold", study.threshold),
@@ -201,6 +215,7 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
                     "planned": plan.content[key],
                     "done": done,
                     "affects": [a.code for a in analyses if affected in a.uses],
+                    **asked,
                 }
             )
     # Runs of judges do not depend on annotators' answers, but every comparison does.
@@ -220,11 +235,13 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
     prompts = plan.content.get("sealed", {}).get("prompts", [])
     for place, wanted in enumerate(plan.content["judges"]):
         same = [run for run in data.runs if planned_as(run) == wanted]
-        for other in sorted({run.prompt.stored for run in same} - {""} if prompts else ()):
-            if other != prompts[place]:
+        shared = [a.code for a in analyses if not any(map(_is_single, a.paths))]
+        for run in same:
+            if _has_other_words(plan, place, run):
                 what = f"words that {wanted['judge']} was asked"
-                hashes = f"{prompts[place][:12]}…", f"{other[:12]}…"
-                found.append(asdict(Departure(what, *hashes)) | {"affects": everything})
+                hashes = f"{prompts[place][:12]}…", f"{run.prompt.stored[:12]}…"
+                departure = Departure(what, *hashes, *data.begun.get(run.run, ()))
+                found.append(asdict(departure) | {"affects": shared, "run": run.run})
         if not same:
             parts = [wanted["setting"], wanted["features"]]
             parts += [wanted[key] for key in ("wording", "framing") if key in wanted]
@@ -249,9 +266,23 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
     return {"mark": "registered", "because": "In the plan that was frozen before the data."}
 
 
+def _is_single(path: str) -> bool:
+    """Whether numbers below a path are about people alone, or about the run that is named there."""
+    return path.partition(".")[0] in ("human", "judges", "comparison")
+
+
+def _has_other_words(plan: FrozenPlan, place: int, run: Run) -> bool:
+    """Whether a run was asked otherwise than its entry in the plan sealed, as far as is known."""
+    prompts = plan.content.get("sealed", {}).get("prompts")
+    return bool(prompts and run.prompt.stored and run.prompt.stored != prompts[place])
+
+
 def run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
     """The mark of a run; a plan names a wording by its hash, too."""
-    if plan is None or planned_as(run) not in plan.content["judges"]:
+    wanted = [] if plan is None else plan.content["judges"]
+    if plan is None or planned_as(run) not in wanted:
+        return "explored"
+    if _has_other_words(plan, wanted.index(planned_as(run)), run):
         return "explored"
     return "registered" if plan.is_before_data else "late"
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.db.models import Count, Max, Min, OuterRef, Subquery
@@ -14,10 +16,12 @@ from django.utils import translation
 from annotation.content.texts import ConsentText, consent_text
 from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
-from studies.money import format_money
+from studies.money import sums_in_words
 
 # A text shows these, so that texts that are the same prove them for annotators of earlier versions.
 _SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
+# Terms that pages go on to state, and services to apply, as each annotator agreed to them.
+_RULES = ("ai_policy", "allow_changes")
 
 
 def keep_consent(study: Study, text: ConsentText) -> None:
@@ -40,6 +44,34 @@ def agreed_by(annotator: Annotator) -> ConsentVersion | None:
     return ConsentVersion.objects.filter(
         study=annotator.study_id, version=annotator.consent_version
     ).first()
+
+
+def with_agreed_terms(annotator: Annotator) -> Annotator:
+    """The annotator, whose study has the rules that they agreed to, not those of today.
+
+    That is for pages: the study must not be saved. Rules that were not stored are today's.
+    """
+    for name, value in agreed_terms(annotator).items():
+        if name in _RULES:
+            setattr(annotator.study, name, value)
+    return annotator
+
+
+def agreed_terms(annotator: Annotator) -> Mapping[str, Any]:
+    """The terms to which an annotator agreed; empty before that, and if they were not stored."""
+    with suppress(ConsentVersion.DoesNotExist):
+        if annotator.consent_version:
+            return _terms(annotator.study_id, annotator.consent_version)
+    return {}
+
+
+@lru_cache(maxsize=1000)
+def _terms(study_id: int, version: str) -> Mapping[str, Any]:
+    """The terms of a version, which never change; every page of an annotator reads them."""
+    terms: Mapping[str, Any] = ConsentVersion.objects.values_list("terms", flat=True).get(
+        study=study_id, version=version
+    )
+    return terms
 
 
 def minutes_told(study: Study) -> dict[str, int]:
@@ -124,12 +156,21 @@ def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
     return found
 
 
+def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]:
+    """Currency and reward that somebody on Prolific was promised, whatever the study says today."""
+    row, annotator = submission.prolific_study, submission.annotator
+    if row.currency and row.reward:
+        return row.currency, row.reward
+    terms = agreed_terms(annotator) if annotator else {}
+    return (
+        row.currency or terms.get("currency", study.currency),
+        row.reward or terms.get("reward", study.reward),
+    )
+
+
 def sum_in_words(counts: Mapping[Promise, int], currency: str) -> str:
     """What the promised rewards add up to, in each currency; in `currency` if there are none."""
-    sums = Counter[str]()
-    for promise, n in counts.items():
-        sums[promise.currency] += n * promise.reward
-    return " + ".join(format_money(sums[each], each) for each in sorted(sums) or [currency])
+    return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)
 
 
 def keep_earlier_consents(**_: object) -> None:

@@ -187,7 +187,9 @@ class _AnswerReader:
             item_id=item,
             choice=choice,
             certainty=row.certainty(raw, choice=choice),
-            active_ms=row.whole_number(raw, "active_ms", low=0, high=2**53 - 1),
+            # As in a report: the time between two requests where the page measured none.
+            active_ms=row.whole_number(raw, "active_ms", low=0, high=2**53 - 1)
+            or row.whole_number(raw, "elapsed_ms", low=0, high=2**53 - 1),
             shown_first=row.shown_first(raw),
             answered_at=_time(row, raw.get("answered_at")),
         )

@@ -118,6 +118,11 @@ class ProlificStudy(models.Model):
     def __str__(self) -> str:
         return f"{self.study_id}: {self.status}"
 
+    @property
+    def paid_in(self) -> str:
+        """The currency of its rewards and bonuses: the study's until Prolific has named one."""
+        return self.currency or self.study.currency
+
 
 class ProlificReservation(models.Model):
     """Money set aside on Prolific: for the places of publishing, or for places added later.

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import translation
 
+from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
 from annotation.participants.deadline import deadline_of
@@ -159,6 +160,7 @@ def participant_page(
                 study = get_object_or_404(Study, slug=slug)
                 return no_identity(request, study, is_first_page=False)
             with translation.override(annotator.study.language):
+                with_agreed_terms(annotator)
                 request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
                 try:
                     return guard(request, annotator) or view(request, annotator, **kwargs)

@@ -190,7 +190,9 @@ def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
     Those who agreed see what they agreed to, whatever the study says today.
     """
-    today, agreed = consent_text(annotator.study), agreed_by(annotator)
+    # The annotator's own study has the rules that they agreed to.
+    today = consent_text(Study.objects.get(pk=annotator.study_id))
+    agreed = agreed_by(annotator)
     if agreed is None:
         changed = annotator.consent_version not in ("", today.version)
     else:

@@ -1,10 +1,11 @@
 """What annotators and their recruitment add to the pages of a study."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from django.db.models import Count, Max, Sum
+from django.db.models import Count, F, Max, Sum
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from annotation.content.attention_check_rules import unfair_checks
@@ -31,7 +32,7 @@ from annotation.researchers.selectors import (
 )
 from annotation.seats.forecast import named_groups
 from studies.models import Item, Study
-from studies.money import format_money
+from studies.money import sums_in_words
 from studies.pages.listing import recent_seat_groups, study_figures
 from studies.pages.workbench.registry import (
     ListCell,
@@ -139,20 +140,26 @@ def _money(study: Study) -> dict[str, str | int]:
         return {"people": counts.total(), "pay": sum_in_words(counts, study.currency)}
     approved = ProlificSubmission.objects.filter(
         prolific_study__study=study, status=types.APPROVED
-    ).aggregate(sum=Sum("prolific_study__reward"))
-    reserved = ProlificReservation.objects.filter(prolific_study__study=study).aggregate(
-        sum=Sum("rewards"), fees=Sum("fees")
+    ).annotate(n=F("prolific_study__reward"))
+    reserved = ProlificReservation.objects.filter(prolific_study__study=study).annotate(
+        n=F("rewards") + Coalesce("fees", 0)
     )
-    named = study.prolific_studies.exclude(currency="").values_list("currency", flat=True)
-    currency = named.first() or study.currency
     bonuses = BonusPayment.objects.filter(
         prolific_study__study=study,
         state__in=[BonusPayment.State.SENT, BonusPayment.State.PAID],
-    ).aggregate(sum=Sum("total"))
+    ).annotate(n=F("total"))
+    sums = {"approved": approved, "bonuses": bonuses, "reserved": reserved}
     return {
-        "approved": format_money(approved["sum"] or 0, currency),
-        "bonuses": format_money(bonuses["sum"] or 0, currency),
-        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), currency),
+        name: sums_in_words(
+            (
+                (named or study.currency, n)
+                for named, n in found.order_by()
+                .values_list("prolific_study__currency")
+                .annotate(sum=Sum("n"))
+            ),
+            study.currency,
+        )
+        for name, found in sums.items()
     }
 
 
@@ -319,16 +326,20 @@ def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
 def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
     """The pay of those who were approved, or who completed where no platform approves."""
     elsewhere = promised([each for each in studies if each.entry != Study.Entry.PROLIFIC])
-    approved = dict(
+    approved: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+    for pk, currency, n in (
         ProlificSubmission.objects.filter(prolific_study__study__in=studies, status=types.APPROVED)
         .order_by()
-        .values_list("prolific_study__study")
+        .values_list("prolific_study__study", "prolific_study__currency")
         .annotate(sum=Sum("prolific_study__reward"))
-    )
+    ):
+        approved[pk].append((currency, n))
     sums = {
-        study.pk: format_money(approved[study.pk], study.currency)
+        study.pk: sums_in_words(
+            [(named or study.currency, n) for named, n in approved[study.pk]], study.currency
+        )
         for study in studies
-        if study.entry == Study.Entry.PROLIFIC and approved.get(study.pk)
+        if study.entry == Study.Entry.PROLIFIC and any(n for _, n in approved[study.pk])
     }
     sums |= {
         pk: sum_in_words(counts, "")

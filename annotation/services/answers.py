@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
+from annotation.content.consent_versions import agreed_terms
 from annotation.content.wording import wording_sha256
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import (
@@ -44,6 +45,8 @@ _lock = Select(
         .only(
             "annotator__state",
             "annotator__first_answer_by",
+            "annotator__consent_version",
+            "annotator__study",
             "position",
             "shown_first",
             "option_order",
@@ -210,7 +213,8 @@ def _record(
         _delete_draft(assignment_id)
         if annotation and _is_repeat(annotation, content, certainty, entry):
             return annotation
-        if annotation and not study.allow_changes:
+        terms = agreed_terms(annotator) if annotation else {}
+        if annotation and not terms.get("allow_changes", study.allow_changes):
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
         now = clock.now()

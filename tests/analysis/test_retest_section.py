@@ -224,3 +224,21 @@ def test_other_reports_have_no_such_chapter():
 
     assert "retest" not in report
     assert "Own answers, asked again" not in render_html(report, date=date(2026, 11, 23))
+
+
+def test_names_of_people_who_were_asked_twice_change_nothing(module_db):
+    study = make_own_study(items=4)
+    rng = random.Random(8)
+    for _ in range(9):
+        once, twice = (rng.choices(["r1", "r2"], k=4) for _ in range(2))
+        ask_again(make_person(study, once), twice)
+    before = retests_of(study, None, {})
+
+    people = list(study.annotators.order_by("pseudonym"))
+    for n, person in enumerate(people):
+        Annotator.objects.filter(pk=person.pk).update(pseudonym=f"Z-{len(people) - n:04}")
+    after = retests_of(study, None, {})
+
+    assert after.people != before.people
+    assert after.digest == before.digest
+    assert (after.person == before.person).all()

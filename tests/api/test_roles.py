@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
 from analysis.models import Export
+from annotation.services import exclude, withdraw
 from api.v1.site import openapi
 from studies.models import Study
 from tests.api.conftest import EVERY_SCOPE, Program, program
@@ -160,6 +161,28 @@ def test_exports_that_name_people_are_for_owners(world):
     assert editor.post("studies/s/exports", sent).status_code == 403
     assert owner.post("studies/s/exports", {"identified": True}).status_code == 422
     assert owner.post("studies/s/exports", sent).status_code == 202
+
+
+def test_a_file_from_before_somebody_left_is_named_and_given_out_only_if_asked_for(world):
+    study = study_of(world)
+    viewer = program(study, "viewer")
+    address = f"studies/s/exports/{world['export']}"
+    people = study.annotators.order_by("pk")
+
+    assert viewer.get(address).json()["stale"] == ""
+    exclude(annotator_id=people.first().pk, reason="Too fast.")
+    shown, plain = viewer.get(address).json(), viewer.get(f"{address}/file")
+    asked = viewer.get(f"{address}/file?outdated=true")
+    b"".join(asked.streaming_content)
+    withdraw(annotator_id=people.last().pk)
+    gone = viewer.get(f"{address}/file?outdated=true")
+
+    assert (shown["excluded_since"], shown["withdrawn_since"]) == (1, 0)
+    assert "excluded" in shown["stale"]
+    assert [plain.status_code, asked.status_code, gone.status_code] == [409, 200, 409]
+    assert "1 person withdrew" in gone.json()["detail"]
+    listed = viewer.get("studies/s/exports").json()
+    assert listed["data"][0]["withdrawn_since"] == 1
 
 
 def test_no_row_names_a_platform(world):

@@ -1,6 +1,7 @@
 """A linked study with changed personas, made by the command, and its report."""
 
 import random
+import re
 from io import StringIO
 
 import pytest
@@ -236,7 +237,7 @@ def test_the_page_shows_three_items_before_anything_is_created():
     assert "6 items as they are and 12 about changed personas" in page
     assert "54 answers" in page
     assert page.count('<th scope="row">i0') == 6
-    assert "The town is Ulm.</td><td>The town is Bonn." in page
+    assert re.search(r"The town is Ulm\.</td><td[^>]*>The town is Bonn\.", page)
     assert not Study.objects.filter(slug="twins").exists()
 
 

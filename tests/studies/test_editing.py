@@ -1,11 +1,13 @@
 """Items and personas are edited and deleted one by one while nothing depends on them."""
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.template.loader import render_to_string
 
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import (
@@ -17,6 +19,7 @@ from studies.importers.editing import (
     values_of,
 )
 from studies.importers.files.faults import Refused
+from studies.importers.items.import_report import report_on
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Persona, Study
 from studies.services.items.content_hash import study_content_hash
@@ -334,3 +337,19 @@ def test_the_texts_of_an_option_set_are_not_edited_in_one_of_its_pairs(study):
     edit_pair(topic="Food")
     assert item("x3").topic == "Food"
     assert item("x3").option_set["others"][0]["text"] == "A cake."
+
+
+def test_forms_and_previews_name_the_language_of_an_item(editor, study):
+    arabic = raw_item(3, id="ar", language="ar", question="ماذا أطبخ؟")
+    import_items("one", [read(jsonl(arabic))])
+
+    form = editor.get("/studies/one/items/ar/edit/").text
+    persona = editor.get("/studies/one/items/ar/persona/").text
+    report = report_on([read(jsonl(arabic))])
+    shown = render_to_string("studies/_import_report.html", {"report": report, "study": study})
+
+    for name in ("question", "response_1", "context"):
+        assert re.search(rf'<(textarea|input)[^>]*name="{name}"[^>]* lang="ar" dir="auto"', form)
+    assert not re.search(r'name="topic"[^>]*lang=', form)
+    assert re.search(r'<textarea[^>]*name="text"[^>]* lang="ar"', persona)
+    assert '<strong lang="ar" dir="auto">' in shown

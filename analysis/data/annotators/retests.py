@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.db.models import QuerySet
 
-from analysis.data.arrays import CODE, Codes, Dataset, Extra, Floats, Index
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, Index
 from analysis.data.extras import Reader
 from annotation.models import Annotation, Annotator, LinkedStudy, RetestAnswer
 from studies.models import Study
@@ -44,7 +45,9 @@ class Retests(Extra):
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        found = hashlib.sha256("|".join(self.people).encode())
+        # Keys of personas are the same everywhere, names of people are not.
+        named = "|".join(self.people) if self.is_linked else str(len(self.people))
+        found = hashlib.sha256(named.encode())
         for part in (self.person, self.question, self.first, self.again):
             found.update(part.astype("<i8").tobytes())
         found.update(self.certainty.astype("<f8").tobytes())
@@ -63,15 +66,22 @@ def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Rete
     name = "visit__annotator__" + ("pseudonym" if link is None else "own_profile__persona_key")
     rows = list(again.values_list(name, "item__key", "visit__annotator", "item", "choice"))
     first = _first({row[2] for row in rows})
-    known = sorted(row for row in rows if row[2:4] in first)
+    known = [row for row in rows if row[2:4] in first]
     if not known:
         return None
-    people = sorted({row[0] for row in known})
+    # By what they answered, and by name only where that is the same, as all other people.
+    content: dict[str, list[Any]] = {}
+    for row in sorted(known, key=lambda row: row[:2]):
+        choice, certainty = first[row[2:4]]
+        content.setdefault(row[0], []).append((row[1], choice, certainty or MISSING, row[4]))
+    people = sorted(content, key=lambda name: (content[name], name))
+    place = {name: number for number, name in enumerate(people)}
+    known.sort(key=lambda row: (place[row[0]], row[1]))
     questions = sorted({row[1] for row in known})
     given = [first[row[2:4]] for row in known]
     return Retests(
         people=tuple(people),
-        person=np.searchsorted(people, [row[0] for row in known]).astype(np.int64),
+        person=np.array([place[row[0]] for row in known], dtype=np.int64),
         question=np.searchsorted(questions, [row[1] for row in known]).astype(np.int64),
         first=np.array([CODE[choice] for choice, _ in given], dtype=np.int8),
         again=np.array([CODE[row[4]] for row in known], dtype=np.int8),

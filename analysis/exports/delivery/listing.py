@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.urls import reverse
 
@@ -12,6 +13,8 @@ from analysis.report.text.numbers import number_of
 from studies.jobs.pages import Retry
 from studies.models.studies import Study
 
+# As `changes_of_people` gives them.
+Changes = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files that hold nothing of annotators.
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
@@ -59,6 +62,34 @@ class Listed:
     stale: str
 
 
+class Since(NamedTuple):
+    """How many people withdrew, and were excluded or included again, after a file was written."""
+
+    withdrew: int = 0
+    others: int = 0
+
+    @classmethod
+    def after(cls, moment: datetime, changes: Changes) -> "Since":
+        later = [is_withdrawal for at, is_withdrawal in changes if at > moment]
+        return cls(sum(later), len(later) - sum(later))
+
+    @classmethod
+    def of(cls, export: Export, changes: Changes) -> "Since":
+        """What the file of an export does not know; nothing if it holds no people."""
+        return cls.after(export.created_at, changes) if has_stale_file(export) else cls()
+
+    @property
+    def words(self) -> str:
+        """What happened as a sentence; empty if nothing."""
+        often = number_of(self.others, "time")
+        parts = [
+            f"{number_of(self.withdrew, 'person')} withdrew" if self.withdrew else "",
+            f"people were excluded or included again ({often})" if self.others else "",
+        ]
+        told = " and ".join(filter(None, parts))
+        return f"{told[:1].upper()}{told[1:]} after this was written." if told else ""
+
+
 def listed_exports(study: Study) -> list[Listed]:
     """The newest exports of a study; the queue is that of the whole installation."""
     queue = list(
@@ -77,7 +108,7 @@ def listed_exports(study: Study) -> list[Listed]:
                 reverse("exports:again", args=[study.slug, export.public_id]),
                 about=f"to create {name_of(export)}",
             ),
-            _since(export.created_at, changes) if has_stale_file(export) else "",
+            Since.of(export, changes).words,
         )
         for export in study.exports.select_related("requested_by")[:_SHOWN]
     ]
@@ -92,7 +123,7 @@ def stale_exports(study: Study) -> list[Export]:
     """The exports with a file that holds somebody who has withdrawn or been excluded since."""
     changes = changes_of_people(study)
     done = study.exports.filter(state=Export.State.DONE)
-    return [each for each in done if has_stale_file(each) and _since(each.created_at, changes)]
+    return [each for each in done if Since.of(each, changes).words]
 
 
 def stale_elsewhere(study: Study) -> list[str]:
@@ -101,7 +132,7 @@ def stale_elsewhere(study: Study) -> list[str]:
     found = []
     for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
         detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
-        since = _since(entry.created_at, changes)
+        since = Since.after(entry.created_at, changes).words
         if not since or "export" in detail or detail.get("what") in _WITHOUT_PEOPLE:
             continue
         if entry.event == "exported":
@@ -112,18 +143,6 @@ def stale_elsewhere(study: Study) -> list[str]:
             place = f"the draft of {day} at {detail.get('address', 'an archive')}"
         found.append(f"{place}. {since}")
     return found
-
-
-def _since(moment: datetime, changes: Sequence[tuple[datetime, bool]]) -> str:
-    """What happened to people after a moment, as a sentence; empty if nothing."""
-    withdrew = sum(at > moment and is_withdrawal for at, is_withdrawal in changes)
-    others = sum(at > moment and not is_withdrawal for at, is_withdrawal in changes)
-    parts = [
-        f"{number_of(withdrew, 'person')} withdrew" if withdrew else "",
-        f"people were excluded or included again ({number_of(others, 'time')})" if others else "",
-    ]
-    told = " and ".join(filter(None, parts))
-    return f"{told[:1].upper()}{told[1:]} after this was written." if told else ""
 
 
 def name_of(export: Export) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
 from annotation.management.launch_options import add_launch_options, plan_changes
 from annotation.models import BonusPayment, ProlificStudy
@@ -34,7 +35,7 @@ from annotation.prolific.sync.webhooks import subscribe
 from studies.exporters.csv_out import CsvWriter
 from studies.management.study_lookup import find_study
 from studies.models import Study
-from studies.money import format_money
+from studies.money import format_money, sums_in_words
 
 _PAUSED = ("pause", "start", "stop")
 # When run again, these look for the result of an earlier call before they create anything.
@@ -191,7 +192,7 @@ class Command(BaseCommand):
         client = connect()
         seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
-        total = format_money(cost, row.currency or study.currency)
+        total = format_money(cost, row.paid_in)
         question = f"Increase the places from {seen} to {seen + extra} for {total}?"
         if not self._sure(question, options):
             raise CommandError("No places were added.")
@@ -216,13 +217,13 @@ class Command(BaseCommand):
         money_ledger.read_costs(study_id=study.pk)
         found = money_ledger.ledger_of(study)
 
-        def text(amount: int | None, *, is_count: bool) -> str:
+        def text(line: money_ledger.Line, amount: int | None) -> str:
             if amount is None:
                 return "unknown"
-            return f"{amount:,}" if is_count else format_money(amount, found.currency)
+            return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
 
         for line in found.lines:
-            ours, theirs = (text(n, is_count=line.is_count) for n in (line.ours, line.theirs))
+            ours, theirs = (text(line, n) for n in (line.ours, line.theirs))
             mark = "DIFFERS " if line.differs else "        "
             self.stdout.write(f"{mark}{line.name:<26} ours {ours:>12}  Prolific {theirs:>12}")
         if found.waiting:
@@ -255,7 +256,8 @@ class Command(BaseCommand):
         found = settlement(study)
         rows = found.rows
         for row in rows:
-            bonus = f"  bonus {format_money(row.bonus, study.currency)}" if row.bonus else ""
+            currency, _ = promised_to(study, row.submission)
+            bonus = f"  bonus {format_money(row.bonus, currency)}" if row.bonus else ""
             self.stdout.write(
                 f"{row.pseudonym:<12} {row.submission.status.lower():<16} "
                 f"{row.work.answers:>3} of {row.work.items:<3} {row.work.minutes:5.0f} min  "
@@ -275,8 +277,8 @@ class Command(BaseCommand):
         if not rows:
             self.stdout.write("No submissions to approve.")
             return
-        rewards = sum(row.submission.prolific_study.reward or study.reward for row in rows)
-        total = format_money(rewards, study.currency)
+        rewards = [promised_to(study, row.submission) for row in rows]
+        total = sums_in_words(rewards, study.currency)
         if not self._sure(f"Approve {len(rows)} submissions for {total}?", options):
             raise CommandError("Nothing was approved.")
         ids = [row.submission.pk for row in rows]
@@ -314,7 +316,7 @@ class Command(BaseCommand):
             self.stdout.write("No bonuses to pay.")
         for payment in payments:
             ready = bonuses.set_up(payment_id=payment.pk)
-            total = format_money(ready.total, study.currency)
+            total = format_money(ready.total, ready.prolific_study.paid_in)
             people = ready.lines.count()
             if not self._sure(f"Pay {total}, with fees and tax, for {people} bonuses?", options):
                 raise CommandError(

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
 from annotation import services
+from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import DraftChanged
 from annotation.models import Annotator, Assignment
 from annotation.participants.access import (
@@ -98,7 +99,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         return _refused(request, annotator, token, position)
     if first_answers.lapsed(annotator):
         # This annotator has only read so far. The first answer takes seats again, if they are free.
-        annotator = services.resume(annotator_id=annotator.pk)
+        annotator = with_agreed_terms(services.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
         services.record_displayed(

@@ -150,7 +150,7 @@ def set_up(*, payment_id: int) -> BonusPayment:
         if payment.state != State.PREPARED:
             return payment
         row = payment.prolific_study
-        currency = row.currency or row.study.currency
+        currency = row.paid_in
         # The only place where the platform uses major units: 450 cents are 4.50.
         lines = [
             (line.submission.submission_id, f"{major_units(line.amount, currency):f}")
@@ -183,9 +183,8 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
     with alone(study.pk, client):
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
-            raise NotAllowed(
-                f"The total is {format_money(payment.total, study.currency)} now. Confirm it."
-            )
+            total = format_money(payment.total, payment.prolific_study.paid_in)
+            raise NotAllowed(f"The total is {total} now. Confirm it.")
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only from ready, so that it cannot be sent a second time.
         now = clock.now()

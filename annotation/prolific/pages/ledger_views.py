@@ -8,7 +8,6 @@ from annotation.prolific.pages.views import attempt, editor_page, show
 from annotation.prolific.settle.money_ledger import (
     COLUMNS,
     Entry,
-    Ledger,
     Line,
     csv_rows,
     ledger_of,
@@ -35,21 +34,19 @@ def money(request: HttpRequest, study: Study) -> HttpResponse:
     found = ledger_of(study)
     context = {
         "found": found,
-        "lines": [_line(line, found) for line in found.lines],
-        "entries": [_entry(entry, found) for entry in found.entries[:_SHOWN]],
+        "lines": [_line(line) for line in found.lines],
+        "entries": [_entry(entry) for entry in found.entries[:_SHOWN]],
         "shown": min(_SHOWN, len(found.entries)),
         "number": len(found.entries),
     }
     return show(request, study, "money", context)
 
 
-def _money(amount: int | None, ledger: Ledger) -> str:
-    return "unknown" if amount is None else format_money(amount, ledger.currency)
-
-
-def _line(line: Line, ledger: Ledger) -> dict[str, object]:
+def _line(line: Line) -> dict[str, object]:
     def text(amount: int | None) -> str:
-        return f"{amount:,}" if line.is_count and amount is not None else _money(amount, ledger)
+        if amount is None:
+            return "unknown"
+        return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
 
     difference = line.difference
     return {
@@ -61,9 +58,9 @@ def _line(line: Line, ledger: Ledger) -> dict[str, object]:
     }
 
 
-def _entry(entry: Entry, ledger: Ledger) -> dict[str, object]:
+def _entry(entry: Entry) -> dict[str, object]:
     def text(amount: int | None) -> str:
-        return "–" if amount is None else format_money(amount, ledger.currency)
+        return "–" if amount is None else format_money(amount, entry.currency)
 
     return {"entry": entry, "amount": text(entry.amount), "fees": text(entry.fees)}
 

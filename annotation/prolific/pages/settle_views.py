@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods
 
+from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.money import bonuses
@@ -25,7 +26,7 @@ from annotation.prolific.settle.proposals import (
 )
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
-from studies.money import format_money
+from studies.money import format_money, sums_in_words
 from studies.pages.numbers import whole_number
 
 
@@ -48,20 +49,13 @@ def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
     return [row for row in settlement(study).rows if row.submission.pk in ids]
 
 
-def _reward(study: Study, row: SettlementRow) -> int:
-    return row.submission.prolific_study.reward or study.reward
-
-
-def _money(study: Study, amount: int) -> str:
-    return format_money(amount, study.currency)
-
-
 def _bonus_text(study: Study, row: SettlementRow) -> str:
     """The proposed bonus, otherwise the amount that Prolific shows as paid."""
+    currency, _ = promised_to(study, row.submission)
     if row.bonus:
-        return _money(study, row.bonus)
+        return format_money(row.bonus, currency)
     paid = sum(row.submission.bonuses)
-    return f"{_money(study, paid)} paid" if paid else ""
+    return f"{format_money(paid, currency)} paid" if paid else ""
 
 
 def _owner_context(request: HttpRequest, study: Study) -> dict[str, Any]:
@@ -134,7 +128,9 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
         "heading": f"Approve {_people(len(rows))}",
         "rows": rows,
         "count": len(rows),
-        "total": _money(study, sum(_reward(study, row) for row in rows)),
+        "total": sums_in_words(
+            [promised_to(study, row.submission) for row in rows], study.currency
+        ),
         "unusual": [row for row in rows if row.action != APPROVE],
     }
     return show(request, study, "approve", context)
@@ -222,18 +218,23 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             request, prepare, lambda _: "Payment set up. Nothing is paid until you confirm below."
         )
         return redirect("people:prolific-bonuses", study.slug)
-    payments = BonusPayment.objects.filter(prolific_study__study=study).prefetch_related(
-        "lines__submission__annotator"
+    payments = (
+        BonusPayment.objects.filter(prolific_study__study=study)
+        .select_related("prolific_study__study")
+        .prefetch_related("lines__submission__annotator")
     )
     context = {
         "payments": [
             {
                 "payment": payment,
-                "total": _money(study, payment.total),
-                "sum": _money(study, sum(line.amount for line in payment.lines.all())),
-                "lines": [(line, _money(study, line.amount)) for line in payment.lines.all()],
+                "total": format_money(payment.total, currency),
+                "sum": format_money(sum(line.amount for line in payment.lines.all()), currency),
+                "lines": [
+                    (line, format_money(line.amount, currency)) for line in payment.lines.all()
+                ],
             }
             for payment in payments.order_by("-pk")
+            for currency in [payment.prolific_study.paid_in]
         ],
         **_owner_context(request, study),
     }

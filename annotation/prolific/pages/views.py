@@ -109,7 +109,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "account": account,
         "problem": problem,
         "pay": _pay(study, recruitment),
-        "rows": [(row, format_money(row.reward, row.currency or study.currency)) for row in rows],
+        "rows": [(row, format_money(row.reward, row.paid_in)) for row in rows],
         "unmade": any(row.prolific_id is None for row in rows),
         "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
         "may": {
@@ -336,7 +336,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
     except ProlificError as error:
         messages.error(request, str(error))
         return to_home(study)
-    total = format_money(cost, row.currency or study.currency)
+    total = format_money(cost, row.paid_in)
     context = {
         "extra": extra,
         "label": label,

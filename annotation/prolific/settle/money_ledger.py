@@ -7,11 +7,12 @@ are in minor units; None is an unknown amount.
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db.models import Q, Sum
 
+from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.account import connect
@@ -49,6 +50,7 @@ class Entry:
     fees: int | None
     state: str
     note: str
+    currency: str
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Line:
     name: str
     ours: int | None
     theirs: int | None
+    currency: str
     is_count: bool = False
 
     @property
@@ -76,7 +79,6 @@ class Line:
 class Ledger:
     """Every entry, newest first, and the comparison; `read_at` is when Prolific was asked."""
 
-    currency: str
     entries: list[Entry]
     lines: list[Line]
     read_at: dt.datetime | None
@@ -120,9 +122,11 @@ def _bonuses_unseen(study_id: int) -> list[str]:
 
 def ledger_of(study: Study) -> Ledger:
     """The ledger from the stored data; a handful of queries."""
-    rows = list(ProlificStudy.objects.filter(study=study))
+    rows = list(ProlificStudy.objects.filter(study=study).select_related("study"))
     reservations = list(
-        ProlificReservation.objects.filter(prolific_study__in=rows).select_related("prolific_study")
+        ProlificReservation.objects.filter(prolific_study__in=rows).select_related(
+            "prolific_study__study"
+        )
     )
     submissions = list(
         ProlificSubmission.objects.filter(prolific_study__in=rows).select_related(
@@ -131,7 +135,7 @@ def ledger_of(study: Study) -> Ledger:
     )
     payments = list(
         BonusPayment.objects.filter(prolific_study__in=rows, state__in=_SENT)
-        .select_related("prolific_study")
+        .select_related("prolific_study__study")
         .prefetch_related("lines__submission__annotator")
     )
     rewards = [_reward(study, one) for one in submissions if one.status in _PAID]
@@ -143,11 +147,10 @@ def ledger_of(study: Study) -> Ledger:
     entries.sort(key=lambda entry: entry.when.timestamp() if entry.when else 0.0, reverse=True)
     read = [row.costs["read_at"] for row in rows if row.costs]
     return Ledger(
-        currency=next((row.currency for row in rows if row.currency), study.currency),
         entries=entries,
         lines=[
-            *_compare(rows, reservations, rewards, payments),
-            *_bonuses_by_person(submissions, payments),
+            *_compare_by_currency(rows, reservations, rewards, payments),
+            *_bonuses_by_person(study, submissions, payments),
         ],
         read_at=dt.datetime.fromisoformat(min(read)) if read else None,
         waiting=sum(payment.state == _State.SENT for payment in payments),
@@ -169,12 +172,14 @@ def _reservation(one: ProlificReservation) -> Entry:
         one.fees,
         "sent",
         f"{places}, {one.places_after:,} in all",
+        one.prolific_study.paid_in,
     )
 
 
 def _reward(study: Study, one: ProlificSubmission) -> Entry:
     whole = one.status == types.APPROVED
-    amount = (one.prolific_study.reward or study.reward) if whole else None
+    currency, promised = promised_to(study, one)
+    amount = promised if whole else None
     note = "" if whole else "Prolific does not tell how much was paid"
     return Entry(
         one.completed_at,
@@ -185,17 +190,21 @@ def _reward(study: Study, one: ProlificSubmission) -> Entry:
         None,
         one.status.lower(),
         note,
+        currency,
     )
 
 
 def _bonuses(payment: BonusPayment) -> list[Entry]:
-    when, group, state = payment.sent_at, payment.prolific_study.label, payment.get_state_display()
+    when, row, state = payment.sent_at, payment.prolific_study, payment.get_state_display()
+    group, money = row.label, row.paid_in
     lines = [
-        Entry(when, BONUS, group, _who(line.submission), line.amount, None, state, line.reason)
+        Entry(
+            when, BONUS, group, _who(line.submission), line.amount, None, state, line.reason, money
+        )
         for line in payment.lines.all()
     ]
     note = f"payment {payment.pk}"
-    return [Entry(when, BONUS_FEES, group, "", None, fees_of(payment), state, note), *lines]
+    return [Entry(when, BONUS_FEES, group, "", None, fees_of(payment), state, note, money), *lines]
 
 
 def fees_of(payment: BonusPayment) -> int:
@@ -210,7 +219,28 @@ def _who(submission: ProlificSubmission | None) -> str:
     return annotator.pseudonym if annotator else "–"
 
 
+def _compare_by_currency(
+    rows: Sequence[ProlificStudy],
+    reservations: Sequence[ProlificReservation],
+    rewards: Sequence[Entry],
+    payments: Sequence[BonusPayment],
+) -> Iterator[Line]:
+    """The comparison of each currency: sums of two are never added."""
+    named = sorted({row.paid_in for row in rows} | {one.currency for one in rewards})
+    for money in named:
+        found = _compare(
+            money,
+            [row for row in rows if row.paid_in == money],
+            [one for one in reservations if one.prolific_study.paid_in == money],
+            [one for one in rewards if one.currency == money],
+            [one for one in payments if one.prolific_study.paid_in == money],
+        )
+        for line in found:
+            yield line if len(named) == 1 else replace(line, name=f"{line.name} ({money})")
+
+
 def _compare(
+    money: str,
     rows: Sequence[ProlificStudy],
     reservations: Sequence[ProlificReservation],
     rewards: Sequence[Entry],
@@ -226,32 +256,38 @@ def _compare(
             "Places",
             sum(one.places for one in reservations),
             sum(row.places for row in published),
+            money,
             is_count=True,
         ),
         Line(
             "Rewards set aside",
             sum(one.rewards for one in reservations),
             projected.rewards.rewards if projected else None,
+            money,
         ),
         Line(
             "Fees and tax set aside",
             _total(one.fees for one in reservations),
             projected.rewards.fees + projected.rewards.tax if projected else None,
+            money,
         ),
         Line(
             "Rewards paid",
             _total(one.amount for one in rewards),
             now.rewards.rewards if now else None,
+            money,
         ),
         Line(
             "Bonuses paid",
             sum(line.amount for payment in paid for line in payment.lines.all()),
             now.bonuses.rewards if now else None,
+            money,
         ),
         Line(
             "Fees and tax of bonuses",
             sum(fees_of(payment) for payment in paid),
             now.bonuses.fees + now.bonuses.tax if now else None,
+            money,
         ),
     ]
 
@@ -284,7 +320,7 @@ def _add(costs: Iterable[Cost]) -> Cost:
 
 
 def _bonuses_by_person(
-    submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
+    study: Study, submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
 ) -> list[Line]:
     """The participants for whom Prolific shows other bonuses than we have paid."""
     paid: dict[int | None, int] = {}
@@ -292,7 +328,12 @@ def _bonuses_by_person(
         for line in payment.lines.all() if payment.state == _State.PAID else ():
             paid[line.submission_id] = paid.get(line.submission_id, 0) + line.amount
     lines = [
-        Line(f"Bonuses of {_who(one)}", paid.get(one.pk, 0), sum(one.bonuses))
+        Line(
+            f"Bonuses of {_who(one)}",
+            paid.get(one.pk, 0),
+            sum(one.bonuses),
+            promised_to(study, one)[0],
+        )
         for one in submissions
     ]
     return [line for line in lines if line.differs]
@@ -301,8 +342,8 @@ def _bonuses_by_person(
 def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
     """Every entry as a row of a file: amounts in major units, empty if unknown, oldest first."""
 
-    def money(amount: int | None) -> str:
-        return "" if amount is None else f"{major_units(amount, ledger.currency):f}"
+    def money(amount: int | None, currency: str) -> str:
+        return "" if amount is None else f"{major_units(amount, currency):f}"
 
     for one in reversed(ledger.entries):
         when = one.when.isoformat(timespec="seconds") if one.when else ""
@@ -311,9 +352,9 @@ def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
             one.kind,
             one.group,
             one.person,
-            money(one.amount),
-            money(one.fees),
-            ledger.currency,
+            money(one.amount, one.currency),
+            money(one.fees, one.currency),
+            one.currency,
             one.state,
             one.note,
         ]

@@ -15,7 +15,7 @@ from statistics import median
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.content.consent_versions import minutes_told
+from annotation.content.consent_versions import minutes_told, promised_to
 from annotation.models import (
     Annotation,
     Annotator,
@@ -267,18 +267,17 @@ def _bonus(
     The share of the items or of the `minutes` that they were told, whichever is larger. Somebody
     who was turned away gets the platform's least pay for that, or a minute's pay if that is more.
     """
+    _, reward = promised_to(study, submission)
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
     if lost or submission.status == types.AWAITING_REVIEW:
         if not work.answers and _ending(submission, codes) in _SCREENED:
-            minute = (submission.prolific_study.reward or study.reward) / minutes
-            return max(least_screen_out(study), math.ceil(minute)), TURNED_AWAY
+            return max(least_screen_out(study), math.ceil(reward / minutes)), TURNED_AWAY
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
     annotator = submission.annotator
     withdrew = annotator is not None and annotator.state == Annotator.State.WITHDREW
     withdrew = withdrew and not work.has_finished
     if not (lost or partial) or not work.answers or withdrew:
         return 0, ""
-    reward = submission.prolific_study.reward or study.reward
     shares = [
         Decimal(1) if work.is_whole else Decimal(work.answers) / work.items,
         Decimal(round(work.minutes * 60)) / (60 * minutes),

@@ -1,12 +1,15 @@
 """Exports: request, follow, download, delete."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from django.http import FileResponse, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
+from analysis.data.annotators.answers import changes_of_people
+from analysis.exports.delivery.listing import Changes, Since
 from analysis.exports.delivery.requests import delete_export, note_download, request_export
 from analysis.models import Export
 from analysis.pages.export_forms import ExportForm
@@ -46,6 +49,13 @@ class ExportOut(JobOut):
     size: int | None = Field(description="Bytes.")
     sha256: str
     expires_at: datetime | None
+    withdrawn_since: int = Field(
+        description="People who withdrew after the file was written: it is not given out any more."
+    )
+    excluded_since: int = Field(
+        description="How often people were excluded or included again after it was written."
+    )
+    stale: str = Field(description="The same in a sentence; empty if the file is up to date.")
 
 
 @router.get(
@@ -56,11 +66,13 @@ class ExportOut(JobOut):
 )
 def index(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[str, Any]:
     """The exports of a study, newest first."""
-    exports = study_of(request, slug).exports.order_by("-pk")
+    study = study_of(request, slug)
+    exports, changes = study.exports.order_by("-pk"), changes_of_people(study)
     if after := query.after("exports", int):
         exports = exports.filter(pk__lt=after[0])
     rows = list(exports[: query.limit + 1])
-    return page("exports", rows, query, key=lambda export: [export.pk], show=_shown)
+    show = partial(_shown, changes=changes)
+    return page("exports", rows, query, key=lambda export: [export.pk], show=show)
 
 
 @router.post(
@@ -96,9 +108,18 @@ def read(request: HttpRequest, slug: str, export: str) -> dict[str, Any]:
 @router.get(
     "studies/{slug}/exports/{export}/file", auth=needs(EXPORT), operation_id="download_export"
 )
-def download(request: HttpRequest, slug: str, export: str) -> Any:
-    """The file of an export. Copies that name annotators are for owners, and are logged."""
+def download(request: HttpRequest, slug: str, export: str, outdated: bool = False) -> Any:
+    """The file of an export. Copies that name annotators are for owners, and are logged.
+
+    One from before somebody was excluded is sent with `outdated=true`; from before somebody
+    withdrew, not at all.
+    """
     found = find_export(request.user, slug, export, role=VIEWER)
+    since = Since.of(found, changes_of_people(found.study))
+    if since.withdrew:
+        raise Problem(409, f"{since.words} The file holds their answers. Request it again.")
+    if since.others and not outdated:
+        raise Problem(409, f"{since.words} Request it again, or add ?outdated=true.")
     content = export_file(found)
     note_download(export=found, user=user_of(request))
     return FileResponse(content, as_attachment=True, filename=found.filename)
@@ -117,7 +138,13 @@ def delete(request: HttpRequest, slug: str, export: str) -> Status[None]:
     return Status(204, None)
 
 
-def _shown(export: Export) -> dict[str, Any]:
+def _shown(export: Export, changes: Changes | None = None) -> dict[str, Any]:
+    since = Since.of(export, changes_of_people(export.study) if changes is None else changes)
     names = ("what", "format", "names_people", "rows", "filename", "size", "sha256", "expires_at")
     fields = {name: getattr(export, name) for name in names}
+    fields |= {
+        "withdrawn_since": since.withdrew,
+        "excluded_since": since.others,
+        "stale": since.words,
+    }
     return job_fields(export, export.public_id) | fields

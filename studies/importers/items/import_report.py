@@ -163,6 +163,7 @@ def _preview(item: ItemRecord) -> dict[str, str]:
     values = item.values
     asked = values["question"] or values["context"] or values["r1"].get("prompt") or ""
     return {
+        "lang": str(values["language"]).replace("_", "-"),
         "asked": _short(asked),
         "r1": _short(values["r1"]["text"]),
         "r2": _short(values["r2"]["text"]),

@@ -31,6 +31,8 @@ _ORDER = (
     "group"
 ).split()
 _EMPTY_FEATURES = 3
+# Fields of no language: a choice and names of this installation.
+_NAMES = ("first_person", "topic", "group", "seen")
 
 
 class ItemForm(forms.Form):
@@ -38,7 +40,7 @@ class ItemForm(forms.Form):
 
     seen = forms.CharField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lang: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in _ORDER:
             about: dict[str, Any] = {"label": _LABELS[name], "required": False}
@@ -49,6 +51,7 @@ class ItemForm(forms.Form):
                 self.fields[name] = forms.CharField(**about, widget=widget)
             else:
                 self.fields[name] = forms.CharField(**about)
+        _in_language(self, lang)
 
     def values(self) -> dict[str, str]:
         return {name: normalise(self.cleaned_data[name]) for name in EDITABLE}
@@ -72,7 +75,7 @@ class PersonaForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
     )
 
-    def __init__(self, *args: Any, persona: Persona, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, persona: Persona, lang: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._known: list[Mapping[str, str]] = list(persona.features)
         for number, (label, value, sentence) in enumerate(self._rows(), start=1):
@@ -84,6 +87,7 @@ class PersonaForm(forms.Form):
                 self.fields[f"{name}-{number}"] = forms.CharField(
                     label=f"{title} of feature {number}", required=False, initial=initial
                 )
+        _in_language(self, lang)
 
     def _rows(self) -> list[tuple[str, str, str]]:
         known = [(one["label"], one["value"], one["text"]) for one in self._known]
@@ -131,6 +135,13 @@ class DeleteAllForm(forms.Form):
         if typed != self._slug:
             raise forms.ValidationError(f"Type {self._slug} to delete all items.")
         return typed
+
+
+def _in_language(form: forms.Form, lang: str) -> None:
+    """Name the language of the texts in a form, which is that of an item."""
+    for name, field in form.fields.items():
+        if name not in _NAMES:
+            field.widget.attrs |= {"lang": lang, "dir": "auto"}
 
 
 def initial_of(item: Item, values: Mapping[str, str]) -> dict[str, str]:

@@ -35,7 +35,7 @@ def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)
     data = request.POST if request.method == "POST" else None
-    form = ItemForm(data, initial=initial_of(item, values_of(item)))
+    form = ItemForm(data, lang=item.lang, initial=initial_of(item, values_of(item)))
     if form.is_valid():
         try:
             edit_item(
@@ -109,7 +109,7 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     found: Persona = item.persona
     shown = {"seen": record_of(found).fingerprint, "text": found.text}
     data = request.POST if request.method == "POST" else None
-    form = PersonaForm(data, persona=found, initial=shown)
+    form = PersonaForm(data, persona=found, lang=item.lang, initial=shown)
     if form.is_valid():
         try:
             edit_persona(
@@ -140,7 +140,7 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 def _item(request: HttpRequest, slug: str, key: str) -> tuple[Study, Item]:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    items = Item.everything.select_related("persona")
+    items = Item.everything.select_related("persona", "study")
     return study, get_object_or_404(items, study=study, key=key)
 
 

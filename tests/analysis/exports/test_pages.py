@@ -263,6 +263,25 @@ def test_a_file_from_before_somebody_left_is_marked_with_what_happened(client, s
     assert export.state == "done"
 
 
+def test_an_outdated_file_is_asked_about_or_not_given_out(client, study, people):
+    client.force_login(people["editor"])
+    export, items = made(study, people["editor"]), made(study, people["editor"], what="items")
+    address = url("download", export.public_id)
+
+    exclude(annotator_id=somebody(study).pk, reason="Too fast.")
+    asked = client.get(address)
+    sent = client.get(address, {"outdated": "yes"})
+    withdraw(annotator_id=study.annotators.order_by("-pseudonym").first().pk)
+    refused = client.get(address, {"outdated": "yes"})
+
+    assert asked.status_code == refused.status_code == 409
+    assert "Download the outdated file" in asked.content.decode()
+    assert "rater_id" in body(sent)
+    assert "1 person withdrew" in refused.content.decode()
+    assert "outdated=yes" not in refused.content.decode()
+    assert "persona" in body(client.get(url("download", items.public_id)))
+
+
 @pytest.mark.parametrize(("do", "files"), [("delete", 0), ("rebuild", 1)])
 def test_one_press_deletes_outdated_files_or_writes_them_again(
     client, study, people, queued, do, files

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import re
 from dataclasses import replace
 from random import Random
 
@@ -10,12 +11,16 @@ import pyarrow.parquet
 import pytest
 from django.core.management import call_command
 from django.db import transaction
+from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
 from analysis.exports.tables.columns import ITEMS
 from analysis.exports.tables.pseudonyms import exported_id
+from analysis.lifecycle.differences import differences
 from analysis.report.build import build_report
+from analysis.report.files.json_file import to_json
 from annotation.models import Annotation
+from annotation.services import exclude, record_answer
 from judging.models import Judgment
 from studies.exporters.csv_out import CsvWriter
 from studies.importers.files.bundle import Bundle, File
@@ -24,7 +29,7 @@ from studies.importers.items.storage import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows
-from tests.factories import make_study
+from tests.factories import make_study, walk_in
 from tests.studies.files import jsonl, raw_item, read
 
 pytestmark = pytest.mark.django_db
@@ -238,3 +243,61 @@ def test_a_bundle_that_is_imported_elsewhere_gives_the_same_report(tmp_path):
     for other, own in names:
         text = text.replace(f'"{other}"', f'"{own}"')
     assert json.loads(text) == json.loads(json.dumps(reports[0]["comparison"]))
+
+
+# What a file of answers does not hold: who took part how, and names that an export replaces.
+_OF_THE_RECORD = {
+    "inputs.record_hash",
+    *(f"human.{key}" for key in ("people", "pay", "not_counted", "raters", "annotators")),
+    *(f"human.{key}" for key in ("before_exclusions", "exclusions")),
+    "limitations[excluded]",
+    "limitations[opt_in].text",  # where people were found
+}
+
+
+def test_a_live_study_that_is_imported_elsewhere_has_the_same_inputs_and_the_same_report(tmp_path):
+    terms = {"allow_tie": True, "ask_certainty": True, "title": "Suppers", "items_per_annotator": 5}
+    live = make_study(slug="live", annotations_per_item=3, **terms)
+    (tmp_path / "items.jsonl").write_text(
+        "".join(json.dumps(raw_item(id=f"i{n:02}")) + "\n" for n in range(10)), "utf-8"
+    )
+    call_command("import_items", "live", str(tmp_path / "items.jsonl"))
+    random = Random(5)
+    people = [walk_in(live) for _ in range(6)]
+    for turn in range(5):
+        for person in random.sample(people, len(people)):
+            _answer_next(person, random.choice(("r1", "r2", "tie")), random.randint(1, 100), turn)
+    exclude(annotator_id=people[2].pk, reason="Asleep.", user=None)
+    out = export(live, "all", tmp_path / "out")
+    make_study(slug="moved", **terms, annotations_per_item=3)
+    call_command("import_items", "moved", str(out / "jsonl/items.jsonl"))
+    lines = (out / "jsonl/annotations.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "shuffled.jsonl").write_text("".join(random.sample(lines, len(lines))), "utf-8")
+    call_command("import_annotations", "moved", str(tmp_path / "shuffled.jsonl"))
+
+    first, second = load_dataset("live"), load_dataset("moved")
+    second = replace(second, study=first.study)
+    reports = [
+        json.loads(to_json(build_report(data, seed=1, bootstrap=50))) for data in (first, second)
+    ]
+
+    assert second.inputs_hash == first.inputs_hash
+    found = {one.path for one in differences(*reports)}
+    others = {
+        path
+        for path in found
+        if not any(re.match(rf"{re.escape(place)}(\W|$)", path) for place in _OF_THE_RECORD)
+    }
+    assert others == set()
+
+
+def _answer_next(person, choice, certainty, turn):
+    seat = person.assignments.filter(annotation=None).order_by("position").first()
+    record_answer(
+        annotator_id=person.pk,
+        assignment_id=seat.pk,
+        choice=choice,
+        certainty=None if choice == "tie" else certainty,
+        shown_at=timezone.now() - dt.timedelta(seconds=7 + turn),
+        active_ms=None if turn == 3 else 4000 + 100 * turn,
+    )

@@ -14,8 +14,10 @@ from analysis.data.dataset import load_dataset
 from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
+from analysis.lifecycle.build_job import write_report
 from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import AnalysisPlan
 from analysis.report.analyses import ANALYSES
 from analysis.report.build import build_report
@@ -530,8 +532,10 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
     save_settings(study, changed=["annotations_per_item"], user=user)
     report = built(study, bootstrap=100)
 
-    (departure,) = report["registration"]["departures"]
+    departure, people = report["registration"]["departures"]
     day = f"{timezone.now():%Y-%m-%d}"
+    assert (people["what"], people["on"], people["by"]) == ("people wanted", day, "ada")
+    assert int(people["done"].replace(",", "")) > int(people["planned"].replace(",", ""))
     assert (departure["what"], departure["planned"], departure["done"], departure["on"]) == (
         "answers wanted at each item",
         "3",
@@ -577,6 +581,48 @@ def test_a_planned_run_that_was_asked_with_other_words_is_a_departure(real_words
     assert words == Asking.of(run).sha256(tasks_of(study))
     assert same["registration"]["departures"] == []
     assert other["registration"]["departures"][0]["what"] == "words that steady was asked"
+
+
+def test_other_words_of_one_run_leave_people_and_other_runs_registered():
+    study = little_study(48)
+    other = make_run(study=study, judge="other", prompt_hash="0" * 64)
+    for item in Item.objects.filter(study=study):
+        judge_item(other, item, "r1", 60)
+    before_data(study, bootstrap=100, judges=[STEADY, STEADY | {"judge": "other"}])
+    changed = study.judge_runs.get(setting="certainty", judge__name="steady")
+    study.judge_runs.filter(pk=changed.pk).update(prompt_hash="f" * 64)
+
+    report = built(study, bootstrap=100)
+
+    (departure,) = report["registration"]["departures"]
+    assert (departure["run"], departure["on"]) == (changed.key, f"{timezone.now():%Y-%m-%d}")
+    assert departure["by"]
+    assert not {"accuracy", "certain", "difference"} & {*departure["affects"]}
+    place = {judge["run"]: n for n, judge in enumerate(report["judges"])}
+    marks = {key: mark_of(report, ["judges", n, "accuracy"]) for key, n in place.items()}
+    assert (marks[changed.key], marks[other.key]) == ("explored", "registered")
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+    assert mark_of(report, ["headline", "state"]) == "explored"
+
+
+def test_other_values_than_the_plans_are_told_with_the_day_and_who_asked(tmp_path):
+    study = little_study(49)
+    before_data(study, bootstrap=100)
+
+    result = write_report(
+        slug=study.slug,
+        out=tmp_path / "r",
+        threshold=70,
+        seed=3,
+        bootstrap=100,
+        by="ada",
+        on="2026-05-04",
+    )
+
+    told = {each["what"]: (each["on"], each["by"]) for each in result["registration"]["departures"]}
+    assert told == dict.fromkeys(("threshold", "seed"), ("2026-05-04", "ada"))
+    assert "changed on 2026-05-04 by ada" in page_words(result)
+    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
 
 
 def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_answers():

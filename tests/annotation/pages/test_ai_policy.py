@@ -1,10 +1,11 @@
 """The study's word on AI assistants: where it is read, and what people say of it at the end."""
 
 import pytest
+from django.test import Client
 
-from annotation.models import Annotator, CompletionCode
+from annotation.models import Annotation, Annotator, CompletionCode
 from studies.models import Study
-from tests.annotation.pages.walking import answer_all, arrive, start
+from tests.annotation.pages.walking import answer_all, arrive, post_answer, start
 from tests.factories import make_items, make_study
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +72,46 @@ def test_a_declaration_that_is_not_offered_is_refused_and_ends_nothing():
     assert response.status_code == 422
     assert 'href="#ai_use-0"' in response.content.decode()
     assert Annotator.objects.get().state == "annotating"
+
+
+def begun_by(study: Study, **later: object) -> Client:
+    """The browser of somebody who agreed, by the pages, before settings became other ones."""
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{study.slug}/instructions/")
+    Study.objects.filter(pk=study.pk).update(**later)
+    return client
+
+
+def test_pages_go_on_to_say_the_policy_that_somebody_agreed_to():
+    study = make_policy_study()
+    client = begun_by(study, ai_policy="Use *any* assistant.")
+
+    item = client.get(f"/s/{study.slug}/task/").content.decode()
+    last = answer_all(client, study).content.decode()
+    later = arrive(study, "2" * 24).get(f"/s/{study.slug}/consent/").content.decode()
+    again = client.get(f"/s/{study.slug}/instructions/").content.decode()
+
+    for html in (item, again):
+        assert "Please use <strong>no</strong> assistant." in html
+        assert "any</em> assistant" not in html
+    assert "Use <em>any</em> assistant." in later
+    assert "Did an AI assistant help" in last
+
+
+@pytest.mark.parametrize("at_first", [True, False])
+def test_who_may_change_answers_is_as_they_agreed_to(at_first):
+    study = make_study(items_per_annotator=2, allow_changes=at_first)
+    make_items(study, 2)
+    client = begun_by(study, allow_changes=not at_first)
+    first = client.get(f"/s/{study.slug}/task/")
+    post_answer(client, first)
+    second = client.get(f"/s/{study.slug}/task/").content.decode()
+
+    back = client.get(f"/s/{study.slug}/task/1/")
+    post_answer(client, first, f"/s/{study.slug}/task/1/", certainty="33")
+
+    assert (f'href="/s/{study.slug}/task/1/"' in second) is at_first
+    assert (back.status_code == 200) is at_first
+    assert Annotation.objects.get().certainty == (33 if at_first else 72)
+    assert ("go back and change them" in second) is at_first

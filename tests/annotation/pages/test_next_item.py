@@ -112,6 +112,7 @@ def test_the_next_item_costs_a_fixed_number_of_queries(client, study, django_ass
 def test_a_researcher_who_takes_part_has_no_session_there(
     client, study, admin_user, django_assert_num_queries
 ):
+    client.get(f"/s/{study.slug}/task/1/")  # what this person agreed to is read once
     client.force_login(admin_user)
 
     with django_assert_num_queries(3):

@@ -35,8 +35,8 @@ def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
     annotator = services.enter(
         study_id=study.pk, pid=pid, prolific_study_id="st1", session_id="se1"
     )
-    version = consent_text(annotator.study).version
-    annotator = services.consent(annotator_id=annotator.pk, version=version)
+    text = consent_text(annotator.study)
+    annotator = services.consent(annotator_id=annotator.pk, version=text.version, text=text)
     annotator = services.finish_instructions(annotator_id=annotator.pk)
     client.cookies.update(bind(HttpRequest(), HttpResponse(), annotator).cookies)
     return client

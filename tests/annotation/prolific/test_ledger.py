@@ -18,6 +18,7 @@ from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.sync.sync import follow
+from studies.models import Study
 from tests.annotation.prolific.life import (
     BALANCE,
     answer_some,
@@ -85,6 +86,42 @@ def test_every_sum_is_there_and_agrees_with_prolific(lists_bonuses, settled):
         ("Bonus", 150, None): 1,
         ("Fees of bonuses", None, 60): 1,
     }
+
+
+def test_money_is_in_the_currency_that_each_was_promised_and_never_added_across(settled, editor):
+    """Settings say another currency today, and one group was paid in a third."""
+    other = ProlificStudy.objects.create(
+        study=settled, label="GB", prolific_id="p2", status="ACTIVE", reward=500, currency="GBP"
+    )
+    first = settled.prolific_studies.exclude(pk=other.pk).get()
+    approved = first.submissions.filter(status="APPROVED").first()
+    ProlificSubmission.objects.filter(pk=approved.pk).update(prolific_study=other)
+    waiting = [
+        ProlificSubmission.objects.create(
+            prolific_study=row, submission_id=f"w{row.pk}", status="AWAITING REVIEW"
+        )
+        for row in (first, other)
+    ]
+    Study.objects.filter(pk=settled.pk).update(currency="EUR", reward=999)
+    settled.refresh_from_db()
+
+    found = ledger_of(settled)
+    ours = {line.name: (line.ours, line.currency) for line in found.lines}
+    page = editor.get(reverse("people:prolific-money", args=[settled.slug])).content.decode()
+    sums = editor.post(
+        reverse("people:prolific-approve", args=[settled.slug]),
+        {"submission": [each.pk for each in waiting]},
+    ).content.decode()
+    monitor = editor.get(reverse("studies:monitor", args=[settled.slug])).content.decode()
+
+    assert ours["Rewards paid (USD)"] == (450, "USD")
+    assert ours["Rewards paid (GBP)"] == (500, "GBP")
+    assert {entry.currency for entry in found.entries} == {"USD", "GBP"}
+    assert "£5.00 + $4.50" in sums
+    assert "£5.00" in page
+    assert "$4.50" in page
+    assert "£5.00 + $4.50" in monitor
+    assert "€" not in page + sums
 
 
 def test_what_was_done_on_prolific_itself_shows_as_a_difference(settled, prolific):
