@@ -1,12 +1,10 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
 
 
 class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation.content.consent_versions import keep_earlier_consents
         from annotation.files.study_parts import Comprehension, Quotas
         from annotation.prolific.launch.publication import follow_state
         from annotation.researchers import workbench
@@ -18,7 +16,6 @@ class AnnotationConfig(AppConfig):
         from studies.services.whole_studies import copies, removal, shown_people
         from studies.study_files import parts
 
-        post_migrate.connect(keep_earlier_consents, sender=self)
         copies.register(study_copies.copy_questions)
         removal.register(study_copies.content_of)
         shown_people.register(wait_for_answers)

@@ -8,6 +8,7 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
@@ -143,8 +144,14 @@ def lacks_migrations() -> bool:
 
 
 def unknown_migration() -> str:
-    """A migration that only a newer version of the program has; empty if there is none."""
-    unknown = _applied() - _known_migrations() - _replaced()
+    """A migration that only another version of the program has; empty if there is none.
+
+    Tables of an extra that was deleted may stay: nothing reads them.
+    """
+    deleted = {label for label, _ in _applied()} - {app.label for app in apps.get_app_configs()}
+    unknown = {
+        each for each in _applied() - _known_migrations() - _replaced() if each[0] not in deleted
+    }
     return " ".join(min(unknown)) if unknown else ""
 
 
@@ -153,9 +160,9 @@ def newer_database() -> str:
     if not (unknown := unknown_migration()):
         return ""
     return (
-        f"The database is newer than this program: a later version made its tables ({unknown}). "
-        "Nothing was changed. Start that version again, or restore a backup that this version made "
-        "(docs/backups.md)."
+        f"The database is newer than this program: a later version made its tables ({unknown}), or "
+        "a draft of the time before 0.1.0, which cannot be updated. Nothing was changed. Start that "
+        "version again, or restore a backup that this version made (docs/backups.md)."
     )
 
 

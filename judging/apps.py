@@ -1,5 +1,4 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
 
 
 class JudgingConfig(AppConfig):
@@ -9,7 +8,6 @@ class JudgingConfig(AppConfig):
         from judging.catalog.study_part import Judges, copy_judges
         from judging.packs.removed_people import delete_packs
         from judging.pages import workbench
-        from judging.prompts.asking import keep_words
         from judging.runs.launch_checks import judges_of, texts_to_judges
         from judging.runs.removed_items import remove_judgments
         from judging.runs.study_content import content_of
@@ -19,7 +17,6 @@ class JudgingConfig(AppConfig):
         from studies.services.whole_studies import copies, removal, shown_people
         from studies.study_files import parts
 
-        post_migrate.connect(keep_words, sender=self)
         copies.register(copy_wordings)
         copies.register(copy_judges)
         launch_checks.register(judges_of)

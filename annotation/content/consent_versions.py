@@ -1,6 +1,5 @@
 """What each annotator agreed to and was promised, whatever the study says today."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -9,11 +8,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.db import DatabaseError, transaction
 from django.db.models import Count, Max, Min, OuterRef, Subquery
-from django.utils import translation
 
-from annotation.content.texts import ConsentText, consent_text
+from annotation.content.texts import ConsentText
 from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
 from studies.money import sums_in_words
@@ -171,33 +168,3 @@ def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]
 def sum_in_words(counts: Mapping[Promise, int], currency: str) -> str:
     """What the promised rewards add up to, in each currency; in `currency` if there are none."""
     return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)
-
-
-def keep_earlier_consents(**_: object) -> None:
-    """Store the texts to which annotators of earlier versions agreed, where they are still shown.
-
-    Only the hash was stored, so the text of today is theirs if it has this hash.
-    """
-    # A database that is migrated to an earlier state lacks tables.
-    with suppress(DatabaseError), transaction.atomic():
-        stored = ConsentVersion.objects.filter(
-            study=OuterRef("study"), version=OuterRef("consent_version")
-        )
-        lacking = (
-            Annotator.objects.exclude(consent_version="")
-            .annotate(kept=Subquery(stored.values("pk")[:1]))
-            .filter(kept=None)
-        )
-        pairs = set(lacking.order_by().values_list("study", "consent_version").distinct())
-        for study in Study.objects.filter(pk__in={study for study, _ in pairs}):
-            with translation.override(study.language):
-                text = consent_text(study)
-            earlier = hashlib.sha256("\n".join([text.html, *text.statements]).encode()).hexdigest()
-            if (study.pk, earlier) in pairs:
-                ConsentVersion.objects.create(
-                    study=study,
-                    version=earlier,
-                    html=text.html,
-                    statements=list(text.statements),
-                    terms={name: text.terms[name] for name in _SHOWN_TERMS},
-                )

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
 from judging.bias.mitigations import REFLECTION, WARNING, Reflecting, warned
@@ -298,16 +297,6 @@ def stored_words(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
     except (BadRun, LookupError, ValueError):  # a protocol or language that is no longer here
         is_same = False
     return words_of_run(run, tasks) if is_same else {}
-
-
-def keep_words(**_: object) -> None:
-    """Store the words of runs of an earlier version while they are still the same."""
-    # A database that is migrated to an earlier state lacks columns.
-    with suppress(DatabaseError), transaction.atomic():
-        runs = JudgeRun.objects.filter(words={}, is_imported=False).exclude(prompt_hash="")
-        for run in runs.select_related("judge", "study", "wording"):
-            if words := stored_words(run):
-                JudgeRun.objects.filter(pk=run.pk).update(words=words)
 
 
 def messages_of(run: JudgeRun, item: Item, *, shown_first: str) -> Messages:

@@ -7,7 +7,7 @@ import pytest
 
 from judging.models import JudgeRun
 from judging.prompts import asking
-from judging.prompts.asking import keep_words, stored_words
+from judging.prompts.asking import stored_words
 from judging.runs.rows.extension import run_for
 from judging.runs.rows.spec import RunSpec
 from studies.models import Study
@@ -68,23 +68,10 @@ def test_an_update_changes_no_words_of_a_run(study, monkeypatch):
     assert "Newer words." not in asked
 
 
-def test_the_words_of_an_older_run_are_kept_while_they_are_the_same(study):
-    run = run_of(study)
-    words = run.words
-    JudgeRun.objects.update(words={})
-
-    keep_words()
-
-    run.refresh_from_db()
-    assert run.words == words
-
-
 def test_words_that_have_changed_are_gone_and_not_those_of_today(study, monkeypatch):
     run = run_of(study)
     JudgeRun.objects.update(words={})
     reworded(monkeypatch)
-
-    keep_words()
 
     run.refresh_from_db()
     assert (run.words, stored_words(run)) == ({}, {})

@@ -1,6 +1,5 @@
 """The consent text can be kept on paper, and refusing weighs as much as agreeing."""
 
-import hashlib
 import re
 
 import pytest
@@ -10,7 +9,6 @@ from django.urls import reverse
 from annotation import services
 from annotation.content.consent_versions import (
     Promise,
-    keep_earlier_consents,
     promised,
     sum_in_words,
 )
@@ -120,19 +118,6 @@ def test_what_each_was_promised_is_counted_by_itself():
 
     assert counts == {Promise("USD", 450, 20): 1, Promise("USD", 900, 45): 1}
     assert sum_in_words(counts, "USD") == "$13.50"
-
-
-def test_the_text_of_an_earlier_version_is_kept_while_its_hash_is_the_same():
-    study = make_study()
-    agree(study)
-    earlier = hashlib.sha256(consent_text(study).html.encode()).hexdigest()
-    ConsentVersion.objects.all().delete()
-    Annotator.objects.update(consent_version=earlier)
-    Annotator.objects.create(study=study, consent_version="f" * 64, pseudonym="gone")
-
-    keep_earlier_consents()
-
-    assert list(ConsentVersion.objects.values_list("version", flat=True)) == [earlier]
 
 
 def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed():

@@ -200,26 +200,6 @@ def test_other_passwords_are_taken(password):
     validate_password(password, User(username="ina", email="ina@b.org"))
 
 
-def test_bare_hashes_of_recovery_codes_are_wrapped_by_the_migration(user):
-    from importlib import import_module
-
-    from django.apps import apps
-
-    from studies.models import SecondStep
-    from studies.services.accounts import second_steps
-    from studies.services.accounts.team import hash_of
-
-    secret = second_steps.cipher(b"second steps").encrypt(second_steps.new_secret().encode())
-    SecondStep.objects.create(
-        user=user, secret=secret.decode(), recovery_sha256=[hash_of("0123456789")]
-    )
-    import_module("studies.migrations.0029_slow_hashes_of_recovery_codes").wrap(apps, None)
-
-    assert hash_of("0123456789") not in SecondStep.objects.get().recovery_sha256
-    assert second_steps.accepts(user=user, code="01234-56789")
-    assert not second_steps.accepts(user=user, code="01234-56789")
-
-
 def grow_older(age, *, seen=False):
     """Make every session begin, or be used last, so long ago."""
     for row in Session.objects.all():
