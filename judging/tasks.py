@@ -37,13 +37,13 @@ def queue_batches(run_id: int) -> None:
 
 
 @worker_ready.connect
-def take_up(**_: Any) -> None:
+def start_recovery(**_: Any) -> None:
     """Start the recovery thread of a worker; which queues other workers serve is unknown."""
     recovery_thread.begin(call=queue_chunk, step=queue_batches)
 
 
 @worker_shutdown.connect
-def look_no_more(**_: Any) -> None:
+def stop_looking(**_: Any) -> None:
     recovery_thread.end()
 
 

@@ -270,7 +270,7 @@ class JudgeForm(forms.ModelForm):
         key = str(self.cleaned_data["key"]).strip()
         if key and not re.fullmatch(r"[!-~]+", key):
             raise forms.ValidationError(
-                "A key has letters, digits and signs without spaces. Copy it again."
+                "A key has no spaces, and only characters of an English keyboard. Copy it again."
             )
         return key
 

@@ -152,7 +152,7 @@ def _check_words(key: str, words: Any) -> None:
     if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
         raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
     if len(set(words)) < len(words):
-        raise BadPlan(f"{key}: a name stands there twice. Write each once.")
+        raise BadPlan(f"{key}: a name is listed twice. List each name once.")
     known = {
         "settings": registry.names(),
         "orders": JudgeRun.Orders.values,

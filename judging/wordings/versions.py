@@ -15,7 +15,7 @@ from studies.services.studies import check_seen, lock_study, record
 from studies.texts.normalisation import digest
 
 _NAME = Reason(
-    "name", "{field}: use 1 to 60 letters, digits and signs, without “@” and line breaks."
+    "name", "{field}: use 1 to 60 characters, without “@” and line breaks."
 )
 _NO_TEXT = Reason(
     "no_text", "{field} is missing. Write a text, or {names[template_without_persona]}."

@@ -150,7 +150,7 @@ def test_when_one_run_cannot_start_none_does(study, judges, tmp_path):
         ('judges = ["a"]', "name: "),
         ('name = "x"', "judges: write a list"),
         ('name = "x"\njudges = []', "judges: write a list"),
-        ('name = "x"\njudges = ["a", "a"]', "judges: a name stands there twice"),
+        ('name = "x"\njudges = ["a", "a"]', "judges: a name is listed twice"),
         ('name = "x"\njudges = ["a"]\nsettings = ["loud"]', "“loud” is none of standard"),
         ('name = "x"\njudges = ["a"]\norders = ["up"]', "“up” is none of random"),
         ('name = "x"\njudges = ["a"]\nsamples = "3"', "samples: write a whole number"),

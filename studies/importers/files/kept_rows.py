@@ -18,7 +18,7 @@ class KeptRow(NamedTuple):
 class KeptRows:
     """Rows in the order of their file, in a temporary database without a name.
 
-    An import of any size so needs the same memory. The rows can be read any number of times.
+    So an import needs the same memory whatever its size. The rows can be read any number of times.
     """
 
     def __init__(self) -> None:
