@@ -83,5 +83,4 @@ def _with_plain_ends(sent: QueryDict) -> QueryDict:
     plain = QueryDict(mutable=True)
     for name, values in sent.lists():
         plain.setlist(name, [_LINE_END.sub("\n", text) for text in values])
-    plain._mutable = False
     return plain

@@ -62,15 +62,15 @@ def health() -> dict[str, str]:
 
 def free_bytes() -> dict[str, int]:
     """The free bytes of each disk that this process writes to, by what it writes there."""
-    return {name: usage.free for name, usage in _disks().items()}
+    return {name: free for name, (_, free) in _disks().items()}
 
 
 def short_disks() -> list[str]:
     """What is wrong with disks, each in words without a path: outsiders may read them."""
     return [
-        f"{usage.free / 1e6:,.0f} MB free on the disk of {name}"
-        for name, usage in _disks().items()
-        if usage.free < min(LEAST_FREE_BYTES, _LEAST_FREE_SHARE * usage.total)
+        f"{free / 1e6:,.0f} MB free on the disk of {name}"
+        for name, (total, free) in _disks().items()
+        if free < min(LEAST_FREE_BYTES, _LEAST_FREE_SHARE * total)
     ]
 
 
@@ -82,11 +82,13 @@ def disk() -> str:
     return ", ".join(short_disks()) or "ok"
 
 
-def _disks() -> dict[str, shutil._ntuple_diskusage]:
+def _disks() -> dict[str, tuple[int, int]]:
+    """Bytes in all, and free ones, of each disk."""
     folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
         folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent
-    return {name: shutil.disk_usage(path) for name, path in folders.items() if path.is_dir()}
+    found = {name: shutil.disk_usage(path) for name, path in folders.items() if path.is_dir()}
+    return {name: (usage.total, usage.free) for name, usage in found.items()}
 
 
 def silent_roles() -> dict[str, str]:
@@ -160,8 +162,8 @@ def newer_database() -> str:
     if not (unknown := unknown_migration()):
         return ""
     return (
-        f"The database is newer than this program: a later version made its tables ({unknown}), or "
-        "a draft of the time before 0.1.0, which cannot be updated. Nothing was changed. Start that "
+        f"The database is newer than this program: a later version made its tables ({unknown}), "
+        "or a draft from before 0.1.0, which cannot be updated. Nothing was changed. Start that "
         "version again, or restore a backup that this version made (docs/backups.md)."
     )
 

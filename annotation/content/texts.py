@@ -18,7 +18,7 @@ from studies.prompts.own_answers import wording_in
 from studies.texts.markdown import render_markdown
 
 if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise as StrPromise
+    from django_stubs_ext import StrPromise
 
 _BOX = re.compile(r"^[ \t]*[-*] \[ \] *(\S.*)$", re.MULTILINE)
 

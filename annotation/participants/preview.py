@@ -23,7 +23,7 @@ from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
 
 if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise as StrPromise
+    from django_stubs_ext import StrPromise
 
 STEPS = {
     "consent": _("Consent"),

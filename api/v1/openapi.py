@@ -1,8 +1,9 @@
 """The OpenAPI description, with what every route has in common."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Router
 
 from api.problems import MEDIA_TYPE
 from api.v1.scopes import AccessTokenBearer
@@ -43,11 +44,11 @@ _KEY = {
 }
 
 
-def describe(api: NinjaAPI) -> dict[str, Any]:
-    """The schema of Ninja, with problems, idempotency keys and scopes."""
+def describe(api: NinjaAPI, routers: Iterable[Router]) -> dict[str, Any]:
+    """The schema of Ninja, with problems, idempotency keys and scopes of the routes."""
     schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{PREFIX}/"))
     schema.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
-    scopes = _scopes(api)
+    scopes = _scopes(routers)
     for path in schema["paths"].values():
         for method, operation in path.items():
             # OpenAPI 3.1 takes the names of roles here, whatever the kind of security.
@@ -59,11 +60,11 @@ def describe(api: NinjaAPI) -> dict[str, Any]:
     return schema
 
 
-def _scopes(api: NinjaAPI) -> dict[str, list[str]]:
+def _scopes(routers: Iterable[Router]) -> dict[str, list[str]]:
     """The scopes that each operation needs, by its id."""
     return {
         str(operation.operation_id): [*map(str, bearer.scopes)]
-        for _, router in api._routers
+        for router in routers
         for view in router.path_operations.values()
         for operation in view.operations
         for bearer in operation.auth_callbacks

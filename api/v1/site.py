@@ -57,7 +57,7 @@ def _resolver() -> URLResolver:
 @cache
 def openapi() -> dict[str, Any]:
     """The description of the API for programs."""
-    return describe(api())
+    return describe(api(), ROUTERS.values())
 
 
 def find_route(route: str) -> ResolverMatch:

@@ -14,9 +14,7 @@ from studies.models import Item, Study
 from studies.services.studies import check_seen, lock_study, record
 from studies.texts.normalisation import digest
 
-_NAME = Reason(
-    "name", "{field}: use 1 to 60 characters, without “@” and line breaks."
-)
+_NAME = Reason("name", "{field}: use 1 to 60 characters, without “@” and line breaks.")
 _NO_TEXT = Reason(
     "no_text", "{field} is missing. Write a text, or {names[template_without_persona]}."
 )

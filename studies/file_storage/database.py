@@ -197,4 +197,4 @@ def _delete(rows: QuerySet[StoredFile]) -> None:
             StoredBlock.objects.filter(file__in=some),
             StoredFile.objects.filter(pk__in=some),
         ):
-            found._raw_delete(found.db)
+            found.delete()

@@ -4,7 +4,7 @@ import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.apps import apps
@@ -59,23 +59,25 @@ def _as_json(value: Any) -> str:
 
 def insert_lines(model: type[Model], lines: Iterable[bytes]) -> int:
     """Insert rows with their ids and times as they were; returns how many."""
-    fields = list(model._meta.concrete_fields)
-    names = columns_of(model)
-    insert: Any = model._base_manager._insert  # type: ignore[attr-defined]
+    fields, quoted = list(model._meta.concrete_fields), connection.ops.quote_name
+    columns = ", ".join(quoted(str(field.column)) for field in fields)
+    into = f"INSERT INTO {quoted(model._meta.db_table)} ({columns})"
+    places = f"({', '.join(['%s'] * len(fields))})"
     stored, found = 0, iter(lines)
     while some := list(islice(found, _ROWS_AT_ONCE)):
         rows = [
-            model.from_db(
-                connection.alias,
-                names,
-                [f.to_python(value) for f, value in zip(fields, json.loads(line), strict=True)],
-            )
+            [
+                field.get_db_prep_save(field.to_python(value), connection)
+                for field, value in zip(fields, json.loads(line), strict=True)
+            ]
             for line in some
         ]
         step = connection.ops.bulk_batch_size(fields, rows)
-        for start in range(0, len(rows), step):
-            # Raw: otherwise every row would be created now.
-            insert(rows[start : start + step], fields=fields, raw=True)
+        with connection.cursor() as cursor:
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                values = ", ".join([places] * len(part))
+                cursor.execute(f"{into} VALUES {values}", list(chain.from_iterable(part)))
         stored += len(rows)
     return stored
 

@@ -36,6 +36,7 @@ MAX_CELLS = 3_000_000  # of a sheet, empty ones included
 MAX_TEXTS = 1_000_000  # different texts of a workbook
 _LAST_COLUMN = 16_384
 _BLOCK = 1 << 20
+_LONGEST_END = 66_000  # the last records of a zip, with the longest comment
 _AS_CSV = "Save only the table, as ‘CSV UTF-8’."
 _LONGEST_FORMULA = 1 << 14  # bytes
 _UNCOMPUTED = re.compile(
@@ -73,9 +74,23 @@ def check_list(name: str, file: Path | IO[bytes]) -> None:
     if isinstance(file, Path):
         with file.open("rb") as stream:
             return check_list(name, stream)
-    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-    if end is not None and end[zipfile._ECD_SIZE] > MAX_DIRECTORY:  # type: ignore[attr-defined]
+    if _size_of_list(file) > MAX_DIRECTORY:
         raise too_many_files(name)
+
+
+def _size_of_list(file: IO[bytes]) -> int:
+    """The bytes of a zip's list of files, as its last record states them; 0 if it is no zip."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(size - _LONGEST_END, 0))
+    tail = file.read()
+    end = tail.rfind(b"PK\x05\x06")
+    if end < 0 or len(tail) < end + 16:
+        return 0
+    stated = int.from_bytes(tail[end + 12 : end + 16], "little")
+    large = tail.rfind(b"PK\x06\x06", 0, end)
+    if large >= 0:  # the record of a zip of more than 4 GB, or of more than 65,535 files
+        stated = max(stated % 0xFFFFFFFF, int.from_bytes(tail[large + 40 : large + 48], "little"))
+    return stated
 
 
 def too_many_files(name: str) -> Refused:
@@ -165,18 +180,25 @@ def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
     """The rows of the first sheet as CSV, each on the line of its number. Raises `Refused`."""
-    import openpyxl
+    from openpyxl.reader.excel import ExcelReader
     from openpyxl.utils.exceptions import InvalidFileException
 
     broken = (*BROKEN_ZIP, InvalidFileException, OSError, SyntaxError, ArithmeticError)
     try:
         _check_sizes(archive, name)
         stream.seek(0)
-        book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+        reader = ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+        reader.read()
+        book = reader.wb
         if not book.worksheets:
             raise refused(name, "the workbook has no sheet of cells.", "Put the table on a sheet.")
         sheet = book.worksheets[0]
-        with archive.open(sheet._worksheet_path) as xml:
+        path = next(
+            rel.target
+            for _, rel in reader.parser.find_sheets()
+            if rel.target in reader.valid_files and "chartsheet" not in rel.Type
+        )
+        with archive.open(path) as xml:
             _check_formulas(xml, name)
         sheet.reset_dimensions()  # as other programs state them, they may leave cells out
         yield from _within_limit(_csv_lines(sheet.iter_rows(values_only=True), name), name)

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import ManyToOneRel, Model
+from django.db import connection, transaction
+from django.db.models import ManyToOneRel, Model, QuerySet
 
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
@@ -96,8 +97,20 @@ def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
         delete_with_all_that_refers(
             relation.related_model, **{f"{through}__{way}": value for way, value in found.items()}
         )
-    rows = model._base_manager.filter(**found).order_by()
-    rows._raw_delete(rows.db)
+    delete_alone(model._base_manager.filter(**found))
+
+
+def delete_alone(rows: QuerySet[Any]) -> None:
+    """Delete rows by one statement; Django would first load all that refers to them."""
+    chosen, values = rows.order_by().values("pk").query.sql_with_params()
+    meta, quoted = rows.model._meta, connection.ops.quote_name
+    assert meta.pk is not None  # noqa: S101  every table has one
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM {quoted(meta.db_table)}"  # noqa: S608  names of the program's tables
+            f" WHERE {quoted(meta.pk.column)} IN ({chosen})",
+            values,
+        )
 
 
 def _delete_folders(folders: list[Stored]) -> None:
