@@ -262,8 +262,11 @@ def words_of(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
 
 
+OWN = {*APPS, "config", "demo", "benchmarks", "thirdperson", "extras", "tests"}
+
+
 def modules() -> Iterator[Path]:
-    for folder in (*APPS, "config", "demo", "benchmarks", "thirdperson"):
+    for folder in sorted(OWN - {"tests"}):
         for path in (ROOT / folder).rglob("*.py"):
             if "migrations" not in path.parts:
                 yield path
@@ -294,6 +297,42 @@ def test_the_core_names_no_extra():
     ]
 
     assert set(named) - of_list <= {"config/documentation/reference.py"}
+
+
+# Documented although they begin with an underscore.
+DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_asdict", "_make", "_replace", "_exit"}
+
+
+def private_names(text: str) -> Iterator[str]:
+    """Names with an underscore that a module takes from packages of others."""
+    tree, others = ast.parse(text), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found = [(a.name, a.asname or a.name.partition(".")[0]) for a in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found = [(f"{node.module}.{a.name}", a.asname or a.name) for a in node.names]
+        else:
+            continue
+        of_others = [(name, known) for name, known in found if name.partition(".")[0] not in OWN]
+        others.update(known for _, known in of_others)
+        yield from (name for name, _ in of_others if re.search(r"\._(?!_)", name))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr):
+            base = node.value
+            while isinstance(base, ast.Attribute | ast.Call | ast.Subscript):
+                base = base.func if isinstance(base, ast.Call) else base.value
+            if isinstance(base, ast.Name) and base.id in others and node.attr not in DOCUMENTED:
+                yield ast.unparse(node)
+
+
+def test_no_private_name_of_a_package_is_used():
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in modules()
+        if (names := sorted(private_names(path.read_text("utf-8"))))
+    }
+
+    assert found == {}
 
 
 # Phrases for which there are plainer ones; tests/test_documentation.py has those of the docs.
