@@ -1,19 +1,17 @@
-"""Run benchmarks briefly and write what they print into docs/performance.md and
-docs/reliability.md.
+"""Run benchmarks briefly and write what they print into var/benchmarks.
 
     python -m benchmarks                    every benchmark, in less than 15 minutes in all
     python -m benchmarks NAME …             those named
     python -m benchmarks NAME --OPTION …    one, with options of its own and without a time limit
     python -m benchmarks --long …           with their own defaults and without a time limit
 
-A benchmark that fails or takes too long leaves its part of its page as it is. To only print, run
-its module: `python -m benchmarks.NAME`.
+A benchmark that fails or takes too long leaves its file as it is. To only print, run its module:
+`python -m benchmarks.NAME`.
 """
 
 import argparse
 import os
 import platform
-import re
 import secrets
 import signal
 import subprocess
@@ -32,7 +30,7 @@ from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "docs" / "performance.md", ROOT / "docs" / "reliability.md")
+RESULTS = ROOT / "var" / "benchmarks"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def available() -> list[str]:
 def main() -> int:
     names = available()
     parser = argparse.ArgumentParser(
-        description="Run benchmarks and write what they print into the pages of docs/.",
+        description="Run benchmarks and write what they print into var/benchmarks.",
         allow_abbrev=False,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
@@ -101,7 +99,7 @@ def main() -> int:
 
 
 def run(name: str, arguments: Sequence[str] = (), *, end: float | None = None) -> bool:
-    """Run one benchmark and write its output into the page; False if it did not complete.
+    """Run one benchmark and write its output into its file; False if it did not complete.
 
     With `end`, a moment of the monotonic clock, it runs in its brief form and not longer.
     """
@@ -135,8 +133,8 @@ def run(name: str, arguments: Sequence[str] = (), *, end: float | None = None) -
         f"{platform.python_version()}, {_commit()}in {seconds:.0f} s; load before the start "
         f"{load:.1f}."
     )
-    for page in PAGES:
-        page.write_text(written(page.read_text("utf-8"), name, about, output), "utf-8")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(page(about, output), "utf-8")
     return True
 
 
@@ -152,12 +150,11 @@ def _commit() -> str:
     return f"commit {done.stdout.strip()}, " if done.returncode == 0 else ""
 
 
-def written(page: str, name: str, about: str, output: str) -> str:
-    """The page with the output between the two comments of `name`, if it has them."""
+def page(about: str, output: str) -> str:
+    """What a benchmark printed, as Markdown."""
     is_markdown = "| --- |" in output
     body = output.strip() if is_markdown else f"```\n{output.strip()}\n```"
-    marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-    return marked.sub(lambda found: f"{found[1]}{about}\n\n{body}\n\n{found[2]}", page)
+    return f"{about}\n\n{body}\n"
 
 
 def _needs(name: str, short: Short, stack: ExitStack) -> dict[str, str]:
