@@ -308,3 +308,31 @@ def test_the_dots_of_the_sides_are_about_the_items_of_their_bars():
     low, high = found["share_a_scored_ci"]
     assert drawn[0]["error_x"]["array"] == [pytest.approx(high - 0.5)]
     assert drawn[0]["error_x"]["arrayminus"] == [pytest.approx(0.5 - low)]
+
+
+def test_what_anybody_can_build_stands_next_to_the_accuracy_of_judges():
+    study = make_study()
+    items = [make_item(study=study, first_person="r1" if n % 4 else "r2") for n in range(40)]
+    run = make_run(study=study)
+    with stored_at_once():
+        for item in items:
+            judge_item(run, item, "r1", 80)
+
+    report = build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+    assert report["human"]["reference_accuracy"] == [
+        {"reference": "commonest label", "accuracy": 0.75},
+        {"reference": "coin", "accuracy": 0.5},
+    ]
+    rows = {row[0]: row[1]["accuracy"] for row in all_tables(report)["at_a_glance"].rows}
+    assert rows["Reference: commonest label"] == rows[run_names(report)[0]] == 0.75
+    assert rows["Reference: coin"] == 0.5
+
+
+def test_without_right_answers_there_are_no_references():
+    study = make_study()
+    make_item(study=study, first_person="")
+
+    report = build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+    assert report["human"]["reference_accuracy"] == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import plotly.graph_objects as go
 
 from analysis.data.arrays import Run
@@ -45,6 +46,15 @@ def at_a_glance(report: Report) -> Table:
         ["People, majority", majority, None, None, majority["ties"]],
         ["People, single answers", single, None, None, None],
     ]
+    for each in people["reference_accuracy"]:
+        share = {
+            "accuracy": each["accuracy"],
+            "correct": None,
+            "n": None,
+            "ci": None,
+            "small": False,
+        }
+        rows.append([f"Reference: {each['reference']}", share, None, None, None])
     for name, judge, versus in zip(
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
@@ -65,7 +75,8 @@ def at_a_glance(report: Report) -> Table:
         rows,
         CONDITIONAL + " The difference is taken on the items that both decided, and of runs "
         "that were asked different items on those that all were asked. All intervals "
-        "allow for people, personas and questions in common: they are about others like these.",
+        "allow for people, personas and questions in common: they are about others like these. "
+        "References are judges that anybody can build; a single answer of people is the third.",
     )
 
 
@@ -172,7 +183,7 @@ class Accuracies(Section):
         Analysis(
             "accuracy",
             tables=("at_a_glance", "clusters"),
-            paths=("human.majority", "human.individual", "judges.*"),
+            paths=("human.majority", "human.individual", "human.reference_accuracy", "judges.*"),
         ),
     )
     sources = (
@@ -245,6 +256,7 @@ def _of_people(study: Study) -> Json:
         },
         "individual": cells(individual, individual_compat)
         | {"no_truth": individual.excluded["no_truth"]},
+        "reference_accuracy": _references(study),
     }
     shared = study.shared
     for side, correct, certainty, sharing in (
@@ -253,6 +265,17 @@ def _of_people(study: Study) -> Json:
     ):
         add_clusters(side, correct, certainty, sharing, threshold=threshold)
     return out
+
+
+def _references(study: Study) -> list[Json]:
+    """Always the commonest right answer, and a coin; empty where no right answer is known."""
+    counts = np.bincount(study.truth[study.truth >= 0], minlength=2)
+    if not counts.any():
+        return []
+    return [
+        {"reference": "commonest label", "accuracy": float(counts.max() / counts.sum())},
+        {"reference": "coin", "accuracy": 1 / max(2, int((counts > 0).sum()))},
+    ]
 
 
 def _of_judge(study: Study, run: Run, verdicts: Verdicts) -> Json:
