@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 # Words of a rule or of a record that hold figures and are no number of this study.
 NO_NUMBERS = re.compile(
     r"response [12]|1 to 100|(in|ex)cludes? 0|80 lies in|9[05] % (interval|CI)|replies: \d|"
-    r"model-2024-05-13"
+    r"model-2024-05-13|changed on \d{4}-\d\d-\d\d"
 )
 VOID = {"br", "hr", "img", "input", "link", "meta", "path", "rect", "line"}
 
