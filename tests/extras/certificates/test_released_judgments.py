@@ -1,4 +1,4 @@
-"""Certificates of the released Command R+ judgments on PRISM, as docs/certificates.md has them.
+"""Certificates of the released Command R+ judgments on PRISM, as the page on certificates has them.
 
 The files may not be part of this project. The test exists where THIRDPERSON_PAPER_OUTPUTS names
 the folder that holds them.
@@ -21,7 +21,7 @@ WITH_PERSONA = "prism_all_features_command-r-plus.jsonl"
 WITHOUT_PERSONA = "prism_no_persona_command-r-plus_new.jsonl"
 JUDGE = "command-r-plus"
 
-DOCS = Path(__file__).parents[3] / "docs/certificates.md"
+DOCS = Path(__file__).parents[3] / "extras/certificates/docs/certificates.md"
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 

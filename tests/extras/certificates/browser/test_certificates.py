@@ -11,13 +11,13 @@ from analysis.report.build import build_report
 from analysis.report.render import render_html
 from extras.certificates import tasks
 from extras.certificates.models import Certificate, Labelling
-from tests.browser.conftest import browser, is_well_in_both_themes, open_page, signed_in  # noqa: F401
+from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_both_pages_and_the_chapter_fit_and_pass_axe(signed_in, tmp_path):  # noqa: F811
+def test_both_pages_and_the_chapter_fit_and_pass_axe(signed_in, tmp_path):
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_certifiable(60, slug="one")
     judge_it(study, certainty=lambda n: 90 if n % 3 else 60, is_right=lambda n: n % 3 > 0)
