@@ -16,6 +16,7 @@ from django.db.models import Max, QuerySet
 from analysis.data.arrays import Dataset, Run
 from analysis.data.judges.juries import jury_run
 from extras.certificates.facts import (
+    OF_RUN,
     judge_description,
     prompt_hash_now,
     reported_versions,
@@ -43,16 +44,6 @@ _IMPORTED = (
 _UNFINISHED = (
     "Run {run} has questions of its own that are not answered, and they would be asked too. "
     "Continue or cancel it first."
-)
-_ALIKE = (
-    "setting",
-    "features",
-    "feature_keys",
-    "framing",
-    "reading",
-    "prompt_language",
-    "orders",
-    "samples",
 )
 _NAMES = {
     "backend": "way to reach the model",
@@ -124,7 +115,7 @@ def _run_in(study: Study, passport: Passport, described: Mapping[str, Any]) -> J
 def _is_alike(run: JudgeRun, protocol: Mapping[str, Any]) -> bool:
     wording = run.wording.sha256 if run.wording else None
     return wording == protocol["wording"] and all(
-        getattr(run, name) == protocol[name] for name in _ALIKE
+        getattr(run, name) == protocol[name] for name in OF_RUN
     )
 
 

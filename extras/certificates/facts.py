@@ -13,7 +13,7 @@ from studies.models import Study
 
 # A judge and how it was asked: answers are comparable while these are the same.
 _OF_JUDGE = (*SAMPLED, "model_options")
-_OF_RUN = (
+OF_RUN = (
     "setting",
     "features",
     "feature_keys",
@@ -47,7 +47,7 @@ def protocol_description(run: JudgeRun) -> dict[str, Any]:
     """How a run asks; `prompt_hash` is that of the words with which it began."""
     wording = run.wording
     return {
-        **{name: getattr(run, name) for name in _OF_RUN},
+        **{name: getattr(run, name) for name in OF_RUN},
         "wording": None if wording is None else wording.sha256,
         "persona_style": run.study.persona_style,
         "show_history": run.study.show_history,

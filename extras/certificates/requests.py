@@ -1,4 +1,4 @@
-"""Requests of certificates and labels on pages; `jobs` computes them in a worker."""
+"""Requests of certificates and labels on pages, which workers compute with `tasks`."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.db import transaction
 
 from extras.certificates.labels import Division, LabelRow
 from extras.certificates.models import Certificate, Labelling
-from extras.certificates.passports import Passport, read_passport
+from extras.certificates.passports import read_passport
 from extras.certificates.tasks import certify_judge, label_items
 from studies.jobs.models import WAITING, Job
 from studies.jobs.retry import same_job
@@ -40,11 +40,7 @@ def request_labels(*, certificate: Certificate, user: User) -> Labelling:
     return job
 
 
-def passport_of(certificate: Certificate) -> Passport:
-    return read_passport(certificate.passport)
-
-
 def labels_of(job: Labelling) -> Division:
     """The labels that a worker stored."""
-    passport = passport_of(job.certificate)
+    passport = read_passport(job.certificate.passport)
     return Division(job.certificate.study.slug, passport, [LabelRow(*line) for line in job.lines])

@@ -1,5 +1,6 @@
 """Reasons why a number is undefined, in words."""
 
+# Extras add those of their chapters when Django starts.
 REASONS = {
     "no_votes": "nobody answered",
     "tie": "the maximum is shared",

@@ -14,6 +14,7 @@ from analysis.report.render import render_html
 from extras.certificates import requests, tasks
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
+from extras.certificates.passports import read_passport
 from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +74,7 @@ def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
     report = built(study)
 
     [entry] = report["certificates"]["entries"]
-    passport = requests.passport_of(job)
+    passport = read_passport(job.passport)
     assert entry["passport"] == passport.checksum
     assert (entry["judge"], entry["state"], entry["date"]) == ("steady", "certified", "2026-03-04")
     assert (entry["threshold"], entry["n"], entry["coverage"]) == (61, 60, pytest.approx(2 / 3))
