@@ -9,12 +9,10 @@ from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle.parameters import folder_of
 from analysis.models import (
     Audit,
-    Certificate,
     Comparison,
     ErrorComparison,
     Export,
     Forecast,
-    Labelling,
     Recheck,
     Report,
 )
@@ -69,22 +67,6 @@ def audit_items(audit_id: int) -> None:
 
 
 @shared_task
-def certify_judge(certificate_id: int) -> None:
-    """Certify a judge; running it twice certifies it once."""
-    from analysis.passports import jobs
-
-    jobs.certify_queued(certificate_id=certificate_id)
-
-
-@shared_task
-def label_items(labelling_id: int) -> None:
-    """Label the items of a study by a certificate; running it twice labels them once."""
-    from analysis.passports import jobs
-
-    jobs.label_queued(labelling_id=labelling_id)
-
-
-@shared_task
 def compute_forecast(forecast_id: int) -> None:
     """Compute a queued forecast; running it twice computes it once."""
     from analysis.planning import requests
@@ -101,8 +83,6 @@ def tidy_report_jobs() -> None:
     tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
     tidy_jobs(ErrorComparison, compare_errors)
-    tidy_jobs(Certificate, certify_judge)
-    tidy_jobs(Labelling, label_items)
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Forecast, compute_forecast)
     tidy_jobs(Report, build_report, folder_of=folder_of)

@@ -1,9 +1,9 @@
-"""A study that is large enough for certificates: `python -m demo.many_people`.
+"""A study that is large enough for certified thresholds: `python -m demo.many_people`.
 
 1,500 items, each about a person and a question of its own, and three simulated judges with known
 truths: `simulated-sure` is right as often as it says, `simulated-again` gives the same answers, and
 `simulated-drifted` gives every fifth of them the other way round. A third of the items has no own
-answer, as items have that a certified judge is to label. Judgments are imported from a file, so no
+answer, as items have that a judge is to label. Judgments are imported from a file, so no
 server and no worker is needed. VAR_DIR says where, as it does for `make demo`.
 """
 
@@ -155,10 +155,7 @@ def main() -> int:
     migrate()
     owner, _ = researcher(demo_folder() / "login.txt")
     study = create(owner)
-    sys.stdout.write(f"The study “{study.title}” ({study.slug}) is there. Certify its judge:\n")
-    sys.stdout.write(
-        f"  python manage.py certify {SLUG} --judge {SURE} --error 0.15 --out passport.json\n"
-    )
+    sys.stdout.write(f"The study “{study.title}” ({study.slug}) is there.\n")
     return 0
 
 

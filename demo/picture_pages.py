@@ -175,11 +175,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
 
 
 def _deciding_pages(page: "Page") -> Iterator[str]:
-    """What a study can show, what a judge may do, and which items people and judges get."""
-    from demo.many_people import SLUG, create
-    from studies.models import Membership
-
-    create(Membership.objects.filter(study__slug=STUDY, role="owner").earliest("pk").user)
+    """What a study can show, and which items people and judges get."""
     page.goto(f"/studies/{STUDY}/planning/")
     if not page.get_by_role("heading", name="Cost").count():
         page.get_by_role("button", name="Compute forecast").click()
@@ -194,18 +190,6 @@ def _deciding_pages(page: "Page") -> Iterator[str]:
     page.get_by_role("button", name="Show three items").click()
     page.get_by_role("heading", name="What the new study has").wait_for()
     yield "changed-personas"
-    page.goto(f"/studies/{SLUG}/certificates/")
-    if not page.locator("tbody a").count():
-        page.select_option("#id_judge", index=2)
-        page.fill("#id_error", "15")
-        page.get_by_role("button", name="Certify judge").click()
-        page.get_by_role("link", name="Download passport").wait_for(timeout=_PATIENCE_MS)
-        page.get_by_role("button", name="Label items").click()
-        page.get_by_role("link", name="Download labels").wait_for(timeout=_PATIENCE_MS)
-        page.goto(f"/studies/{SLUG}/certificates/")
-    yield "certificates"
-    page.click("tbody a")
-    yield "certificate"
 
 
 def _draft() -> str:

@@ -28,7 +28,6 @@ from analysis.data.arrays import (
     Item,
     StudyFacts,
 )
-from analysis.data.certificates import CERTIFICATES
 from analysis.data.extras import READERS
 from analysis.data.items.advice import ADVICE
 from analysis.data.items.draws import DRAW
@@ -52,7 +51,6 @@ _READERS = [
     CRITERIA,
     RANKED_SETS,
     DRAW,
-    CERTIFICATES,
 ]
 
 

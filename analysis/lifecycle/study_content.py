@@ -2,7 +2,7 @@
 
 from analysis.exports.delivery.storage import folder_of as export_folder
 from analysis.lifecycle.parameters import folder_of as report_folder
-from analysis.models import Certificate, Export, Labelling, Report
+from analysis.models import Export, Report
 from studies.jobs.models import Job
 from studies.models.studies import Study
 from studies.services.whole_studies.removal import Content
@@ -13,12 +13,7 @@ def content_of(study: Study) -> Content:
     obstacles = []
     if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (reports, exports)):
         obstacles.append("A report or an export is being made. Wait until it has ended.")
-    certificates = Certificate.objects.filter(study=study)
-    labels = Labelling.objects.filter(certificate__study=study)
-    if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (certificates, labels)):
-        obstacles.append("A certificate or its labels are being computed. Wait until that ended.")
     folders = [report_folder(report) for report in reports.only("public_id")]
     folders += [export_folder(export) for export in exports.only("public_id")]
     counts = [("reports", reports.count()), ("exports", exports.count())]
-    counts.append(("certificates", certificates.count()))
     return Content(counts, obstacles, folders)

@@ -1,8 +1,7 @@
-"""Audits, reports, plans, share links, certificates, exports, comparisons, notes on items."""
+"""Audits, reports, plans, share links, exports, comparisons, notes on items."""
 
 from analysis.models.annotator_errors import ErrorComparison
 from analysis.models.audits import AcceptedFinding, Audit
-from analysis.models.certificates import Certificate, Labelling
 from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
 from analysis.models.item_notes import ItemNote, ItemTag
@@ -13,7 +12,6 @@ __all__ = [
     "AcceptedFinding",
     "AnalysisPlan",
     "Audit",
-    "Certificate",
     "ComparedItem",
     "Comparison",
     "ErrorComparison",
@@ -21,7 +19,6 @@ __all__ = [
     "Forecast",
     "ItemNote",
     "ItemTag",
-    "Labelling",
     "Recheck",
     "Report",
     "ShareLink",

@@ -44,7 +44,6 @@ def report_pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
         SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
-        SectionPage("report", "Certificates", reverse("certificates:list", args=[study.slug])),
         SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
         SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
         SectionPage(
@@ -75,7 +74,7 @@ def register() -> None:
     setup_tasks.register(items_task)
     launch_checks.register(opening_checks)
     marks.register(reports_mark)
-    register_pages("report", "analysis:", "certificates:", "disagreements:")
+    register_pages("report", "analysis:", "disagreements:")
     register_pages("items", "analysis:draw")
     register_pages("exports", "exports:")
     register_pages("items", "audit:")

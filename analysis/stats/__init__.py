@@ -205,7 +205,7 @@ from .core.proportions import (
     wilson_proportion,
 )
 from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
-from .core.results import Estimate, Interval, Proportion, Reason, seed_of
+from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
 from .estimation.active_draw import draw_items, draw_probabilities, error_spread
@@ -252,18 +252,6 @@ from .selection.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
-from .selection.domain import Shift, shifts
-from .selection.drift import (
-    CalibrationCurve,
-    Part,
-    Trust,
-    anchors_needed,
-    calibration_curve,
-    items_part,
-    judges_part,
-    trust_in,
-)
-from .selection.labels_needed import labels_needed
 from .selection.preference_entropy import certainty_from_entropy, preference_entropy
 from .systems.contests import Contests
 from .systems.ranking import RankingAgreement, ranking_agreement
@@ -285,7 +273,6 @@ __all__ = [
     "CalibratedMean",
     "Calibration",
     "CalibrationBin",
-    "CalibrationCurve",
     "CertaintyBySource",
     "CertaintyDistributions",
     "CertaintyPairs",
@@ -339,7 +326,6 @@ __all__ = [
     "PairedCounts",
     "PairedDifference",
     "PanelSide",
-    "Part",
     "PilotAnswers",
     "PooledReplacement",
     "PositionBias",
@@ -361,7 +347,6 @@ __all__ = [
     "SharedPeople",
     "SharedStereotype",
     "Sharing",
-    "Shift",
     "SingleOrderBias",
     "SoftLabelScores",
     "Strengths",
@@ -385,7 +370,6 @@ __all__ = [
     "alpha_sd",
     "alt_test",
     "alt_test_certainty",
-    "anchors_needed",
     "annotator_blocks",
     "annotator_quality",
     "annotators_needed",
@@ -398,7 +382,6 @@ __all__ = [
     "brennan_prediger",
     "brier_score",
     "calibrated_mean",
-    "calibration_curve",
     "calibration_error",
     "centred_certainty",
     "certainty_alpha",
@@ -464,11 +447,8 @@ __all__ = [
     "insight",
     "insight_difference",
     "item_clustered_proportion",
-    "items_part",
     "joint_bootstrap",
-    "judges_part",
     "krippendorff_alpha",
-    "labels_needed",
     "leave_one_out",
     "length_pull",
     "like_for_like",
@@ -529,7 +509,6 @@ __all__ = [
     "shared_guess",
     "shared_people",
     "shared_stereotype",
-    "shifts",
     "simulate_power",
     "soft_label_scores",
     "stands_out",
@@ -540,7 +519,6 @@ __all__ = [
     "tango_statistic",
     "threshold_sweep",
     "tie_credit_accuracy",
-    "trust_in",
     "two_way_proportion",
     "two_way_variance",
     "unanimity",

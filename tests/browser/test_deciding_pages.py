@@ -5,9 +5,7 @@ import datetime as dt
 import pytest
 from django.contrib.auth.models import User
 
-from analysis import tasks
 from analysis.data.dataset import load_dataset
-from analysis.models import Certificate, Labelling
 from analysis.planning.assumptions import Assumptions
 from analysis.planning.requests import compute_queued, request_forecast
 from analysis.planning.watching import fix_comparison
@@ -86,21 +84,12 @@ def test_changed_personas_are_well_with_a_preview_and_with_an_error(page):
     assert Study.objects.filter(slug="one-changed").exists()
 
 
-def test_certificates_and_estimates_are_well_in_a_report(page, tmp_path):
+def test_estimates_are_well_in_a_report(page, tmp_path):
     study = judged_study()
-    run = study.judge_runs.get()
-    fields = {"study": study, "judge": run.judge.name, "run": run.public_id, "signal": "stated"}
-    for error in (0.4, 0.02):
-        job = Certificate.objects.create(**fields, target="majority", error=error, confidence=0.9)
-        tasks.certify_judge(job.pk)
-        job.refresh_from_db()
-        if job.passport:
-            tasks.label_items(Labelling.objects.create(certificate=job).pk)
     report = build_report(load_dataset(study.slug), seed=1, bootstrap=60)
     file = tmp_path / "report.html"
     file.write_text(render_html(report, date=dt.date(2026, 3, 4)), "utf-8")
 
     page.goto(file.as_uri(), wait_until="networkidle")
-    for chapter in ("estimation", "certificates"):
-        page.locator(f"section#{chapter} > details > summary").click()
-    is_well_in_both_themes(page, within="#estimation, #certificates")
+    page.locator("section#estimation > details > summary").click()
+    is_well_in_both_themes(page, within="#estimation")

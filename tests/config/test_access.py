@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.models import Certificate, Export, Report, ShareLink
+from analysis.models import Export, Report, ShareLink
 from api.models import Webhook
 from api.v1.site import openapi
 from judging.models import (
@@ -30,6 +30,7 @@ from judging.models import (
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
+from tests.extras import access
 from tests.factories import make_item, make_study
 from tests.sampling import some
 
@@ -50,9 +51,6 @@ FOR_VIEWERS = {
     "activity/",
     "audit/",
     "audit/status/",
-    "certificates/",
-    "certificates/<public_id>/",
-    "certificates/<public_id>/status/",
     "disagreements/",
     "disagreements/status/",
     "exports/",
@@ -122,10 +120,6 @@ MAY_COPY = {"whole/copy/"}
 MAY_CREATE = MAY_COPY | {"changed-personas/"}
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
-    "certificates/<public_id>/label/",
-    "certificates/<public_id>/labels.csv",
-    "certificates/<public_id>/passport.json",
-    "certificates/<public_id>/route/",
     "exports/<public_id>/download/",
     "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
@@ -146,6 +140,9 @@ NOT_HERE = {
     "reports/annotator/",
     "webhooks/<public_id>/again/",
 }
+for _of_extra in access():
+    FOR_VIEWERS |= _of_extra.FOR_VIEWERS
+    NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
     "judges/available/<judge_id>/<action>/",
@@ -182,17 +179,15 @@ def known(study) -> Callable[[str], dict[str, str]]:
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
-    certificate = Certificate.objects.create(
-        study=study, judge="j", signal="stated", target="majority", error=0.1, confidence=0.9
-    )
     webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
-        "certificates/": certificate,
         "exports/": export,
         "import/columns/": upload,
         "import/": job,
         "webhooks/": webhook,
     }
+    for of_extra in access():
+        of |= of_extra.things(study)
 
     drafting = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
     draft = ProfileDraft.objects.create(

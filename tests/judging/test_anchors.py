@@ -304,9 +304,9 @@ def test_only_workers_and_anchors_see_all_judgments():
         "judging/drift/versions.py",
         "judging/runs/lifecycle.py",
         "judging/runs/costs/probes.py",
-        "judging/runs/rechecks.py",
         "judging/runs/removed_items.py",
         "judging/runs/study_content.py",
         "judging/worker/chunks.py",
+        "judging/worker/records/ledger.py",
         "judging/worker/recovery.py",
     }

@@ -12,9 +12,8 @@ from analysis.report.verdict.answer import NO, YES, counted_people, headline_run
 from analysis.report.verdict.caveats import rests_on
 from analysis.report.verdict.labels_needed import labels_needed
 from analysis.report.verdict.replacement import replacement_of
-from analysis.stats.selection.drift import Trust
+from analysis.stats.core.results import Trust
 
-# As `recheck` exits.
 EXIT_CODES = {Trust.TRUSTED: 0, Trust.NOT_TRUSTED: 1, Trust.INCONCLUSIVE: 3}
 _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 

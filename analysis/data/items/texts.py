@@ -127,17 +127,3 @@ def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, ItemFac
         for row in rows.values_list("pk", "key", "content_hash", "answered"):
             found.setdefault(row[2], ItemFacts(*row))
     return found
-
-
-def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
-    """The judges of a study that can be certified: a value, a label, the name, and the run.
-
-    A jury has no run of its own.
-    """
-    rows = study.judge_runs.filter(bias_probe="", probe_first=False)
-    rows = rows.select_related("judge", "wording")
-    runs = list(rows.order_by("judge__name", "setting", "features", "pk"))
-    labels = labels_of(runs)
-    found = [(run.public_id, labels[run.pk], run.judge.name, run.public_id) for run in runs]
-    juries = study.juries.order_by("name").values_list("name", flat=True)
-    return found + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]

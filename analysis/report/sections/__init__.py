@@ -7,7 +7,6 @@ from analysis.report.sections.advice import AdviceSection
 from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
-from analysis.report.sections.certificates import CertificatesSection
 from analysis.report.sections.choices.section import Choices
 from analysis.report.sections.criteria import Criteria
 from analysis.report.sections.disagreement.section import Disagreement
@@ -43,7 +42,6 @@ SECTIONS: list[Section] = [
     OptionSetsSection(),
     Systems(),
     Estimation(),
-    CertificatesSection(),
     Record(),
     Methods(),
     Choices(),

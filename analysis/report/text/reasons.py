@@ -1,5 +1,6 @@
 """Reasons why a number is undefined, in words."""
 
+# Extras add those of their chapters when Django starts.
 REASONS = {
     "no_votes": "nobody answered",
     "tie": "the maximum is shared",
@@ -12,9 +13,6 @@ REASONS = {
     "one_order": "each reply puts the whole set in one order",
     "no_discordant": "both are right and wrong on the same items",
     "not_certified": "no threshold could be certified",
-    "is_certified": "it is certified",
-    "not_labelled": "it was not used to label items",
-    "no_number_is_enough": "no number of labels would be enough as observed",
     "dependent_items": "items share a persona or a question",
     "no_truth": "nobody knows the right answer",
     "not_stated": "no certainty was given",

@@ -4,6 +4,7 @@ Nothing in this package returns NaN or infinity, and an undefined value is never
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 import numpy as np
@@ -32,6 +33,14 @@ Reason = Literal[
     "at_chance",
     "too_few_of_a_label",
 ]
+
+
+class Trust(StrEnum):
+    """A verdict on whether a judge may be relied on."""
+
+    TRUSTED = "TRUSTED"
+    NOT_TRUSTED = "NOT TRUSTED"
+    INCONCLUSIVE = "INCONCLUSIVE"
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
+import math
+
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, entropy
 
 from analysis.stats import (
+    certainty_from_entropy,
     certify_threshold,
     fewest_items,
     one_per_cluster,
+    preference_entropy,
     starting_threshold,
 )
 from tests.analysis.stats.reference import vector
@@ -169,3 +173,56 @@ def test_clusters_of_another_length_are_refused():
         one_per_cluster(["a"], [[1, 2]])
     with pytest.raises(ValueError, match="one or two"):
         one_per_cluster(["a"], [])
+
+
+def test_preference_entropy_is_that_of_the_reference_and_of_scipy():
+    cases = vector("bpe")["cases"]
+    means = [(case["p1"] + 1 - case["p2"]) / 2 for case in cases]
+
+    found = preference_entropy(means)
+
+    assert found == pytest.approx([case["entropy_nats"] for case in cases])
+    assert found == pytest.approx([entropy([p, 1 - p]) for p in means])
+    assert math.isnan(preference_entropy([math.nan])[0])
+    assert certainty_from_entropy([0.5, 0.0, 1.0]).tolist() == [0, 100, 100]
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        preference_entropy([1.2])
+
+
+def test_another_seed_draws_other_items_and_the_same_seed_the_same():
+    keys = [f"item-{n}" for n in range(200)]
+    clusters = [np.arange(200) // 4]
+
+    drawn = [one_per_cluster(keys, clusters, seed=seed) for seed in (1, 1, 2)]
+
+    assert (drawn[0] == drawn[1]).all()
+    assert (drawn[0] != drawn[2]).any()
+    assert [rows.sum() for rows in drawn] == [50, 50, 50]
+
+
+@pytest.mark.sampled(keep=8, group="simulations")
+@pytest.mark.slow
+@pytest.mark.parametrize("persona_sd", [0.0, 1.0])
+def test_certificates_of_clustered_items_are_wrong_at_most_as_often_as_they_say(persona_sd):
+    """300 items of 100 personas; at 75 and above too many answers are wrong."""
+    rng, draws, wrong = np.random.default_rng(11), 300, 0
+    keys = [f"item-{n}" for n in range(300)]
+    persona = np.repeat(np.arange(100), 3)
+    # What is accepted is wrong a little too often, on average over personas.
+    z = rng.normal(size=10_000) * persona_sd
+    base = np.array([1 / (1 + np.exp(-(level + z))).mean() for level in np.linspace(-4, 0, 80)])
+    level = np.linspace(-4, 0, 80)[np.argmin(np.abs(base - 0.22))]
+    for draw in range(draws):
+        certainty = rng.choice([60, 80], 300)
+        of_persona = rng.normal(size=100)[persona] * persona_sd
+        correct = (rng.random(300) >= 1 / (1 + np.exp(-(level + of_persona)))).astype(int)
+        rows = one_per_cluster(keys, [persona], by="cluster", seed=draw)
+        found = certify_threshold(
+            certainty[rows],
+            correct[rows],
+            max_error=0.2,
+            start=starting_threshold(certainty, int(rows.sum())),
+        )
+        wrong += found.threshold is not None
+
+    assert wrong / draws <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / draws)

@@ -1,0 +1,24 @@
+from django.apps import AppConfig
+
+# Why a number of the chapter is undefined.
+_REASONS = {
+    "is_certified": "it is certified",
+    "not_labelled": "it was not used to label items",
+    "no_number_is_enough": "no number of labels would be enough as observed",
+}
+
+
+class CertificatesConfig(AppConfig):
+    name = "extras.certificates"
+    addresses = {"studies/<slug:slug>/certificates/": "extras.certificates.urls"}
+
+    def ready(self) -> None:
+        from analysis.data.extras import READERS
+        from analysis.report import chapters
+        from analysis.report.text.reasons import REASONS
+        from extras.certificates import in_study
+
+        REASONS.update(_REASONS)
+        READERS.add(f"{self.name}.computed:CERTIFICATES")
+        chapters.MORE.add(f"{self.name}.chapter:CERTIFICATES", after="estimation")
+        in_study.register()

@@ -1,0 +1,350 @@
+"""From a study's answers to a certificate, or to the number of labels that it would need."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.dataset import load_dataset
+from analysis.data.items.texts import item_facts
+from analysis.data.verdicts import Floats, Ints, run_verdicts
+from analysis.errors import BadParameters
+from analysis.stats.selection.certified_thresholds import (
+    CertifiedThreshold,
+    Weighting,
+    certify_threshold,
+    fewest_at_start,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
+from extras.certificates.domain import domain_of
+from extras.certificates.facts import (
+    judge_description,
+    protocol_description,
+    readings_of,
+    reported_versions,
+    runs_behind,
+)
+from extras.certificates.passports import BY, NoSuchJudge, Passport
+from extras.certificates.signals import certifiable, score, truth_of
+from extras.certificates.statistics import POWER, labels_needed
+from studies.models.studies import Study
+from studies.services.studies import record
+from studies.statements import clock
+
+_COUNTS = {"item": "each item counting alike", "persona": "each persona counting alike"}
+_SIDES = ("r1", "r2", "tie")
+_TARGETS = {"first_person": "the personas' own answers", "majority": "the annotators' majority"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateWish:
+    """What is to be certified.
+
+    `by`: whether each item or each persona counts alike in the share of errors. `setting`,
+    `features` and `run` choose among the runs of a judge. `among`: the judges, signals or error
+    levels among which somebody chooses by their certificates. `redraw`: how many draws came before.
+    """
+
+    judge: str
+    signal: str = "stated"
+    target: str = "first_person"
+    error: float = 0.1
+    confidence: float = 0.9
+    by: str = "item"
+    setting: str = ""
+    features: str = ""
+    run: str = ""
+    among: int = 1
+    anchors: int = 100
+    redraw: int = 0
+
+    @property
+    def delta(self) -> float:
+        """The chance that the certificate is wrong."""
+        return round(1 - self.confidence, 12)
+
+    def check(self) -> None:
+        """Raise `BadParameters` if a number or the target is out of range."""
+        if self.target not in _TARGETS:
+            raise BadParameters(f"The target is one of {', '.join(_TARGETS)}, not “{self.target}”.")
+        if self.by not in BY:
+            raise BadParameters(f"A share of errors is by {' or '.join(BY)}, not by “{self.by}”.")
+        if self.redraw < 0:
+            raise BadParameters(f"The number of the redraw is at least 0, not {self.redraw}.")
+        for name in ("error", "confidence"):
+            value = getattr(self, name)
+            if not 0 < value < 1:
+                raise BadParameters(f"The {name} is a number between 0 and 1, not {value:g}.")
+        if self.among < 1:
+            raise BadParameters(f"Among how many you choose is at least 1, not {self.among}.")
+        if not 1 <= self.anchors <= 1000:
+            raise BadParameters(f"The number of anchors is from 1 to 1,000, not {self.anchors}.")
+
+
+@dataclass(frozen=True)
+class CertificateOutcome:
+    """The outcome: a passport, or how many labels one would need.
+
+    `needed` is None if there is a passport, and also if no number of labels is enough.
+    """
+
+    found: CertifiedThreshold
+    passport: Passport | None
+    needed: int | None
+    sentence: str
+
+
+def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
+    """Certify a judge on the labelled items of a study.
+
+    Items that share no persona and no question are drawn by a seed that follows from the study's
+    content, the judge and the signal, so nobody chooses them. Raises `BadParameters` or
+    `NoSuchJudge`.
+    """
+    wish.check()
+    signal = certifiable(wish.signal)
+    data = load_dataset(study.slug)
+    run = run_of(study, data, wish)
+    answer, certainty = signal.read(data, run, run_verdicts(data, run))
+    truth = truth_of(data, run, wish.target)
+    correct = score(answer, truth)
+    seed = _seed(study, wish)
+    usable = np.flatnonzero((correct >= 0) & ~np.isnan(certainty))
+    drawn = draw(data, usable, seed, wish.by)
+    if wish.redraw:
+        record(study, "certificate drawn again", judge=wish.judge, redraw=wish.redraw)
+    found = certify_threshold(
+        certainty[drawn],
+        correct[drawn],
+        max_error=wish.error,
+        clusters=clusters_of(data, drawn),
+        delta=wish.delta,
+        n_judges=wish.among,
+        start=starting_threshold(
+            certainty, drawn.size, min_n=fewest_at_start(drawn.size), grid=signal.grid
+        ),
+        grid=signal.grid,
+    )
+    if found.threshold is None:
+        needed = labels_needed(
+            certainty[drawn],
+            correct[drawn],
+            max_error=wish.error,
+            delta=wish.delta / wish.among,
+            rng=np.random.default_rng(0),
+            grid=signal.grid,
+            at_least=drawn.size + 1,
+        )
+        refusal = _refusal(found, wish, needed, signal.label, usable.size)
+        return CertificateOutcome(found, None, needed, refusal)
+    anchors = _anchors(data, drawn, seed, wish.anchors)
+    content = _content(study, data, run, wish, found) | {"seed": seed}
+    content["calibration"] = _calibration(certainty[drawn], correct[drawn])
+    content["n_all"] = int(((answer >= 0) & ~np.isnan(certainty)).sum())
+    content["anchors"] = _frozen(study, data, run, anchors, answer, certainty, truth)
+    content["guarantee"] = guarantee = _guarantee(content, signal.label)
+    return CertificateOutcome(found, Passport(content), None, guarantee)
+
+
+def run_of(study: Study, data: Dataset, wish: CertificateWish) -> Run:
+    """The one run that a wish names. Raises `NoSuchJudge` that lists what there is."""
+    named = [run for run in data.runs if run.judge == wish.judge]
+    found = [
+        run
+        for run in named
+        if (not wish.setting or run.setting == wish.setting)
+        and (not wish.features or run.features == wish.features)
+        and (not wish.run or wish.run in _names(study, run))
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not named:
+        known = ", ".join(sorted({run.judge for run in data.runs})) or "none"
+        raise NoSuchJudge(f"Study “{study.slug}” has no run of “{wish.judge}”. Judges: {known}.")
+    listed = "; ".join(
+        f"{_names(study, run)[0]} ({run.setting}, features {run.features})"
+        for run in found or named
+    )
+    count = f"{len(found)} runs" if found else "no such run"
+    raise NoSuchJudge(
+        f"“{wish.judge}” has {count} in “{study.slug}”. Choose one by its setting, its features or "
+        f"its id: {listed}."
+    )
+
+
+def _names(study: Study, run: Run) -> list[str]:
+    return [*(row.public_id for row in runs_behind(study, run)), run.run]
+
+
+def _seed(study: Study, wish: CertificateWish) -> int:
+    """The same for the same items, judge and signal in every study, and another for a redraw."""
+    named = "|".join([study.content_hash, wish.judge, wish.signal, str(wish.redraw)])
+    return int.from_bytes(hashlib.sha256(named.encode()).digest()[:6])
+
+
+def draw(data: Dataset, rows: Ints, seed: int, by: str) -> Ints:
+    """Of these items, some of which no two share a persona or a question."""
+    keys = [data.items[row].key for row in rows]
+    alike: Weighting = "cluster" if by == "persona" else "item"
+    return rows[one_per_cluster(keys, clusters_of(data, rows), by=alike, seed=seed)]
+
+
+def clusters_of(data: Dataset, rows: Ints) -> list[Ints]:
+    """The codes of the items' personas and questions; items without a question share none."""
+    codes: dict[tuple[str, str], int] = {}
+
+    def code(kind: str, name: str) -> int:
+        return codes.setdefault((kind, name), len(codes))
+
+    items = [data.items[row] for row in rows]
+    personas = [code("persona", item.persona) for item in items]
+    questions = [
+        code("question", item.question) if item.question else code("item", item.key)
+        for item in items
+    ]
+    return [np.array(found, dtype=np.int64) for found in (personas, questions)]
+
+
+def _anchors(data: Dataset, drawn: Ints, seed: int, most: int) -> list[int]:
+    """Some of the drawn items, by a hash, so that their answers do not matter."""
+
+    def rank(row: int) -> bytes:
+        return hashlib.sha256(f"anchor|{seed}|{data.items[row].key}".encode()).digest()
+
+    return sorted(sorted(map(int, drawn), key=rank)[:most])
+
+
+def _content(
+    study: Study, data: Dataset, run: Run, wish: CertificateWish, found: CertifiedThreshold
+) -> dict[str, Any]:
+    runs = runs_behind(study, run)
+    return {
+        "made_on": clock.now().date().isoformat(),
+        "study": {"slug": study.slug, "content_hash": study.content_hash},
+        "jury": run.judge if run.is_jury else "",
+        "judges": [
+            judge_description(each) | {"run": each.key, "versions": reported_versions([each])}
+            for each in runs
+        ],
+        "protocol": protocol_description(runs[0]),
+        "signal": wish.signal,
+        "target": wish.target,
+        "error": wish.error,
+        "confidence": wish.confidence,
+        "among": wish.among,
+        "threshold": found.threshold,
+        "coverage": found.coverage,
+        "accepted": {
+            "n": found.accepted.n,
+            "errors": found.accepted.n - found.accepted.correct,
+        },
+        "tested": [vars(step) for step in found.tested],
+        "n": found.n,
+        "by": wish.by,
+        "redraw": wish.redraw,
+        "domain": domain_of(data),
+    }
+
+
+def _calibration(certainty: Floats, correct: Ints) -> dict[str, list[float]]:
+    """How many of the drawn items had each certainty, and how many of those were right."""
+    values, group = np.unique(certainty.round(6), return_inverse=True)
+    return {
+        "certainty": values.tolist(),
+        "n": np.bincount(group).tolist(),
+        "right": np.bincount(group, weights=correct).astype(int).tolist(),
+    }
+
+
+def _frozen(
+    study: Study,
+    data: Dataset,
+    run: Run,
+    rows: Sequence[int],
+    answer: Ints,
+    certainty: Floats,
+    truth: Ints,
+) -> list[dict[str, Any]]:
+    keys = [data.items[row].key for row in rows]
+    facts = item_facts(study, keys)
+    readings = [readings_of(each, keys) for each in runs_behind(study, run)]
+    return [
+        {
+            "item": key,
+            "content_hash": facts[key].content_hash,
+            "right": _SIDES[truth[row]],
+            "answer": _SIDES[answer[row]],
+            "certainty": round(float(certainty[row]), 6),
+            "readings": [of_judge[key] for of_judge in readings],
+        }
+        for key, row in zip(keys, rows, strict=True)
+    ]
+
+
+def _guarantee(content: dict[str, Any], label: str) -> str:
+    chosen = "" if content["among"] == 1 else f", for the best of {content['among']} together,"
+    own = (
+        " with a persona and a question of its own"
+        if content["target"] == "first_person"
+        else " with a persona and a question of its own, and answered by these annotators"
+    )
+    return (
+        f"With {percent(content['confidence'])} confidence{chosen} at most "
+        f"{percent(content['error'])} of the answers whose {label} is "
+        f"{content['threshold']:.0f} or more differ from {_TARGETS[content['target']]}, "
+        f"{_COUNTS[content['by']]}, on new items drawn as these were, each{own}."
+        f"{_redrawn(content['redraw'])}"
+    )
+
+
+def _redrawn(redraw: int) -> str:
+    if not redraw:
+        return ""
+    return (
+        f" These items are redraw {redraw}: if an earlier draw was looked at and left aside, the "
+        "confidence is less than that."
+    )
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _refusal(
+    found: CertifiedThreshold, wish: CertificateWish, needed: int | None, label: str, labelled: int
+) -> str:
+    wanted = (
+        f"that at most {percent(wish.error)} of its accepted answers are wrong, "
+        f"{_COUNTS[wish.by]}, with {percent(wish.confidence)} confidence"
+    )
+    if not found.n:
+        return (
+            f"Nothing is certified. No item has an answer of {wish.judge}, the signal “{label}” "
+            f"and a label ({_TARGETS[wish.target]})."
+        )
+    tested = (
+        f"At threshold {found.tested[0].threshold:.0f}, {found.tested[0].errors} of "
+        f"{found.tested[0].n} accepted answers were wrong"
+        if found.tested
+        else "No threshold accepts 30 of them"
+    )
+    fewest = fewest_items(wish.error, wish.delta / wish.among)
+    more = (
+        "No number of labels would be enough as observed: too many answers are wrong where the "
+        "test would start. Allow a larger error, or use another signal or judge."
+        if needed is None
+        else f"About {needed:,} labelled items, each with a persona and a question of its own, "
+        f"would be enough with a probability of {percent(POWER)} if errors and {label} stay as "
+        "observed."
+    )
+    return (
+        f"Nothing is certified: {found.n:,} items with a persona and a question of their own, "
+        f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even without "
+        f"an error {fewest} accepted answers are needed. {more}"
+        f"{_redrawn(wish.redraw)}"
+    )

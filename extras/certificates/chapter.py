@@ -1,0 +1,191 @@
+"""The certificates that were requested for the judges of this report, and what each one says."""
+
+from collections.abc import Iterator
+
+from analysis.report.encode import Json, put
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.sentences import Text, fill, shown
+from extras.certificates.computed import CertificateFacts, Certificates
+from extras.certificates.signals import FIRST_PERSON, MAJORITY, certifiable
+
+CERTIFIED, REFUSED = "certified", "refused"
+TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annotators"}
+
+
+def certificates(study: Study) -> Json:
+    """The entry of report.json; empty for a study without certificates."""
+    given = study.data.of(Certificates)
+    if given is None:
+        return {}
+    runs = {run.run: run for run in study.data.runs}
+    entries = [identity(runs[each.run]) | _entry(each) for each in given.about_runs]
+    return {"certificates": {"computed": given.computed, "entries": entries}}
+
+
+def _entry(found: CertificateFacts) -> Json:
+    out: Json = {
+        "state": REFUSED if found.threshold is None else CERTIFIED,
+        "signal": found.signal,
+        "target": found.target,
+        "error": found.error,
+        "confidence": found.confidence,
+        "among": found.among,
+        "counted_by": found.by,
+        "date": found.made_on,
+        "n": found.n,
+        "same_items": found.is_current,
+        "passport": found.passport,
+    }
+    put(out, "threshold", found.threshold, "not_certified")
+    put(out, "coverage", found.coverage, "not_certified")
+    is_refused = found.threshold is None
+    put(out, "needed", found.needed, "no_number_is_enough" if is_refused else "is_certified")
+    unlabelled = "not_certified" if is_refused else "not_labelled"
+    put(out, "labelled", found.labelled, unlabelled)
+    put(out, "items", found.items, unlabelled)
+    share = found.labelled / found.items if found.labelled is not None and found.items else None
+    put(out, "labelled_share", share, unlabelled)
+    return out
+
+
+def _percent(share: float) -> str:
+    """A share that somebody chose, as they wrote it."""
+    return f"{100 * share:.4g} %"
+
+
+def certificates_table(report: Report) -> Table:
+    rows = [
+        (
+            run_name(each, report["judges"]),
+            each
+            | {
+                "signal": certifiable(each["signal"]).label,
+                "target": TARGETS[each["target"]],
+                "among": each["among"] if each["among"] > 1 else None,
+            },
+        )
+        for each in report["certificates"]["entries"]
+    ]
+    return table_of_entries(
+        "certificates",
+        "Certificates",
+        rows,
+        [
+            ("Date", "text", "date"),
+            ("State", "text", "state"),
+            ("Signal", "text", "signal"),
+            ("Right answer", "text", "target"),
+            ("Error at most", "percent", "error"),
+            ("Confidence", "percent", "confidence"),
+            ("Chosen among", "count", "among"),
+            ("Counted by", "text", "counted_by"),
+            ("Items", "count", "n", "Certified on"),
+            ("from", "number", "threshold", "Certified on"),
+            ("accepted", "percent", "coverage", "Certified on"),
+            ("Items", "count", "labelled", "Labelled"),
+            ("share", "percent", "labelled_share", "Labelled"),
+            ("Labels needed", "count", "needed"),
+        ],
+        "Each certificate holds for itself, with its own confidence, for new items drawn like "
+        "those that it was certified on, each with a persona and a question of its own. Counted "
+        "by: whether each item or each persona counts alike in the share of wrong answers. Labels "
+        "needed: labelled items that would be enough with a probability of 80 % if errors and "
+        "signal stay as observed; “–” after a refusal if no number would be. Labelled: items of "
+        "this study with a label by the certificate, “–” if it was not used.",
+        first="Judge",
+        is_record=True,
+    )
+
+
+class CertificatesSection(Section):
+    """The certificates of the report's judges, requested on pages."""
+
+    name = "certificates"
+    title = "Certificates"
+    inside = "Every certificate and refusal"
+    keys = """
+certificates | object | Certificates that were requested for the judges.
+computed | count | Certificates that were computed.
+entries | list | One entry for each certificate.
+entries.target | text | What is certified.
+entries.error | share | Share of wrong answers that it allows.
+counted_by | text | What counts alike in the share of wrong answers: item or persona.
+date | date | Day of the certificate.
+same_items | flag | Whether it is about the items of this report.
+passport | text | Short id of the certificate.
+needed | count | Labels that a certificate would need.
+labelled | count | Items that the judge labelled with it.
+labelled_share | share | Share of items that it labelled.
+"""
+
+    def is_needed(self, report: Report) -> bool:
+        return "certificates" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return certificates(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "certificates" in report:
+            yield certificates_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        found = report.get("certificates")
+        if found is None:
+            return
+        for place, each in enumerate(found["entries"]):
+            yield Sentence("finding", _sentence(report, place, each))
+        careless = [each for each in found["entries"] if each["among"] < found["computed"]]
+        if careless and found["computed"] > 1:
+            yield Sentence.of(
+                "finding",
+                f"{found['computed']} certificates were computed in this study. If you choose one "
+                "of them by its result, its confidence is less than it states, unless it was "
+                "requested with that number under “Chosen among”.",
+            )
+        if any(not each["same_items"] for each in found["entries"]):
+            yield Sentence.of(
+                "finding",
+                "Items of this study were changed after some certificates; those are about the "
+                "items of their date.",
+            )
+
+
+def _sentence(report: Report, place: int, each: Report) -> Text:
+    path = f"certificates.entries.{place}"
+    values = {
+        "judge": run_name(each, report["judges"]),
+        "date": shown(each["date"], f"{path}.date"),
+        "n": shown(f"{each['n']:,}", f"{path}.n"),
+        "error": shown(_percent(each["error"]), f"{path}.error"),
+        "confidence": shown(_percent(each["confidence"]), f"{path}.confidence"),
+        "signal": certifiable(each["signal"]).label,
+        "target": TARGETS[each["target"]],
+        "counted": f"each {each['counted_by']} counting alike",
+    }
+    if each["state"] == REFUSED:
+        form = (
+            "{judge} was not certified on {date}: {n} items do not show, with {confidence} "
+            "confidence, that from some {signal} on at most {error} of its answers differ from the "
+            "{target}, {counted}. "
+        )
+        if each["needed"] is None:
+            return fill(form + "As observed, no number of items would show it.", **values)
+        values["needed"] = shown(f"{each['needed']:,}", f"{path}.needed")
+        return fill(form + "About {needed} labelled items would be enough.", **values)
+    values["from"] = shown(f"{each['threshold']:.0f}", f"{path}.threshold")
+    form = (
+        "{judge} was certified on {date} with {n} items: with {confidence} confidence, at most "
+        "{error} of the answers whose {signal} is {from} or more differ from the {target}, "
+        "{counted}, on new items drawn like these. "
+    )
+    if each["labelled"] is None:
+        return fill(form + "It was not used to label items.", **values)
+    values["labelled"] = shown(f"{each['labelled']:,}", f"{path}.labelled")
+    values["items"] = shown(f"{each['items']:,}", f"{path}.items")
+    return fill(form + "It labelled {labelled} of {items} items.", **values)
+
+
+CERTIFICATES = CertificatesSection()

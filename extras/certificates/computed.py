@@ -1,0 +1,143 @@
+"""The certificates that were computed in a study, as far as a report needs them."""
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
+from typing import Any
+
+from analysis.data.arrays import Dataset, Extra
+from analysis.data.extras import Reader
+from extras.certificates.models import Certificate, Labelling
+from judging.models import JudgeRun
+from studies.jobs.models import Job
+from studies.models import Study
+
+
+@dataclass(frozen=True)
+class CertificateFacts:
+    """One certificate of a run, or the refusal of one.
+
+    Attributes
+    ----------
+    run : str
+        The run in `Dataset.runs` that it is about.
+    signal, target : str
+        The names that were asked for.
+    error, confidence : float
+        Shares in (0, 1).
+    among : int
+        Certificates among which somebody said to choose.
+    by : str
+        What counts alike in the share of errors: ``"item"`` or ``"persona"``.
+    made_on : str
+        The date (UTC).
+    threshold : float or None
+        The value of the signal from which answers are accepted; None if it was refused.
+    n : int
+        Items that were drawn to certify.
+    coverage : float or None
+        Share of those that the threshold accepts; None if it was refused.
+    needed : int or None
+        Of a refusal: labelled items that would be enough; None if no number would.
+    labelled, items : int or None
+        Items with a label, and all items, when they were last labelled; None if they were not.
+    passport : str
+        Checksum of the passport; empty if it was refused.
+    is_current : bool
+        Whether the study has the same items as then.
+    """
+
+    run: str
+    signal: str
+    target: str
+    error: float
+    confidence: float
+    among: int
+    by: str
+    made_on: str
+    threshold: float | None
+    n: int
+    coverage: float | None
+    needed: int | None
+    labelled: int | None
+    items: int | None
+    passport: str
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class Certificates(Extra):
+    """The certificates about a report's runs, and how many were computed in the study."""
+
+    about_runs: tuple[CertificateFacts, ...]
+    computed: int
+
+    @property
+    def digest(self) -> Any:
+        return asdict(self)
+
+
+def certificates_of(
+    study: Study, data: Dataset, position: Mapping[int, int]
+) -> Certificates | None:
+    """The computed certificates of a study; None if there are none.
+
+    Those about runs that are not in the data, such as deleted ones, are only counted.
+    """
+    runs = data.runs
+    found = list(Certificate.objects.filter(study=study, state=Job.State.DONE))
+    if not found:
+        return None
+    keys = dict(JudgeRun.objects.filter(study=study).values_list("public_id", "key"))
+    names = Counter(run.judge for run in runs if run.is_jury)
+    juries = {run.judge: run.run for run in runs if run.is_jury and names[run.judge] == 1}
+    known = {run.run for run in runs}
+    labels = _labels(found)
+    facts = []
+    for each in found:
+        run = keys.get(each.run) if each.run else juries.get(each.judge)
+        if run is not None and run in known:
+            facts.append(_facts(each, run, study, labels.get(each.pk, (None, None))))
+    return Certificates(tuple(sorted(facts, key=lambda one: repr(astuple(one)))), len(found))
+
+
+def _labels(certificates: Sequence[Certificate]) -> dict[int, tuple[int, int]]:
+    """Items with a label and all items, by certificate, of those that were used to label."""
+    done = Labelling.objects.filter(certificate__in=certificates, state=Job.State.DONE)
+    return {
+        certificate: (sum(not reason for *_, reason in lines), len(lines))
+        for certificate, lines in done.values_list("certificate_id", "lines").iterator()
+    }
+
+
+def _facts(
+    row: Certificate, run: str, study: Study, labels: tuple[int | None, int | None]
+) -> CertificateFacts:
+    found: Mapping[str, Any] = row.result or {}
+    passport: Mapping[str, Any] = json.loads(row.passport) if row.passport else {}
+    # A refusal has no passport, so its items are unknown; its number of items says enough.
+    then = passport["study"]["content_hash"] if passport else study.content_hash
+    day = row.finished_at or row.created_at
+    return CertificateFacts(
+        run=run,
+        signal=row.signal,
+        target=row.target,
+        error=row.error,
+        confidence=row.confidence,
+        among=row.among,
+        by=row.by,
+        made_on=day.astimezone(dt.UTC).date().isoformat(),
+        threshold=found["threshold"],
+        n=found["n"],
+        coverage=found["coverage"] if row.passport else None,
+        needed=found["needed"],
+        labelled=labels[0],
+        items=labels[1],
+        passport=passport.get("checksum", ""),
+        is_current=then == study.content_hash,
+    )
+
+
+CERTIFICATES = Reader("certificates", certificates_of)

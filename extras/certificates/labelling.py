@@ -1,0 +1,97 @@
+"""Labels that a certificate allows, and the items that it leaves to people."""
+
+import numpy as np
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import FAILURES, run_verdicts
+from extras.certificates import asking
+from extras.certificates.domain import moved
+from extras.certificates.labels import Division, LabelRow
+from extras.certificates.passports import BadPassport, HasMoved, Passport
+from extras.certificates.signals import certifiable
+from studies.models.studies import Study
+
+_SIDES = ("r1", "r2", "tie")
+
+
+def check_judge(passport: Passport, judge: str) -> None:
+    """Raise `BadPassport` if the passport is about another judge."""
+    if passport.judge != judge:
+        raise BadPassport(f"This passport is about “{passport.judge}”, not about “{judge}”.")
+
+
+def check_unmoved(study: Study, passport: Passport, *, data: Dataset) -> list[str]:
+    """The keys of the judge's runs in a study, stored or not.
+
+    Raises `HasMoved` if the prompt, the model or the items are not those that were certified.
+    """
+    runs = asking.runs_in(study, passport)
+    reasons = [
+        reason
+        for run, described in zip(runs, passport["judges"], strict=True)
+        for reason in (
+            *asking.changes(run, passport),
+            *asking.new_versions(described, asking.versions_in(run)),
+        )
+    ]
+    if data.study.slug != passport["study"]["slug"] or not _same_items(study, passport):
+        reasons += moved(passport["domain"], data)
+    if reasons:
+        raise HasMoved(list(dict.fromkeys(reasons)))
+    return [run.key for run in runs]
+
+
+def _same_items(study: Study, passport: Passport) -> bool:
+    return bool(study.content_hash) and study.content_hash == passport["study"]["content_hash"]
+
+
+def still_to_ask(study: Study, passport: Passport) -> list[asking.Missing]:
+    """What the judge has to be asked before it can label a study; errors as for `label`."""
+    data = load_dataset(study.slug)
+    check_unmoved(study, passport, data=data)
+    return asking.missing_in(study, passport, len(data.items))
+
+
+def label(study: Study, passport: Passport) -> Division:
+    """Divide the items of a study by a passport, from the answers that are stored.
+
+    Raises `HasMoved`, or `PassportError` if the judge cannot be asked as the passport says.
+    """
+    data = load_dataset(study.slug)
+    keys = check_unmoved(study, passport, data=data)
+    members = [run for key in keys for run in data.runs if run.run == key]
+    if len(members) < len(keys):
+        lines = [LabelRow(item.key, "", "", None, "not_asked") for item in data.items]
+        return Division(study.slug, passport, lines)
+    run = asking.together(data, passport, members)
+    return Division(study.slug, passport, _lines(data, run, passport))
+
+
+def _lines(data: Dataset, run: Run, passport: Passport) -> list[LabelRow]:
+    verdicts = run_verdicts(data, run)
+    answer, values = certifiable(passport["signal"]).read(data, run, verdicts)
+    failures = _failures(data, run)
+    lines = []
+    for row, item in enumerate(data.items):
+        judged = _SIDES[answer[row]] if answer[row] >= 0 else ""
+        signal = None if np.isnan(values[row]) else round(float(values[row]), 6)
+        if not judged:
+            reason = failures.get(row, "not_asked")
+        elif signal is None:
+            reason = "no_signal"
+        else:
+            reason = "" if values[row] >= passport["threshold"] else "below_threshold"
+        lines.append(LabelRow(item.key, "" if reason else judged, judged, signal, reason))
+    return lines
+
+
+def _failures(data: Dataset, run: Run) -> dict[int, str]:
+    """Why items have no verdict, by position."""
+    rows = run.judgments
+    found: dict[int, str] = dict.fromkeys(map(int, rows.item[rows.choice >= 0]), "undecided")
+    for status in reversed(FAILURES):
+        for item in rows.item[rows.status == status]:
+            if found.get(int(item)) != "undecided":
+                found[int(item)] = status
+    return found

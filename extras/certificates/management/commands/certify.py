@@ -1,0 +1,99 @@
+"""certify STUDY --judge J --out FILE: write a passport, or say how many labels it would need."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError, BadParameters
+from extras.certificates.passports import BY, SIGNALS, TARGETS
+from studies.management.study_lookup import find_study
+
+_WISH = (
+    *("judge", "signal", "target", "error", "confidence", "among", "anchors", "by", "redraw"),
+    *("setting", "features", "run"),
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Certify from which value of a signal on a judge's answers are good enough, and write a "
+        "passport. If nothing can be certified, nothing is written, and the command exits 1 and "
+        "says how many labelled items would be needed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study with the labelled items")
+        parser.add_argument("--judge", required=True, metavar="NAME", help="a judge or a jury")
+        parser.add_argument(
+            "--signal",
+            default="stated",
+            metavar="SIGNAL",
+            help=f"one of {', '.join(SIGNALS)}, or a product such as stated*orders "
+            "(default: stated)",
+        )
+        parser.add_argument(
+            "--error", type=float, default=0.1, help="share of wrong answers to allow (default 0.1)"
+        )
+        parser.add_argument(
+            "--confidence", type=float, default=0.9, help="confidence of that (default 0.9)"
+        )
+        parser.add_argument(
+            "--target",
+            choices=TARGETS,
+            default="first_person",
+            help="what is right: the personas' own answers, or the annotators' majority",
+        )
+        parser.add_argument(
+            "--by",
+            choices=BY,
+            default="item",
+            help="what counts alike in the share of wrong answers: each item, or each persona, "
+            "however many items it has (default: item)",
+        )
+        parser.add_argument(
+            "--redraw",
+            type=int,
+            default=0,
+            metavar="N",
+            help="draw other items; the passport, the refusal and the study's log show the number",
+        )
+        parser.add_argument(
+            "--among",
+            type=int,
+            default=1,
+            metavar="N",
+            help="number of judges, signals or errors among which you choose by their certificates",
+        )
+        parser.add_argument(
+            "--anchors", type=int, default=100, metavar="N", help="items to freeze (default 100)"
+        )
+        parser.add_argument("--setting", default="", help="of the run, if the judge has several")
+        parser.add_argument("--features", default="", help="of the run, if the judge has several")
+        parser.add_argument("--run", default="", metavar="ID", help="the run itself")
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from extras.certificates.certifying import CertificateWish, certify
+
+        study = find_study(options["study"])
+        wish = CertificateWish(**{name: options[name] for name in _WISH})
+        try:
+            found = certify(study, wish)
+        except BadParameters as error:
+            raise CommandError(str(error), returncode=2) from None
+        except AnalysisError as error:
+            raise CommandError(str(error)) from None
+        if found.passport is None:
+            raise CommandError(found.sentence)
+        try:
+            options["out"].write_text(found.passport.text(), "utf-8")
+        except OSError as error:
+            raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from None
+        coverage = found.found.coverage or 0
+        self.stdout.write(
+            f"{found.sentence} It accepts {100 * coverage:.1f} % of the {found.found.n:,} items "
+            f"that certified it. Wrote {options['out']} with "
+            f"{len(found.passport['anchors']):,} anchors."
+        )

@@ -1,0 +1,83 @@
+"""recheck PASSPORT [--study STUDY]: ask the anchors again; does the passport still hold?"""
+
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError
+from extras.certificates.management.passport_files import find_passport
+from studies.management.study_lookup import find_study
+
+_POLL_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = (
+        "Ask the judge of a passport about its frozen anchors again, and say how much of a change "
+        "is the judge's and how much the items'. Exits 0 if the passport is TRUSTED, 1 if it is "
+        "NOT TRUSTED, 3 if that is INCONCLUSIVE, and 2 if it could not be checked."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("passport", type=Path, help="a file that certify wrote")
+        parser.add_argument(
+            "--study",
+            default="",
+            help="short name of the study to label with it (default: the passport's own)",
+        )
+        parser.add_argument(
+            "--answers-of",
+            default="",
+            metavar="JUDGE",
+            help="ask nothing: compare the stored judgments of this judge",
+        )
+        parser.add_argument(
+            "--tolerance",
+            type=float,
+            default=0.05,
+            help="loss of accuracy to tolerate (default 0.05)",
+        )
+        parser.add_argument(
+            "--inline",
+            action="store_true",
+            help="ask in this process, without a broker (default: wait for the workers)",
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from extras.certificates.rechecking import recheck
+
+        passport = find_passport(options["passport"])
+        try:
+            study = find_study(options["study"] or passport["study"]["slug"])
+        except CommandError as error:
+            raise CommandError(str(error), returncode=2) from None
+        try:
+            found = recheck(
+                study,
+                passport,
+                answers_of=options["answers_of"],
+                tolerated=options["tolerance"],
+                inline=options["inline"],
+                wait=_wait,
+            )
+        except AnalysisError as error:
+            raise CommandError(str(error), returncode=2) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(found.record(), ensure_ascii=False, indent=1))
+        else:
+            self.stdout.write("\n".join(found.sentences))
+        if code := {"NOT TRUSTED": 1, "INCONCLUSIVE": 3}.get(found.trust.value, 0):
+            sys.exit(code)
+
+
+def _wait(run: Any) -> None:
+    """Wait until the workers have asked a run's questions."""
+    while run.is_active:
+        time.sleep(_POLL_SECONDS)
+        run.refresh_from_db()

@@ -1,0 +1,303 @@
+"""Asking the anchors of a passport again: is the judge still the one that was certified?"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import CODE, Dataset
+from analysis.data.dataset import load_dataset
+from analysis.data.items.texts import items_by_content
+from analysis.data.verdicts import run_verdicts
+from analysis.errors import BadParameters
+from analysis.stats.core.results import Interval
+from extras.certificates import asking
+from extras.certificates.certifying import draw
+from extras.certificates.domain import moved
+from extras.certificates.facts import (
+    answers_of_rounds,
+    readings_of,
+    run_of_readings,
+)
+from extras.certificates.passports import BadPassport, NoSuchJudge, Passport
+from extras.certificates.signals import certifiable
+from extras.certificates.statistics import (
+    CalibrationCurve,
+    ChangePart,
+    Trust,
+    anchors_needed,
+    calibration_curve,
+    items_part,
+    judges_part,
+    trust_in,
+)
+from studies.models.studies import Study
+
+TOLERATED = 0.05
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """What the anchors say.
+
+    Attributes
+    ----------
+    trust : Trust
+        Whether the passport holds.
+    judge, items : ChangePart
+        Their parts of the change of accuracy; that of the items has no value if the study has no
+        other items that the judge has answered.
+    moved : list of str
+        Sentences on what is not as it was certified.
+    needed : int or None
+        Anchors that would decide, if it is inconclusive.
+    """
+
+    passport: Passport
+    study: str
+    tolerated: float
+    trust: Trust
+    judge: ChangePart
+    items: ChangePart
+    items_reason: str
+    moved: list[str]
+    needed: int | None
+    unanswered: int
+
+    @property
+    def sentences(self) -> list[str]:
+        """The result, for readers."""
+        found = [_VERDICTS[self.trust].format(tolerated=_points(self.tolerated))]
+        found += self.moved
+        found.append(_sentence("Judge's part", self.judge, "anchors"))
+        if self.judge.n:
+            found[-1] += (
+                f" {self.judge.lost} were right and are now wrong, {self.judge.gained} the other "
+                "way round."
+            )
+        if self.items.value is None:
+            found.append(f"Items' part: {self.items_reason}")
+        else:
+            found.append(_sentence("Items' part", self.items, "items"))
+        if self.unanswered:
+            found.append(f"{self.unanswered} anchors have no answer of now.")
+        if self.trust == Trust.INCONCLUSIVE and self.needed:
+            found.append(
+                f"About {self.needed:,} labelled anchors would decide if they changed as often; "
+                f"this passport has {len(self.passport['anchors']):,}."
+            )
+        return found
+
+    def record(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "verdict": self.trust.value,
+            "study": self.study,
+            "passport": self.passport.checksum,
+            "tolerated": self.tolerated,
+            "judge": _record(self.judge),
+            "items": _record(self.items) | {"why_none": self.items_reason or None},
+            "moved": self.moved,
+            "anchors": len(self.passport["anchors"]),
+            "anchors_unanswered": self.unanswered,
+            "labels_needed": self.needed,
+            "sentences": self.sentences,
+        }
+
+
+_VERDICTS = {
+    Trust.TRUSTED: "TRUSTED: the passport holds. A loss of accuracy of {tolerated} is ruled out.",
+    Trust.NOT_TRUSTED: "NOT TRUSTED: the passport no longer holds.",
+    Trust.INCONCLUSIVE: "INCONCLUSIVE: the anchors show neither that the judge is as good as "
+    "before nor that it lost {tolerated}.",
+}
+
+
+def recheck(
+    study: Study,
+    passport: Passport,
+    *,
+    answers_of: str = "",
+    tolerated: float = TOLERATED,
+    inline: bool = True,
+    wait: Callable[[Any], None] = lambda run: None,
+) -> Rechecked:
+    """Ask the frozen anchors again and compare the answers with those of then.
+
+    The anchors are looked for in `study`, then in the passport's own study. With `answers_of`
+    nothing is asked: the stored judgments of that judge are compared. Raises `BadParameters` or
+    `PassportError`.
+    """
+    if not 0 < tolerated < 1:
+        raise BadParameters(f"The tolerance is a number between 0 and 1, not {tolerated:g}.")
+    certifiable(passport["signal"])
+    home, items = _home(study, passport)
+    data = load_dataset(home.slug)
+    if answers_of:
+        members = _stored(home, data, passport, answers_of, items)
+        reasons = []
+    else:
+        rounds = asking.answers_again(home, passport, items, inline=inline, wait=wait)
+        members = [answers_of_rounds(each.judgments, each.sample_of) for each in rounds]
+        reasons = [
+            reason
+            for each, described in zip(rounds, passport["judges"], strict=True)
+            for reason in (
+                *asking.changes(each.run, passport),
+                *asking.new_versions(described, asking.versions_of_rounds(each)),
+            )
+        ]
+    reasons = list(dict.fromkeys(reasons))
+    position = {item.key: index for index, item in enumerate(data.items)}
+    now, certainty = _now(data, passport, members, position)
+    then, before, after, right = [], [], [], []
+    for anchor in passport["anchors"]:
+        place = position.get(items.get(anchor["content_hash"], ("", 0))[0])
+        then.append(int(anchor["answer"] == anchor["right"]))
+        before.append(anchor["certainty"])
+        known = place is not None and now[place] is not None
+        right.append(
+            int(now[place] == CODE[anchor["right"]]) if known and place is not None else -1
+        )
+        after.append(certainty[place] if place is not None else np.nan)
+    of_judge = judges_part(then, right)
+    of_items, why = _items_part(study, passport, before, after)
+    if study.slug != passport["study"]["slug"]:
+        reasons += moved(passport["domain"], load_dataset(study.slug))
+    trust = Trust.NOT_TRUSTED if reasons else trust_in(of_judge, tolerated)
+    needed = anchors_needed(of_judge, tolerated) if trust == Trust.INCONCLUSIVE else None
+    return Rechecked(
+        passport=passport,
+        study=study.slug,
+        tolerated=tolerated,
+        trust=trust,
+        judge=of_judge,
+        items=of_items,
+        items_reason=why,
+        moved=reasons,
+        needed=needed,
+        unanswered=right.count(-1),
+    )
+
+
+Home = dict[str, tuple[str, int]]
+
+
+def _home(study: Study, passport: Passport) -> tuple[Study, Home]:
+    """The study that has the anchors: their keys and ids there, by their content."""
+    hashes = [anchor["content_hash"] for anchor in passport["anchors"]]
+    own = Study.objects.filter(slug=passport["study"]["slug"]).first()
+    for candidate in filter(None, (study, own)):
+        found = items_by_content(candidate, hashes)
+        if found:
+            return candidate, {key: (facts.key, facts.pk) for key, facts in found.items()}
+    raise BadPassport(
+        "None of the passport's anchors is an item of this study, or of the study that it was "
+        f"made in (“{passport['study']['slug']}”). Import those items first."
+    )
+
+
+def _stored(
+    study: Study, data: Dataset, passport: Passport, judge: str, items: Home
+) -> list[Mapping[str, Sequence[Any]]]:
+    """The stored answers of one other judge."""
+    if passport["jury"]:
+        raise BadParameters("Stored answers of one judge cannot be compared with those of a jury.")
+    keys = [run.run for run in data.runs if run.judge == judge]
+    wanted = passport["protocol"]
+    every = asking.runs_of(study, keys)
+    alike = (wanted["setting"], wanted["features"])
+    runs = [run for run in every if (run.setting, run.features) == alike] or every
+    if len(runs) != 1:
+        raise NoSuchJudge(
+            f"Study “{study.slug}” has {len(runs)} runs of “{judge}” that could be meant. One with "
+            f"the setting {wanted['setting']} and the features {wanted['features']} is needed."
+        )
+    return [readings_of(runs[0], [key for key, _ in items.values()])]
+
+
+def _now(
+    data: Dataset,
+    passport: Passport,
+    members: Sequence[Mapping[str, Sequence[Any]]],
+    position: Mapping[str, int],
+) -> tuple[list[int | None], Any]:
+    """The answer to each item of now, -1 without a verdict and None without a reply; the signal."""
+    placed = [{position[key]: found for key, found in each.items()} for each in members]
+    run = run_of_readings(data, passport["jury"], passport["protocol"]["setting"], placed)
+    answer, certainty = certifiable(passport["signal"]).read(data, run, run_verdicts(data, run))
+    replied = {
+        place
+        for each in placed
+        for place, readings in each.items()
+        if any(reading["state"] != "error" for reading in readings)
+    }
+    answers = [int(found) if row in replied else None for row, found in enumerate(answer)]
+    return answers, certainty
+
+
+def _items_part(
+    study: Study, passport: Passport, before: Sequence[float], after: Sequence[float]
+) -> tuple[ChangePart, str]:
+    nothing = ChangePart(None, None, "empty_group", 0)
+    if study.content_hash and study.content_hash == passport["study"]["content_hash"]:
+        return ChangePart(0.0, Interval(0.0, 0.0, 0.95, "same items", len(before)), None, 0), ""
+    data = load_dataset(study.slug)
+    try:
+        keys = [run.key for run in asking.runs_in(study, passport)]
+    except NoSuchJudge as error:
+        return nothing, str(error)
+    members = [run for key in keys for run in data.runs if run.run == key]
+    if len(members) < len(keys):
+        return nothing, "the judge has not answered the items of this study yet."
+    run = asking.together(data, passport, members)
+    _, values = certifiable(passport["signal"]).read(data, run, run_verdicts(data, run))
+    rows = draw(data, np.flatnonzero(~np.isnan(values)), passport["seed"], passport["by"])
+    curve, old = _curve(passport)
+    found = items_part(curve, old, values[rows], anchors_then=before, anchors_now=after)
+    return found, "" if found.value is not None else "too few items of this study have the signal."
+
+
+def _curve(passport: Passport) -> tuple[CalibrationCurve, Any]:
+    """What certainties stood for, and the certainties of the items that certified the judge."""
+    held = passport["calibration"]
+    certainty = np.repeat(held["certainty"], held["n"])
+    correct = [
+        int(place < right)
+        for n, right in zip(held["n"], held["right"], strict=True)
+        for place in range(n)
+    ]
+    curve = calibration_curve(certainty, correct)
+    if curve is None:
+        raise BadPassport("This passport has no calibration. Certify the judge again.")
+    return curve, certainty
+
+
+def _sentence(name: str, part: ChangePart, unit: str) -> str:
+    if part.value is None or part.interval is None:
+        return f"{name}: unknown, without answers."
+    if part.interval.method == "same items":
+        return f"{name}: none, because these are the certified items."
+    change = "a change" if part.is_change else "no change shown"
+    return (
+        f"{name}: {_points(part.value)} (95 % interval {100 * part.interval.low:.1f} to "
+        f"{100 * part.interval.high:.1f}, {part.n:,} {unit}): {change}."
+    )
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f} percentage points"
+
+
+def _record(part: ChangePart) -> dict[str, Any]:
+    interval = part.interval
+    return {
+        "value": part.value,
+        "reason": part.reason,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "n": part.n,
+        "lost": part.lost,
+        "gained": part.gained,
+        "is_change": part.is_change,
+    }

@@ -1,0 +1,69 @@
+"""Tasks for the worker: certificates and labels that were requested on a page.
+
+Pages queue these tasks, so modules that compute are imported when a task runs.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from celery import shared_task
+
+from analysis.errors import AnalysisError
+from extras.certificates.models import Certificate, Labelling
+from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.runner import Progress, carry_out
+
+_WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by")
+
+
+@shared_task
+def certify_judge(certificate_id: int) -> None:
+    """Certify a judge; running it twice certifies it once."""
+    carry_out(Certificate, certificate_id, _certify, expected=(AnalysisError,))
+
+
+@shared_task
+def label_items(labelling_id: int) -> None:
+    """Label the items of a study by a certificate; running it twice labels them once."""
+    carry_out(Labelling, labelling_id, _label, expected=(AnalysisError,))
+
+
+@shared_task
+def tidy() -> None:
+    """Restart jobs that a killed worker left behind."""
+    tidy_jobs(Certificate, certify_judge)
+    tidy_jobs(Labelling, label_items)
+
+
+def _certify(job: Certificate, progress: Progress) -> Mapping[str, Any]:
+    from extras.certificates.certifying import CertificateWish, certify
+
+    progress(10, "Reading the study.")
+    done = certify(job.study, CertificateWish(**{name: getattr(job, name) for name in _WISH}))
+    found = done.found
+    return {
+        "passport": done.passport.text() if done.passport else "",
+        "result": {
+            "sentence": done.sentence,
+            "needed": done.needed,
+            "threshold": found.threshold,
+            "coverage": found.coverage,
+            "n": found.n,
+            "largest_p": found.delta / found.n_judges,
+            "tested": [vars(step) for step in found.tested],
+        },
+    }
+
+
+def _label(job: Labelling, progress: Progress) -> Mapping[str, Any]:
+    from extras.certificates.labelling import label
+    from extras.certificates.passports import read_passport
+
+    progress(10, "Reading the study.")
+    labels = label(job.certificate.study, read_passport(job.certificate.passport))
+    return {
+        "sentence": labels.sentence,
+        "lines": [
+            [line.item, line.choice, line.judged, line.signal, line.reason] for line in labels.lines
+        ],
+    }
