@@ -189,11 +189,6 @@ def _deciding_pages(page: "Page") -> Iterator[str]:
     yield "watched-comparison"
     page.goto(f"/studies/{STUDY}/reports/draw/")
     yield "items-for-annotators"
-    page.goto(f"/studies/{STUDY}/changed-personas/")
-    page.locator("[name=features]").first.check()
-    page.get_by_role("button", name="Show three items").click()
-    page.get_by_role("heading", name="What the new study has").wait_for()
-    yield "changed-personas"
     page.goto(f"/studies/{SLUG}/certificates/")
     if not page.locator("tbody a").count():
         page.select_option("#id_judge", index=2)

@@ -23,6 +23,7 @@ from judging.models import PromptTemplate
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Membership, Study
 from studies.services.accounts.team import invite
+from tests.config.test_access import OF_EXTRAS
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.judging.conftest import make_judge
 from tests.sampling import examples, some
@@ -50,11 +51,11 @@ TYPED = {
 LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
     "a file that is uploaded": r"studies:import|judging:(replies|recover-wording|pack)$",
-    "asks a model at once": r"judging:(test-judge|profiles|decide-profile)",
+    "asks a model at once": r"judging:test-judge",
     "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
     r"judging:(discuss|extend)|audit|certificates|reports:(verify|share|revoke|draw)|"
-    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
+    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:item-persona|"
     r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",
 }
 
@@ -194,7 +195,9 @@ def _buttons(stage: int) -> list[Button]:
 
 
 def _reason(view: str) -> str:
-    return next((why for why, names in LEFT_OUT.items() if re.match(names, view)), "")
+    reasons = [LEFT_OUT, *(each.LEFT_OUT for each in OF_EXTRAS)]
+    found = (why for each in reasons for why, names in each.items() if re.match(names, view))
+    return next(found, "")
 
 
 def press(client: Client, button: Button, arguments: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ The rules follow from the address; what differs from them stands in the tables. 
 new fails here until it is in the table it belongs to.
 """
 
+import importlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,17 +15,16 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+import extras
 from analysis.models import Certificate, Export, Report, ShareLink
 from api.models import Webhook
 from api.v1.site import openapi
 from judging.models import (
     Campaign,
-    DraftingJob,
     Judge,
     JudgeRun,
     Jury,
     PackJob,
-    ProfileDraft,
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
@@ -35,6 +35,12 @@ from tests.sampling import some
 
 pytestmark = pytest.mark.django_db
 
+# What extras say of their own addresses.
+OF_EXTRAS = [
+    importlib.import_module(f"tests.extras.{name}.addresses")
+    for name in extras.NAMES
+    if (Path(extras.__file__).parents[1] / f"tests/extras/{name}/addresses.py").exists()
+]
 PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
 STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
@@ -119,7 +125,7 @@ FOR_OWNERS = {
 # Any member who may create studies may copy one.
 MAY_COPY = {"whole/copy/"}
 # And an editor may make a linked one.
-MAY_CREATE = MAY_COPY | {"changed-personas/"}
+MAY_CREATE = MAY_COPY.union(*(each.MAY_CREATE for each in OF_EXTRAS))
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
     "certificates/<public_id>/label/",
@@ -194,10 +200,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
         "webhooks/": webhook,
     }
 
-    drafting = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
-    draft = ProfileDraft.objects.create(
-        job=drafting, persona=study.personas.first(), state=ProfileDraft.State.WRITTEN
-    )
+    of_extras = {key: value for each in OF_EXTRAS for key, value in each.known(study).items()}
 
     def known(route: str) -> dict[str, str]:
         rest = route.removeprefix(STUDY)
@@ -211,7 +214,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "judge_id": str(judge.pk),
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
-            "draft_id": draft.public_id,
             "job_id": pack_job.public_id,
             "link_id": link.public_id,
             "number": "1",
@@ -219,6 +221,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "step": "task",
             "name": "judges",
             "action": "retire" if rest.startswith(SHARED) else "pause",
+            **of_extras,
         }
 
     return known

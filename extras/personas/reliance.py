@@ -6,9 +6,9 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from ..core.results import FloatArray
-from ..core.shared_variance import Sharing
-from .general_difference import GeneralDifference, general_difference
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import FloatArray
+from analysis.stats.core.shared_variance import Sharing
 
 
 @dataclass(frozen=True)

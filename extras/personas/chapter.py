@@ -1,13 +1,13 @@
 """Items asked about a persona and about the same persona with one other attribute."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from analysis.data.verdicts import Ints, run_votes
-from analysis.report.claims import COUNTERFACTUAL, holds, level_of
+from analysis.report.claims import holds, level_of
 from analysis.report.encode import Json, number, put, tested
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
@@ -15,12 +15,13 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import p_value
 from analysis.stats.comparison.general_difference import general_difference
-from analysis.stats.comparison.reliance import reliance, squared_shifts
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from extras.personas.changed_items import SOURCE
+from extras.personas.reliance import reliance, squared_shifts
 
-SOURCE = "counterfactual"
+KIND = "features of counterfactual personas"  # of claims
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +149,28 @@ class Counterfactual(Section):
     """Reliance of people and judges on an attribute that is changed."""
 
     name = "counterfactual"
+    title = "Counterfactual personas"
+    inside = "How far answers move when one attribute of the persona is changed"
+    has_claims = True
+    keys = """
+        # Counterfactual personas
+        bias.counterfactual | object | Answers about the same items for changed personas.
+        bias.counterfactual.attributes | list | Each attribute that was changed.
+        bias.counterfactual.attributes.feature | text | The attribute.
+        contains_chance | flag | Whether chance alone is part of the shift.
+        bias.counterfactual.from | text | The study whose personas were changed.
+    """
+
+    def is_needed(self, report: Report) -> bool:
+        return SOURCE in report.get("bias", {})
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return counterfactuals(study)
+
+    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+        attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
+        tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
+        return {KIND: [each["p_holm"] for each in tests]}
 
     def tables(self, report: Report) -> Iterator[Table]:
         yield counterfactual_table(report)
@@ -162,9 +182,12 @@ class Counterfactual(Section):
                 if beyond["p_holm"] is None:
                     continue
                 who, label = run_name(entry, each["judges"]), each["label"]
-                if holds(beyond, level_of(report, COUNTERFACTUAL), "p_holm"):
+                if holds(beyond, level_of(report, KIND), "p_holm"):
                     more = "more" if beyond["value"] > 0 else "less"
                     words = f"{who} relies on {label} {more} than people do"
                 else:
                     words = f"That {who} relies on {label} more or less than people do is not shown"
                 yield Sentence.of("finding", f"{words} (Holm p {p_value(beyond['p_holm'])}).")
+
+
+CHAPTER = Counterfactual()

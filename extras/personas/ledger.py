@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from django.db import connection, transaction
 from django.db.models import Count, F, Q, Sum
 
+from extras.personas.models import DraftingJob, ProfileDraft
+from extras.personas.prompt import usable
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
     Answer,
@@ -21,8 +23,7 @@ from judging.engine.interface import (
     OverBudget,
     Parameters,
 )
-from judging.models import NANO, DraftingJob, Judge, ProfileDraft
-from judging.profile_drafts.prompt import usable
+from judging.models import NANO, Judge
 from judging.worker import runtime
 from judging.worker.endpoints import reply_limit
 from judging.worker.records.ledger import Prices, most_of, price

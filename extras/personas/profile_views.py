@@ -14,12 +14,18 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from extras.personas.drafting import (
+    accept,
+    judges_that_write,
+    reject,
+    request_drafts,
+    without_draft,
+)
+from extras.personas.models import DraftingJob, ProfileDraft
+from extras.personas.prompt import ASKED, LONGEST
+from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
-from judging.models import NANO, DraftingJob, Judge, ProfileDraft
-from judging.profile_drafts.jobs import judges_that_write, request_drafts, without_draft
-from judging.profile_drafts.prompt import ASKED, LONGEST
-from judging.profile_drafts.review import accept, reject
-from judging.profile_drafts.tasks import write_profile_drafts
+from judging.models import NANO, Judge
 from studies.errors import StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.replacement import why_not
@@ -66,7 +72,7 @@ def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             write_profile_drafts.delay_on_commit(job.pk)  # type: ignore[attr-defined]
-            return redirect("judging:profiles", slug)
+            return redirect("personas:profiles", slug)
     latest = _latest(study)
     drafts = ProfileDraft.objects.filter(persona__study=study).select_related("persona", "job")
     waiting = drafts.filter(state=ProfileDraft.State.WRITTEN).order_by("persona__key", "pk")
@@ -75,8 +81,8 @@ def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "form": form,
         "job": latest,
-        "status_url": reverse("judging:profiles-status", args=[slug]),
-        "retry": Retry(reverse("judging:profiles", args=[slug]), "Ask again", is_link=True),
+        "status_url": reverse("personas:profiles-status", args=[slug]),
+        "retry": Retry(reverse("personas:profiles", args=[slug]), "Ask again", is_link=True),
         "page": Paginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
         "decided": drafts.filter(reviewed_at__isnull=False)
         .select_related("reviewed_by")
@@ -89,7 +95,7 @@ def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
         "longest": LONGEST,
     }
     status = _REFUSED if form.errors else 200
-    return render(request, "judging/profiles.html", context, status=status)
+    return render(request, "personas/profiles.html", context, status=status)
 
 
 @login_required
@@ -116,7 +122,7 @@ def decide_profile(request: HttpRequest, slug: str, draft_id: str) -> HttpRespon
             messages.success(request, f"Persona {draft.persona.key} stays as it was.")
     except (StudyError, Refused) as error:
         messages.error(request, str(error))
-    return redirect("judging:profiles", slug)
+    return redirect("personas:profiles", slug)
 
 
 def _study(request: HttpRequest, slug: str) -> Study:
@@ -124,4 +130,4 @@ def _study(request: HttpRequest, slug: str) -> Study:
 
 
 def _latest(study: Study) -> DraftingJob | None:
-    return study.drafting_jobs.order_by("-pk").first()
+    return DraftingJob.objects.filter(study=study).order_by("-pk").first()

@@ -4,8 +4,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from extras.personas.changed_items import Wanted, counterfactual_study, mark_of
 from studies.errors import StudyError
-from studies.importers.counterfactuals import Wanted, counterfactual_study, mark_of
 from studies.management.study_lookup import find_study
 from studies.management.validation_message import explain
 from studies.models import Item

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from judging.models.judges import Judge
+from judging.models import Judge
 from studies.jobs.models import Job
 from studies.models import Persona, Study, public_id
 
@@ -16,7 +16,7 @@ class DraftingJob(Job):
     unharmed = "Texts that had arrived are kept."
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="drafting_jobs")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     judge = models.ForeignKey(Judge, null=True, on_delete=models.SET_NULL, related_name="+")
     judge_name = models.CharField(max_length=100)
     prompt_sha256 = models.CharField(max_length=64, help_text="Of the words around the choices.")
@@ -29,6 +29,15 @@ class DraftingJob(Job):
         return f"profile texts of {self.study_id} by {self.judge_name}"
 
 
+class DraftState(models.TextChoices):
+    WAITING = "waiting", "not yet asked"
+    SENT = "sent", "being asked"
+    WRITTEN = "written", "to be reviewed"
+    FAILED = "failed", "no usable reply"
+    ACCEPTED = "accepted", "accepted"
+    REJECTED = "rejected", "rejected"
+
+
 class ProfileDraft(models.Model):
     """What a judge wrote about one persona, its cost, and what became of it.
 
@@ -36,17 +45,11 @@ class ProfileDraft(models.Model):
     is the highest cost of a request that is under way; it stays if no answer ever comes.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting", "not yet asked"
-        SENT = "sent", "being asked"
-        WRITTEN = "written", "to be reviewed"
-        FAILED = "failed", "no usable reply"
-        ACCEPTED = "accepted", "accepted"
-        REJECTED = "rejected", "rejected"
+    State = DraftState
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     job = models.ForeignKey(DraftingJob, on_delete=models.CASCADE, related_name="drafts")
-    persona = models.ForeignKey(Persona, on_delete=models.CASCADE, related_name="profile_drafts")
+    persona = models.ForeignKey(Persona, on_delete=models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     prompt_sha256 = models.CharField(max_length=64, blank=True)
     requests = models.PositiveSmallIntegerField(default=0)
@@ -68,9 +71,7 @@ class ProfileDraft(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["job", "persona"], name="one_draft_for_each_persona"),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=["waiting", "sent", "written", "failed", "accepted", "rejected"]
-                ),
+                condition=Q(state__in=DraftState.values),
                 name="profile_draft_state",
             ),
         ]

@@ -1,12 +1,13 @@
-"""The page on which profile texts are requested and reviewed, in a real browser."""
+"""The pages of changed personas and of profile texts, in a real browser."""
 
 import pytest
 from django.contrib.auth.models import User
 
-from judging.models import ProfileDraft
-from judging.profile_drafts.jobs import request_drafts
+from extras.personas.drafting import request_drafts
+from extras.personas.models import ProfileDraft
+from studies.models import Study
 from tests.browser.conftest import is_well_in_both_themes
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_items, make_persona, make_study
 from tests.judging.conftest import make_judge
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -44,3 +45,27 @@ def test_texts_are_requested_and_reviewed(signed_in):
     page.get_by_role("button", name="Reject the text about p1").click()
     page.get_by_text("Persona p1 stays as it was.").wait_for()
     is_well_in_both_themes(page)
+
+
+def test_changed_personas_are_well_with_a_preview_and_with_an_error(signed_in):
+    User.objects.create_superuser("ada", password="a good long secret")
+    page = signed_in()
+    study = make_study(slug="one")
+    for age in ("young", "old"):
+        fact = {"key": "age", "label": "Age", "value": age, "text": f"The person is {age}."}
+        make_items(study, 2, persona=make_persona(study=study, features=[fact]))
+    address = "/studies/one/changed-personas/"
+    page.goto(address, wait_until="networkidle")
+    is_well_in_both_themes(page)
+
+    page.get_by_role("button", name="Show three items").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    is_well_in_both_themes(page)
+    page.get_by_label("Age (3 values)").check()
+    page.get_by_role("button", name="Show three items").click()
+    page.get_by_role("heading", name="What the new study has").wait_for()
+    is_well_in_both_themes(page)
+    page.get_by_role("button", name="Create study").click()
+    page.wait_for_url("**/studies/one-changed/")
+
+    assert Study.objects.filter(slug="one-changed").exists()

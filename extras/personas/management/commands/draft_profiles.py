@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from extras.personas.drafting import judges_that_write, request_drafts, run_job
+from extras.personas.models import DraftingJob
+from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
-from judging.models import DraftingJob
-from judging.profile_drafts.jobs import judges_that_write, request_drafts, run_job
-from judging.profile_drafts.tasks import write_profile_drafts
 from judging.worker import runtime
 from studies.errors import StudyError
 from studies.management.study_lookup import find_study

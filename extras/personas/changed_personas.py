@@ -13,8 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from studies.errors import StudyError
-from studies.importers.counterfactuals import (
+from extras.personas.changed_items import (
     Change,
     Changes,
     Wanted,
@@ -22,6 +21,7 @@ from studies.importers.counterfactuals import (
     counterfactual_study,
     planned_changes,
 )
+from studies.errors import StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study
@@ -134,4 +134,4 @@ def _page(
         "preview": preview,
         "may_create": cast(User, request.user).has_perm(MAY_CREATE),
     }
-    return render(request, "studies/changed_personas.html", context, status=status)
+    return render(request, "personas/changed_personas.html", context, status=status)

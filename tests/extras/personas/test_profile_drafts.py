@@ -5,11 +5,12 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.models import NANO, DraftingJob, ProfileDraft
-from judging.profile_drafts import jobs
-from judging.profile_drafts.prompt import PROMPT_SHA256, messages_for, usable
-from judging.profile_drafts.review import accept, reject
-from judging.profile_drafts.tasks import tidy_profile_drafts
+from extras.personas import drafting
+from extras.personas.drafting import accept, reject
+from extras.personas.models import DraftingJob, ProfileDraft
+from extras.personas.prompt import PROMPT_SHA256, messages_for, usable
+from extras.personas.tasks import tidy
+from judging.models import NANO
 from studies.errors import StaleVersion, StudyError
 from studies.importers.items.replacement import remove_items
 from studies.models import Item, Persona, StudyLog
@@ -40,8 +41,8 @@ def writer(llm, engine):
 
 
 def ask(study, judge, budget=None):
-    job = jobs.request_drafts(study_id=study.pk, judge=judge, budget=budget, user=None)
-    return jobs.run_job(job_id=job.pk)
+    job = drafting.request_drafts(study_id=study.pk, judge=judge, budget=budget, user=None)
+    return drafting.run_job(job_id=job.pk)
 
 
 def test_each_persona_with_earlier_choices_is_asked_about_once(study, writer, llm):
@@ -84,12 +85,12 @@ def test_a_budget_without_a_price_is_refused(study, llm, engine):
 
 
 def test_a_request_whose_worker_was_killed_stays_paid_and_is_asked_again(study, writer, llm):
-    job = jobs.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
+    job = drafting.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
     lost, other = job.drafts.all()
     ProfileDraft.objects.filter(pk=lost.pk).update(state="sent", requests=1, held_nano=7)
     ProfileDraft.objects.filter(pk=other.pk).update(state="written", text=TEXT, reply=TEXT)
 
-    jobs.run_job(job_id=job.pk)
+    drafting.run_job(job_id=job.pk)
 
     lost.refresh_from_db()
     assert (lost.state, lost.requests, lost.held_nano) == ("written", 2, 0)
@@ -98,15 +99,15 @@ def test_a_request_whose_worker_was_killed_stays_paid_and_is_asked_again(study, 
 
 
 def test_a_worker_that_was_given_up_sends_nothing_more(study, writer, llm, monkeypatch):
-    job = jobs.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
-    count = jobs._count_lost_requests
+    job = drafting.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
+    count = drafting._count_lost_requests
 
     def another_worker_takes_it(job):
         count(job)
         DraftingJob.objects.filter(pk=job.pk).update(attempts=9)
 
-    monkeypatch.setattr(jobs, "_count_lost_requests", another_worker_takes_it)
-    jobs.run_job(job_id=job.pk)
+    monkeypatch.setattr(drafting, "_count_lost_requests", another_worker_takes_it)
+    drafting.run_job(job_id=job.pk)
 
     assert llm.requests == []
 
@@ -193,7 +194,7 @@ def test_an_accepted_text_is_the_personas_and_is_recorded(study, writer):
                 **({"text": TEXT} if again is accept else {}),
             )
     # One was rejected: it may be asked about again.
-    assert [each.key for each in jobs.without_draft(study)] == ["p1"]
+    assert [each.key for each in drafting.without_draft(study)] == ["p1"]
 
 
 def test_items_can_be_replaced_with_their_drafts(study, writer):
@@ -215,10 +216,10 @@ def test_items_in_use_are_not_written_about(study, writer, llm):
 
 def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     client = sign_in(study)
-    page = reverse("judging:profiles", args=["past"])
+    page = reverse("personas:profiles", args=["past"])
     monkeypatch.setattr(
-        "judging.pages.profile_views.write_profile_drafts.delay_on_commit",
-        lambda pk: jobs.run_job(job_id=pk),
+        "extras.personas.profile_views.write_profile_drafts.delay_on_commit",
+        lambda pk: drafting.run_job(job_id=pk),
     )
     assert "2 personas have earlier choices" in client.get(page).content.decode()
 
@@ -230,7 +231,7 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     assert "To review (2)" in shown
     assert "Preferred: Short 0." in shown
     first, second = ProfileDraft.objects.order_by("persona__key")
-    decide = reverse("judging:decide-profile", args=["past", first.public_id])
+    decide = reverse("personas:decide-profile", args=["past", first.public_id])
     refused = client.post(decide, {"accept": "1", "text": "a\0b"}, follow=True)
     assert Persona.objects.get(key="p0").text == ""
     done = client.post(decide, {"accept": "1", "text": TEXT}, follow=True).content.decode()
@@ -238,10 +239,10 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     assert "accepted by" in done
     late = client.post(decide, {"reject": "1"}, follow=True).content.decode()
     assert "Somebody else has decided about this text." in late
-    other = reverse("judging:decide-profile", args=["past", second.public_id])
+    other = reverse("personas:decide-profile", args=["past", second.public_id])
     assert "stays as it was" in client.post(other, {"reject": "1"}, follow=True).content.decode()
     assert refused.status_code in (200, 400)
-    status = client.get(reverse("judging:profiles-status", args=["past"])).json()
+    status = client.get(reverse("personas:profiles-status", args=["past"])).json()
     assert status["open"] is False
 
 
@@ -249,9 +250,9 @@ def test_texts_of_other_studies_are_out_of_reach(study, writer):
     draft = ask(study, writer).drafts.first()
     client = sign_in(make_study(slug="other"))
 
-    url = reverse("judging:decide-profile", args=["other", draft.public_id])
+    url = reverse("personas:decide-profile", args=["other", draft.public_id])
     assert client.post(url, {"accept": "1", "text": TEXT}).status_code == 404
-    assert client.get(reverse("judging:profiles", args=["past"])).status_code == 404
+    assert client.get(reverse("personas:profiles", args=["past"])).status_code == 404
 
 
 def test_by_command(study, writer, llm, capsys):
@@ -265,13 +266,13 @@ def test_by_command(study, writer, llm, capsys):
 
 
 def test_a_job_without_a_worker_is_queued_again(study, writer, monkeypatch):
-    job = jobs.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
+    job = drafting.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
     DraftingJob.objects.filter(pk=job.pk).update(heartbeat_at="2020-01-01T00:00:00Z")
     queued = []
     monkeypatch.setattr(
-        "judging.profile_drafts.tasks.write_profile_drafts.delay", lambda pk: queued.append(pk)
+        "extras.personas.tasks.write_profile_drafts.delay", lambda pk: queued.append(pk)
     )
 
-    tidy_profile_drafts()
+    tidy()
 
     assert queued == [job.pk]

@@ -1,4 +1,4 @@
-"""Requesting profile texts, and the worker's part of it."""
+"""Profile texts: requesting them, the worker's part of it, and the review of each text."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -8,22 +8,25 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from extras.personas.ledger import DraftLedger
+from extras.personas.models import DraftingJob, ProfileDraft
+from extras.personas.prompt import PROMPT_SHA256, Description, messages_for
 from judging.backends import registry
 from judging.engine.interface import JudgeQuestion, Stopped
 from judging.engine.messages import prompt_sha256
 from judging.errors import JudgingError
-from judging.models import DraftingJob, Judge, ProfileDraft
-from judging.profile_drafts.ledger import DraftLedger
-from judging.profile_drafts.prompt import PROMPT_SHA256, Description, messages_for
+from judging.models import Judge
 from judging.worker import runtime
 from judging.worker.provider_permission import check_sharing
-from studies.errors import StudyError
+from studies.errors import StaleVersion, StudyError
+from studies.importers.editing import edit_persona, record_of
 from studies.importers.items.replacement import why_not
 from studies.jobs.errors import JobFailed
 from studies.jobs.runner import Progress, carry_out
 from studies.models import Item, Persona, Study
 from studies.personas.profile_text import build_profile
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 _AT_ONCE = 50  # questions that wait for slots together
 _SEED = 2**31
@@ -42,7 +45,7 @@ def request_drafts(
     if reason := why_not(study):
         raise StudyError(reason)
     check_sharing(study, judge)
-    if study.drafting_jobs.filter(state__in=DraftingJob.OPEN).exists():
+    if DraftingJob.objects.filter(study=study, state__in=DraftingJob.OPEN).exists():
         raise StudyError("A judge is writing profile texts already. Wait until it has finished.")
     personas = without_draft(study)
     if not personas:
@@ -137,3 +140,59 @@ def _raise_first(problems: Iterable[BaseException | None]) -> None:
             raise JobFailed(f"{problem} What has arrived is below.")
         if problem is not None:
             raise problem
+
+
+@transaction.atomic
+def accept(*, study: Study, draft_id: str, text: str, user: User) -> ProfileDraft:
+    """Make `text` the free text of the persona, at all its items; the reply is kept beside it.
+
+    Raises `Refused` for a text that breaks a rule of the item format, `StaleVersion` if somebody
+    else has decided meanwhile, and `StudyError` if anything depends on the items.
+    """
+    lock_study(study.pk)
+    draft = _open_draft(study, draft_id)
+    persona = draft.persona
+    edit_persona(
+        study_id=study.pk,
+        key=persona.key,
+        features=persona.features,
+        text=text,
+        seen=record_of(persona).fingerprint,
+        user=user,
+    )
+    return _decide(draft, ProfileDraft.State.ACCEPTED, text=text, user=user)
+
+
+@transaction.atomic
+def reject(*, study: Study, draft_id: str, user: User) -> ProfileDraft:
+    """Leave the persona as it is. Raises `StaleVersion` if somebody else has decided."""
+    lock_study(study.pk)
+    return _decide(_open_draft(study, draft_id), ProfileDraft.State.REJECTED, text="", user=user)
+
+
+def _open_draft(study: Study, draft_id: str) -> ProfileDraft:
+    draft = (
+        ProfileDraft.objects.select_related("persona", "job")
+        .filter(persona__study=study, public_id=draft_id, state=ProfileDraft.State.WRITTEN)
+        .first()
+    )
+    if draft is None:
+        raise StaleVersion("Somebody else has decided about this text.")
+    return draft
+
+
+def _decide(draft: ProfileDraft, state: str, *, text: str, user: User) -> ProfileDraft:
+    """Store the decision on a draft whose study is locked."""
+    draft.state, draft.text, draft.reviewed_by = state, text, user
+    draft.reviewed_at = clock.now()
+    draft.save(update_fields=["state", "text", "reviewed_by", "reviewed_at"])
+    record(
+        draft.persona.study,
+        f"profile text {state}",
+        user=user,
+        persona=draft.persona.key,
+        judge=draft.job.judge_name,
+        model=draft.model,
+        edited=bool(text) and text.strip() != draft.reply.strip(),
+    )
+    return draft
