@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = [
     "datasets",
     "judge_models",
+    "option_sets",
     "personas",
     "publication",
 ]

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
-from ..core.proportions import wilson_proportion
-from ..core.results import Proportion, Reason
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import Proportion, Reason
 
 LEAST_EXPECTED = 5.0  # first places at every position, for the chi-squared test
 

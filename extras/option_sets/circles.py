@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import Run
-from analysis.data.items.option_sets import OptionSets
-from analysis.data.items.ranked_sets import RankedSets
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, undefined
 from analysis.report.section import Report, Section, Sentence
@@ -16,7 +14,8 @@ from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.probes import agreed
-from analysis.stats.comparison.transitivity import transitivity
+from extras.option_sets.sets import OptionSets, RankedSets
+from extras.option_sets.transitivity import transitivity
 
 TIE = 2
 BOTH = "both"
@@ -71,7 +70,7 @@ def _triples(study: Study, answer: Ints) -> Json:
 
 
 def consistency_table(report: Report) -> Table:
-    found = report.get("consistency", {"people": {"sets": 0}, "judges": []})
+    found = report["consistency"]
     sides = [("People, majority", found["people"])]
     sides += [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
     rows = [
@@ -112,12 +111,22 @@ class Consistency(Section):
     """Circles of choices, and choices that depend on the order."""
 
     name = "consistency"
+    keys = """
+        # Circles of choices
+        consistency | object | Whether choices within a set of responses contradict each other.
+        cyclic | object | Circles of three choices.
+        intransitive | object | Sets with a circle.
+        edits | count | Choices to change until there is no circle.
+        bounded | count | Sets of more than six responses, for which `edits` is an upper bound.
+        consistency.judges.orders | object | The same in both orders.
+    """
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return consistency(study)
 
     def tables(self, report: Report) -> Iterator[Table]:
-        yield consistency_table(report)
+        if "consistency" in report:
+            yield consistency_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         judges = report.get("consistency", {"judges": []})["judges"]

@@ -7,9 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import numpy.typing as npt
 
-from ..accuracy.general_accuracy import general_proportion
-from ..core.results import FloatArray, IntArray, Proportion
-from ..core.shared_variance import Sharing
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.results import FloatArray, IntArray, Proportion
+from analysis.stats.core.shared_variance import Sharing
 
 TIE = 2
 MOST_EXACT = 6  # responses whose weak orders are all tried: 4,683

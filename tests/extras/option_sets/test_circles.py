@@ -6,9 +6,9 @@ from itertools import combinations
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.option_sets import OptionSets
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
+from extras.option_sets.sets import OptionSets
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults

@@ -6,18 +6,19 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.data.items.ranked_sets import Ranked, RankedSets
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
-from analysis.stats.accuracy.first_places import first_places
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.multiway import multiway_mean
 from analysis.stats.core.results import Proportion
 from analysis.stats.core.shared_variance import ANNOTATOR, Sharing
+from extras.option_sets.circles import Consistency
+from extras.option_sets.first_places import first_places
+from extras.option_sets.sets import Ranked, RankedSets
 
 _LIMIT = (
     "{items:,} items are pairs of {sets:,} sets of 3 to 5 responses{shared}. Pairs of one set are "
@@ -229,10 +230,28 @@ class OptionSetsSection(Section):
 
     name = "option_sets"
     title = "Sets of options"
-    inside = "Rankings of whole sets, and the place of the options"
+    inside = "Rankings of whole sets, the place of the options, and circles of choices"
+    parts = (Consistency(),)
+    keys = """
+        # Sets of options
+        option_sets | object | Items with more than two responses.
+        sizes | object | Sets by their number of responses.
+        sizes.* | count | Sets of this size.
+        option_sets.rules | list | How pairs were made from sets.
+        option_sets.people | object | Orders of annotators who saw whole sets.
+        option_sets.people.answers | count | Orders that annotators gave.
+        option_sets.people.annotators | count | Annotators who gave one.
+        tau_people | object | Mean Kendall's tau with the orders of annotators; n pairs of orders.
+        right_first | object | Sets in which the right response is ranked first.
+        right_first.chance | share | The same by chance.
+        position.first | share | How often the first response is ranked first.
+        position.last | share | How often the last response is ranked first.
+        position.chance | share | The same by chance.
+        same_first | share | Sets with the same response first in both orders.
+    """
 
     def is_needed(self, report: Report) -> bool:
-        return "option_sets" in report
+        return "option_sets" in report or "consistency" in report
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return option_sets(study)
@@ -255,3 +274,6 @@ class OptionSetsSection(Section):
             yield Sentence.of("methods", words, "option_sets.people")
         words = _LIMIT.format(items=found["items"], sets=found["sets"], shared=shared)
         yield Sentence.of("limit", words, "option_sets")
+
+
+CHAPTER = OptionSetsSection()
