@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from django.apps import AppConfig
 
 
@@ -6,7 +8,10 @@ class OptionSetsConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.report.chapters import MORE
+        from analysis.report import chapters
+        from judging.protocols import registry, texts
 
+        texts.FOLDERS.append(Path(__file__).parent / "texts")
+        registry.MORE.add(f"{self.name}.listwise:LISTWISE", after="advice")
         READERS.add(f"{self.name}.sets:OPTION_SETS", f"{self.name}.sets:RANKED_SETS")
-        MORE.add(f"{self.name}.chapter:CHAPTER", after="criteria")
+        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="criteria")

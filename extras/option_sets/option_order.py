@@ -6,9 +6,17 @@ every option. It depends on nothing else: all pairs of a set have the same promp
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import NamedTuple
 
+from django.db.models import QuerySet
+
+from judging.models import JudgeRun
 from studies.models import Item, Side
 from studies.texts.normalisation import digest
+
+_PORTION = 500
+_OTHER = {Side.R1.value: Side.R2.value, Side.R2.value: Side.R1.value}
 
 
 def drawn_order(item: Item, seed: int) -> tuple[int, ...]:
@@ -60,3 +68,39 @@ def _place(item: Item) -> Mapping[str, int]:
 
 def _hash(seed: int, text: str) -> bytes:
     return hashlib.blake2b(text.encode(), key=str(seed).encode()).digest()
+
+
+class _OptionPlace(NamedTuple):
+    """The set of an item, as a hash of what is shown of it, and the response shown first."""
+
+    fingerprint: str
+    first: str
+
+
+class OptionPlaces:
+    """The places of items in their sets, for one run; an item without a set has none."""
+
+    def __init__(self, run: JudgeRun, items: Iterable[int]) -> None:
+        self._places: dict[int, _OptionPlace] = {}
+        self._seed = run.seed
+        self._is_both = run.orders == JudgeRun.Orders.BOTH
+        ids = iter(items)
+        while some := list(islice(ids, _PORTION)):
+            self._read(Item.everything.filter(pk__in=some).exclude(option_set={}))
+
+    def _read(self, items: QuerySet[Item]) -> None:
+        found = list(items)
+        prints = fingerprints(found)
+        for item in found:
+            self._places[item.pk] = _OptionPlace(prints[item.pk], drawn_first(item, self._seed))
+
+    def sides(self, item: int) -> list[str]:
+        """The response that is shown first in each order in which an item is asked."""
+        if (place := self._places.get(item)) is None:
+            return [Side.R1.value]  # it is skipped
+        return [place.first, _OTHER[place.first]] if self._is_both else [place.first]
+
+    def request(self, item: int, shown_first: str, sample: int) -> tuple[str, bool, int] | None:
+        """What is equal for all judgments that one request answers; None without a set."""
+        place = self._places.get(item)
+        return None if place is None else (place.fingerprint, shown_first == place.first, sample)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judging.protocols.reading import ranking_words as words
+from extras.option_sets import ranking_words as words
 from judging.protocols.reading.claims import CERTAINTY_KEY
 from judging.protocols.reading.lazy import compiled_when_used
 from judging.protocols.reading.lenient import added_certainty

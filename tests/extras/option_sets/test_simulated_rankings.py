@@ -1,5 +1,6 @@
 """The simulated judges rank all responses of a set when a prompt asks for it."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -7,8 +8,7 @@ import pytest
 from demo.judges import MODELS, Judges
 from demo.rankings import SAYS_RANKED, read_options
 from demo.truth import World
-from judging.protocols.listwise import LETTERS
-from judging.protocols.registry import protocol
+from extras.option_sets.listwise import LETTERS, LISTWISE
 
 TEXTS = ("Lie at the beach.\n\nAnd read.", "Plan a tour.", "Visit a town.", "Stay at home.")
 
@@ -29,7 +29,7 @@ def test_the_order_depends_on_the_texts_and_not_on_their_places(judges, model):
     for texts in permutations(TEXTS):
         prompt = prompt_with(texts)
         assert list(read_options(prompt).values()) == list(texts)
-        bound = protocol("listwise").of_options(tuple(range(1, 5)), (1, 2))
+        bound = replace(LISTWISE, shown=tuple(range(1, 5)), pair=(1, 2))
         reply = judges.reply(model, prompt, attempt=2)
         assert reply.endswith(SAYS_RANKED)
         details = bound.read(reply).details
