@@ -185,11 +185,6 @@ def _deciding_pages(page: "Page") -> Iterator[str]:
     yield "watched-comparison"
     page.goto(f"/studies/{STUDY}/reports/draw/")
     yield "items-for-annotators"
-    page.goto(f"/studies/{STUDY}/changed-personas/")
-    page.locator("[name=features]").first.check()
-    page.get_by_role("button", name="Show three items").click()
-    page.get_by_role("heading", name="What the new study has").wait_for()
-    yield "changed-personas"
 
 
 def _draft() -> str:

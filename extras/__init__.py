@@ -11,6 +11,8 @@ NAMES = [
     "certificates",
     "datasets",
     "judge_models",
+    "option_sets",
+    "personas",
     "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

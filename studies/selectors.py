@@ -51,11 +51,6 @@ def has_advice(study: Study) -> bool:
     return Item.objects.filter(study=study).exclude(advice={}).exists()
 
 
-def has_option_sets(study: Study) -> bool:
-    """Whether any item of the study was paired from more than two responses."""
-    return Item.objects.filter(study=study).exclude(option_set={}).exists()
-
-
 def item_languages(study: Study) -> list[str]:
     """The languages of the items that are judged, the most frequent first.
 

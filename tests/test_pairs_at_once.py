@@ -51,13 +51,13 @@ TYPED = {
 LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
     "a file that is uploaded": r"studies:import|judging:(replies|recover-wording|pack)$",
-    "asks a model at once": r"judging:(test-judge|profiles|decide-profile)",
+    "asks a model at once": r"judging:test-judge",
     "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
     r"judging:(discuss|extend)|audit|reports:(verify|share|revoke|draw)|"
-    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
+    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:item-persona|"
     r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",
-    "needs data of an extra": "|".join(each.NEEDS_DATA for each in access()) or "$",
+    "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",
 }
 
 
@@ -196,7 +196,9 @@ def _buttons(stage: int) -> list[Button]:
 
 
 def _reason(view: str) -> str:
-    return next((why for why, names in LEFT_OUT.items() if re.match(names, view)), "")
+    reasons = [LEFT_OUT, *(each.LEFT_OUT for each in access())]
+    found = (why for each in reasons for why, names in each.items() if re.match(names, view))
+    return next(found, "")
 
 
 def press(client: Client, button: Button, arguments: dict[str, Any]) -> Any:

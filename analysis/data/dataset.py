@@ -31,8 +31,6 @@ from analysis.data.arrays import (
 from analysis.data.extras import READERS
 from analysis.data.items.advice import ADVICE
 from analysis.data.items.draws import DRAW
-from analysis.data.items.option_sets import OPTION_SETS
-from analysis.data.items.ranked_sets import RANKED_SETS
 from analysis.data.items.systems import SYSTEMS
 from analysis.data.judges.criterion_verdicts import CRITERIA
 from analysis.data.judges.runs import juries_of, runs_of
@@ -46,10 +44,8 @@ from studies.selectors import item_languages
 _READERS = [
     RETESTS,
     ADVICE,
-    OPTION_SETS,
     SYSTEMS,
     CRITERIA,
-    RANKED_SETS,
     DRAW,
 ]
 

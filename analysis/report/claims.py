@@ -22,7 +22,6 @@ CERTAIN = "certain answers"
 INSIGHT = "insight against people"
 WORDING = "wordings"
 PROBES = "probes"
-COUNTERFACTUAL = "features of counterfactual personas"
 OWN = "own responses"
 
 # What stands for the people of a study where runs are named by their hash.

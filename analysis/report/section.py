@@ -103,6 +103,8 @@ class Section:
     or person, or that share what `Study` keeps for them, are computed "first" in the first process,
     and the one with most rows "last". Of the others, those that are `is_long` come before the rest.
 
+    An extra's section that `has_claims` hands in the tests behind them, and needs no claims itself.
+
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
     at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
     """
@@ -117,6 +119,7 @@ class Section:
     has_threshold = False
     turn: Turn = "any"
     is_long = False
+    has_claims = False
     inside = "Tables and figures"
     is_open = False
     is_printed = False
@@ -131,6 +134,10 @@ class Section:
 
     def compute(self, study: Study, earlier: Report) -> Json:
         """Compute the section's part of report.json; lists of runs are merged entry by entry."""
+        return {}
+
+    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+        """The adjusted p values of what an extra's chapter may say differs, by kind of claim."""
         return {}
 
     def tables(self, report: Report) -> Iterable[Table]:

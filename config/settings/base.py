@@ -209,10 +209,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
     "tidy-packs": {"task": "judging.packs.tasks.tidy_packs", "schedule": 60.0},
-    "tidy-profile-drafts": {
-        "task": "judging.profile_drafts.tasks.tidy_profile_drafts",
-        "schedule": 60.0,
-    },
     "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
     "send-webhooks": {"task": "api.tasks.send_webhooks", "schedule": 15.0},
     "tidy-api-requests": {"task": "api.tasks.tidy_requests", "schedule": 3600.0},

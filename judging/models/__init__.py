@@ -3,7 +3,6 @@
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters, usable_probabilities
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
 from judging.models.packs import PackJob
-from judging.models.profile_drafts import DraftingJob, ProfileDraft
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
 from judging.models.wordings import PromptTemplate
 
@@ -13,13 +12,11 @@ __all__ = [
     "Attempt",
     "Batch",
     "Campaign",
-    "DraftingJob",
     "Judge",
     "JudgeRun",
     "Judgment",
     "Jury",
     "PackJob",
-    "ProfileDraft",
     "PromptTemplate",
     "SentParameters",
     "SharedLimit",

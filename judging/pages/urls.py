@@ -4,7 +4,6 @@ from judging.pages import (
     campaign_views,
     judge_views,
     pack_views,
-    profile_views,
     views,
     wording_views,
 )
@@ -53,9 +52,6 @@ urlpatterns = [
     path("wordings/recover/", wording_views.recover_wording, name="recover-wording"),
     path("wordings/<str:wording_id>/", wording_views.wording_page, name="wording"),
     path("wordings/<str:wording_id>/delete/", wording_views.remove_wording, name="delete-wording"),
-    path("profiles/", profile_views.profiles_page, name="profiles"),
-    path("profiles/status/", profile_views.profiles_status, name="profiles-status"),
-    path("profiles/<str:draft_id>/", profile_views.decide_profile, name="decide-profile"),
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     path("<str:run_id>/extend/", views.extend_run, name="extend"),

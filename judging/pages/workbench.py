@@ -18,6 +18,7 @@ from studies.pages.workbench.registry import (
     Mark,
     MonitorCard,
     Need,
+    SectionPage,
     SetupTask,
     TaskState,
     cards,
@@ -26,6 +27,7 @@ from studies.pages.workbench.registry import (
     once,
     register_column,
     register_pages,
+    section_pages,
     setup_tasks,
 )
 from studies.statements import clock
@@ -181,6 +183,10 @@ def latest_runs(studies: Sequence[Study]) -> dict[int, ListCell]:
     return {pk: ListCell(when=max(filter(None, (made, touched)))) for pk, made, touched in rows}
 
 
+def run_pages(study: Study) -> list[SectionPage]:
+    return [SectionPage("judges", "Runs", reverse("judging:list", args=[study.slug]))]
+
+
 def register() -> None:
     register_column("judges", run_cells)
     register_column("cost", spent_cells)
@@ -189,4 +195,5 @@ def register() -> None:
     marks.register(judges_mark)
     cards.register(judge_cards)
     needs.register(judge_needs)
+    section_pages.register(run_pages)
     register_pages("judges", "judging:")

@@ -18,10 +18,8 @@ from judging.models import SAMPLED, JudgeRun, PromptTemplate
 from judging.prompts.attachments import user_message
 from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.first_round import FirstRound
-from judging.prompts.option_order import shown_order, shown_pair
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
-from judging.protocols.listwise import LETTERS
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol
 from studies.models import Item, Study
@@ -30,7 +28,6 @@ from studies.prompts import (
     bands_in,
     bands_text,
     criteria_text,
-    options_text,
     slots_of,
     wording,
     words_in,
@@ -39,7 +36,6 @@ from studies.prompts.language import PROMPT_LANGUAGE
 from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of
 
 _NO_ADVICE = "The item has no advice."
-NO_OPTIONS = "The item was not paired from more than two responses."
 _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 
@@ -49,7 +45,7 @@ class Asking:
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
     `template` is the study's own wording, used instead of the protocol's. `seed` draws the order of
-    options. `probing` is the bias
+    responses. `probing` is the bias
     probe of the run, if it has one, `first_round` the runs that it discusses.
     """
 
@@ -87,10 +83,9 @@ class Asking:
 
     def reply_format_of(self, item: Item, *, shown_first: str) -> JudgingProtocol | Reflecting:
         """How the reply about one item is read."""
-        if not self.protocol.needs_options:
+        if not self.protocol.shares_requests:
             return self.reply_format
-        order = shown_order(item, self.seed, shown_first)
-        return self.protocol.of_options(order, shown_pair(item, shown_first))
+        return self.protocol.about(item, seed=self.seed, shown_first=shown_first)
 
     def messages(self, item: Item, *, shown_first: str) -> Messages:
         """The prompt about `item` with response `shown_first` ("r1" or "r2") as side A."""
@@ -122,11 +117,9 @@ class Asking:
                 shown_first=shown_first,
                 whole_persona=shown is None,
             )
-        if self.protocol.needs_options:
-            order = shown_order(item, self.seed, shown_first)
-            heading = self.protocol.texts(language).option
-            options = options_text(item, order, heading=heading, letters=LETTERS, language=language)
-            slots = replace(slots, options=options)
+        slots = self.protocol.filled(
+            slots, item, seed=self.seed, shown_first=shown_first, language=language
+        )
         if self.probing is None:
             return slots
         return self.probing.change(slots, item, shown_first, features=shown)
@@ -139,7 +132,7 @@ class Asking:
     @property
     def _needs_some(self) -> bool:
         """Whether the protocol can only ask about items that have something."""
-        return self.protocol.needs_advice or self.protocol.needs_options
+        return self.protocol.needs_advice or self.protocol.shares_requests
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
         """The replies with which a judgment begins: that of the first round in a discussion."""
@@ -151,9 +144,7 @@ class Asking:
         if self.protocol.needs_advice:
             without = items.model.objects.filter(pk__in=items.values("pk"), advice={})
             reasons = dict.fromkeys(without.values_list("pk", flat=True), _NO_ADVICE)
-        if self.protocol.needs_options:
-            without = items.model.objects.filter(pk__in=items.values("pk"), option_set={})
-            reasons = dict.fromkeys(without.values_list("pk", flat=True), NO_OPTIONS)
+        reasons |= self.protocol.why_not(items)
         if self.first_round is not None:
             reasons |= self.first_round.why_not(items)
         if self.probing is not None:

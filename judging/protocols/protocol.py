@@ -1,12 +1,25 @@
 """The base class of judging protocols: the question to a judge and the reading of its reply."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from judging.engine.interface import SIDES, Options, Verdict
 from judging.engine.messages import Messages, with_replies
 from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
+
+# What is equal for all judgments that one request answers.
+Request = Hashable
+
+
+class SharedPlaces(Protocol):
+    """Which judgments of one run share a request."""
+
+    def sides(self, item: int) -> list[str]:
+        """The response that is shown first in each order in which an item is asked."""
+
+    def request(self, item: int, shown_first: str, sample: int) -> Request | None:
+        """The request of a judgment; None if it is asked alone, or not at all."""
 
 
 class JudgingProtocol:
@@ -19,8 +32,10 @@ class JudgingProtocol:
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
     `needs_advice`: it asks only about items that have an advice.
-    `needs_options`: it shows all options of the set that an item was paired from; the pairs of a
-    set share the request and its reply.
+    `shares_requests`: one request asks about several items, and the choice of each follows from the
+    reply: `places` says which, and `choice_of` what.
+    `shows`: the slots without which a wording would not show what is judged.
+    `more_makers`: a field of items with the makers of more responses than two, if it shows those.
     `needs_others`: it shows the replies of other runs, so only a discussion starts it.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
@@ -44,7 +59,9 @@ class JudgingProtocol:
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
     needs_advice: ClassVar[bool] = False
-    needs_options: ClassVar[bool] = False
+    shares_requests: ClassVar[bool] = False
+    shows: ClassVar[tuple[str, ...]] = ("response_a", "response_b")
+    more_makers: ClassVar[str] = ""
     needs_others: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
     reads_words: ClassVar[bool] = False
@@ -70,12 +87,32 @@ class JudgingProtocol:
         """The protocol as it reads the replies of a study with these criteria."""
         return self
 
-    def of_options(self, shown: tuple[int, ...], pair: tuple[int, int]) -> "JudgingProtocol":
-        """The protocol as it reads a reply about a set of options, for one of its pairs.
+    def is_for(self, study: Any) -> bool:
+        """Whether a study has items that it can ask about."""
+        return True
 
-        `shown` are the options in the order of the prompt, `pair` the two responses of the item.
-        """
+    def check(self, run: Any) -> None:
+        """Raise `ConflictingValue` if a run, which need not be stored, cannot ask so."""
+
+    def why_not(self, items: Any) -> Mapping[int, str]:
+        """The reason why an item of a query is not asked about, by the id of each such item."""
+        return {}
+
+    def filled(self, slots: Any, item: Any, *, seed: int, shown_first: str, language: str) -> Any:
+        """The texts that a prompt is filled with, with those that only this protocol shows."""
+        return slots
+
+    def about(self, item: Any, *, seed: int, shown_first: str) -> "JudgingProtocol":
+        """The protocol as it reads the reply about an item."""
         return self
+
+    def places(self, run: Any, items: Iterable[int]) -> "SharedPlaces":
+        """Which items of a protocol that `shares_requests` share one, of those with these ids."""
+        raise NotImplementedError
+
+    def choice_of(self, item: Any, details: Mapping[str, Any]) -> str:
+        """The choice of an item, by the details of the judgment that it shares the request with."""
+        raise NotImplementedError
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         """The messages of the step that follows the replies `earlier` to the prompt `messages`.

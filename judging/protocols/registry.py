@@ -8,7 +8,6 @@ from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
 from judging.protocols.criteria import Criteria
 from judging.protocols.discussion import Discussion
-from judging.protocols.listwise import Listwise
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
 from judging.protocols.scores import Score10, Score100
@@ -30,7 +29,6 @@ PROTOCOLS: list[JudgingProtocol] = [
     SecondTurn(),
     PTrue(),
     Advice(),
-    Listwise(),
     Discussion(),
 ]
 MORE: Additions[JudgingProtocol] = Additions()

@@ -72,7 +72,7 @@ def start_run(
         facts.run_keys.add(run.key)
         questions = facts.questions(spec.limit)
         created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
-        if created and protocol(run.setting).needs_options:
+        if created and protocol(run.setting).shares_requests:
             share_requests(run)
         reused = reuse_answers(run, spec.reuse, user=user)
         retried = 0 if is_new else _retry(run)

@@ -22,10 +22,9 @@ SLOTS: dict[str, str] = {
     "criteria": "the criteria of the study, one a line",
     "examples": "other answers of the same person, if a run shows some",
     "others": "what the other judges wrote, in the second round of a discussion",
-    "options": "all responses of a set, each with its letter, for the setting listwise",
+    "options": "all responses, each with its letter, for settings that show more than two",
     "advice": "what is shown after the first answer, if the item has an advice",
 }
-_REQUIRED = ("response_a", "response_b")
 _SLOT_LIKE = re.compile(r"\{\{([^{}\n]*)\}\}")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -57,15 +56,11 @@ def check_template(
             "where the next message begins, and nowhere else."
         )
     used = names_in(template)
-    if protocol.needs_options:
-        if "options" not in used:
-            problems.append("{{ options }} is missing: the judge would not see the responses.")
-    else:
-        problems += [
-            f"{{{{ {name} }}}} is missing: the judge would not see response {name[-1].upper()}."
-            for name in _REQUIRED
-            if name not in used
-        ]
+    for name in protocol.shows:
+        if name not in used:
+            is_one = name in ("response_a", "response_b")
+            what = f"response {name[-1].upper()}" if is_one else "the responses"
+            problems.append(f"{{{{ {name} }}}} is missing: the judge would not see {what}.")
     if shows_persona and "persona" not in used:
         problems.append(
             "{{ persona }} is missing: the judge would not see the profile. Write this text in the "

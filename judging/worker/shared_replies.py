@@ -1,4 +1,4 @@
-"""The reply about a set of options, given to the judgments of its other pairs."""
+"""The reply to a request that several judgments share, given to those that were not asked."""
 
 import json
 from itertools import islice
@@ -6,9 +6,8 @@ from itertools import islice
 from django.db import connection, transaction
 
 from judging.models import JudgeRun, Judgment
-from judging.protocols.listwise import is_better
-from judging.protocols.registry import protocols
-from studies.models import Side
+from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.registry import protocol, protocols
 from studies.statements.together import Statements
 
 _PORTION = 500
@@ -21,8 +20,8 @@ _ENDED = (
 
 
 def sharing() -> list[str]:
-    """Protocols of which one reply answers about several pairs."""
-    return [each.name for each in protocols() if each.needs_options]
+    """Protocols of which one reply answers about several items."""
+    return [each.name for each in protocols() if each.shares_requests]
 
 
 def share_replies(run_id: int) -> None:
@@ -30,8 +29,10 @@ def share_replies(run_id: int) -> None:
 
     A worker that is killed before this leaves them waiting, and the next one finds them.
     """
-    if not JudgeRun.objects.filter(pk=run_id, setting__in=sharing()).exists():
+    run = JudgeRun.objects.filter(pk=run_id, setting__in=sharing()).only("setting").first()
+    if run is None:
         return
+    asked_by = protocol(run.setting)
     waiting = Judgment.objects.filter(
         run=run_id,
         state=Judgment.State.PENDING,
@@ -50,19 +51,17 @@ def share_replies(run_id: int) -> None:
                 " o.prompt_sha256, o.error, o.sent_with_id, o.answered_at FROM judging_judgment o"
                 " WHERE o.id = judging_judgment.asked_with_id)"
                 " WHERE id = %s AND state = 'pending'",
-                [_row(judgment) for judgment in some],
+                [_row(asked_by, judgment) for judgment in some],
             )
             statements.execute()
 
 
-def _row(judgment: Judgment) -> tuple[str, str, str | None, int]:
+def _row(asked_by: JudgingProtocol, judgment: Judgment) -> tuple[str, str, str | None, int]:
     asked = judgment.asked_with
     assert asked is not None  # noqa: S101 - as the query says
     details = asked.details
     if asked.state == Judgment.State.DONE and details is not None:
-        place = judgment.item.option_set["place"]
-        is_first = is_better(place["r1"], place["r2"], details)
-        choice = str(Side.R1 if is_first else Side.R2)
+        choice = asked_by.choice_of(judgment.item, details)
         details = {**details, "asked_with": asked.item.key}
         return asked.state, choice, json.dumps(details), judgment.pk
     return asked.state, "", None, judgment.pk

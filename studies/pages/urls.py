@@ -2,7 +2,7 @@ from django.urls import path
 
 from studies.pages import import_views, media_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
-from studies.pages.items import changed_personas, editing_views, mapping_views
+from studies.pages.items import editing_views, mapping_views
 from studies.pages.team import activity_views, member_views, provider_views, whole_study_views
 
 app_name = "studies"
@@ -44,11 +44,6 @@ urlpatterns = [
     path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
     # Not below items/, where it could be the address of an item.
     path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
-    path(
-        "<slug:slug>/changed-personas/",
-        changed_personas.changed_personas,
-        name="changed-personas",
-    ),
     path("<slug:slug>/team/", member_views.members, name="team"),
     path("<slug:slug>/team/invite/", member_views.invite, name="team-invite"),
     path("<slug:slug>/team/withdraw/", member_views.withdraw, name="team-withdraw"),

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from analysis.data.arrays import Extra
 from analysis.data.dataset import load_dataset
-from analysis.data.items.ranked_sets import RankedSets
 from analysis.data.pooling import pool
 from analysis.errors import BadParameters
 from analysis.report.build import build_report
@@ -319,9 +319,13 @@ def test_one_study_cannot_be_pooled(tmp_path):
         call_command("report", "pilot", "--pool", "--out", str(tmp_path))
 
 
-def test_studies_whose_items_are_pairs_of_sets_are_not_pooled():
-    pilot, main = (load_dataset(study.slug) for study in waves())
-    with_sets = replace(main, extras={"ranked sets": RankedSets(*[None] * 6)})
+class _Together(Extra):
+    not_pooled = "its items hang together."
 
-    with pytest.raises(BadParameters, match="main cannot be pooled: its items are pairs of sets"):
-        pool([pilot, with_sets])
+
+def test_studies_with_a_design_that_forbids_it_are_not_pooled():
+    pilot, main = (load_dataset(study.slug) for study in waves())
+    other = replace(main, extras={"together": _Together()})
+
+    with pytest.raises(BadParameters, match="main cannot be pooled: its items hang together"):
+        pool([pilot, other])

@@ -1,4 +1,4 @@
-"""Planner, draw, watched comparison, changed personas and chapters in a real browser."""
+"""Planner, draw, watched comparison and chapters in a real browser."""
 
 import datetime as dt
 
@@ -11,11 +11,10 @@ from analysis.planning.requests import compute_queued, request_forecast
 from analysis.planning.watching import fix_comparison
 from analysis.report.build import build_report
 from analysis.report.render import render_html
-from studies.models import Study
 from tests.analysis.planning.test_watching import people_answer, study_with_run
 from tests.analysis.test_estimation_report import judged_study
 from tests.browser.conftest import is_well_in_both_themes
-from tests.factories import make_items, make_persona, make_study
+from tests.factories import make_items, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -61,27 +60,6 @@ def test_the_draw_of_items_is_well(page):
     study = judged_study(slug="one", state="draft")
 
     looks_well(page, f"/studies/{study.slug}/reports/draw/")
-
-
-def test_changed_personas_are_well_with_a_preview_and_with_an_error(page):
-    study = make_study(slug="one")
-    for age in ("young", "old"):
-        fact = {"key": "age", "label": "Age", "value": age, "text": f"The person is {age}."}
-        make_items(study, 2, persona=make_persona(study=study, features=[fact]))
-    address = "/studies/one/changed-personas/"
-    looks_well(page, address)
-
-    page.get_by_role("button", name="Show three items").click()
-    page.get_by_role("heading", name="There is a problem").wait_for()
-    is_well_in_both_themes(page)
-    page.get_by_label("Age (3 values)").check()
-    page.get_by_role("button", name="Show three items").click()
-    page.get_by_role("heading", name="What the new study has").wait_for()
-    is_well_in_both_themes(page)
-    page.get_by_role("button", name="Create study").click()
-    page.wait_for_url("**/studies/one-changed/")
-
-    assert Study.objects.filter(slug="one-changed").exists()
 
 
 def test_estimates_are_well_in_a_report(page, tmp_path):

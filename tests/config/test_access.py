@@ -19,12 +19,10 @@ from api.models import Webhook
 from api.v1.site import openapi
 from judging.models import (
     Campaign,
-    DraftingJob,
     Judge,
     JudgeRun,
     Jury,
     PackJob,
-    ProfileDraft,
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
@@ -117,7 +115,7 @@ FOR_OWNERS = {
 # Any member who may create studies may copy one.
 MAY_COPY = {"whole/copy/"}
 # And an editor may make a linked one.
-MAY_CREATE = MAY_COPY | {"changed-personas/"}
+MAY_CREATE = MAY_COPY.union(*(each.MAY_CREATE for each in access()))
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
     "exports/<public_id>/download/",
@@ -189,10 +187,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
     for of_extra in access():
         of |= of_extra.things(study)
 
-    drafting = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
-    draft = ProfileDraft.objects.create(
-        job=drafting, persona=study.personas.first(), state=ProfileDraft.State.WRITTEN
-    )
+    of_extras = {key: value for each in access() for key, value in each.known(study).items()}
 
     def known(route: str) -> dict[str, str]:
         rest = route.removeprefix(STUDY)
@@ -206,7 +201,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "judge_id": str(judge.pk),
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
-            "draft_id": draft.public_id,
             "job_id": pack_job.public_id,
             "link_id": link.public_id,
             "number": "1",
@@ -214,6 +208,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "step": "task",
             "name": "judges",
             "action": "retire" if rest.startswith(SHARED) else "pause",
+            **of_extras,
         }
 
     return known

@@ -10,13 +10,20 @@ import extras
 def access() -> list[ModuleType]:
     """Who may open the pages of extras: `access.py` among the tests of each that has pages.
 
-    `FOR_VIEWERS` and `NOT_HERE` are as in `tests/config/test_access.py`, `things` are those of a
-    study by the beginnings of their addresses, and `NEEDS_DATA` matches views whose buttons need
-    more than a study with items, a run and an answer.
+    `FOR_VIEWERS`, `NOT_HERE` and `MAY_CREATE` are as in `tests/config/test_access.py`, and `things`
+    are those of a study by the beginnings of their addresses; `known` are values of other
+    parameters. `NEEDS_DATA` matches views whose buttons need more than a study with items, a run
+    and an answer, and `LEFT_OUT` gives reasons for others. What a module does not say is empty.
     """
-    folder = Path(__file__).parent
-    return [
-        import_module(f"{__name__}.{name}.access")
-        for name in extras.NAMES
-        if (folder / name / "access.py").exists()
-    ]
+    folder, found = Path(__file__).parent, []
+    for name in extras.NAMES:
+        if (folder / name / "access.py").exists():
+            module = import_module(f"{__name__}.{name}.access")
+            for table in ("FOR_VIEWERS", "NOT_HERE", "MAY_CREATE"):
+                vars(module).setdefault(table, set())
+            for function in ("things", "known"):
+                vars(module).setdefault(function, lambda study: {})
+            vars(module).setdefault("NEEDS_DATA", "")
+            vars(module).setdefault("LEFT_OUT", {})
+            found.append(module)
+    return found

@@ -4,13 +4,11 @@ from functools import partial
 
 import numpy as np
 
-from analysis.stats import Sharing, general_difference, length_pull, own_preference, probe_effect
+from analysis.stats import Sharing, length_pull, own_preference, probe_effect
 from analysis.stats.comparison.factor_effects import factor_effects
 from analysis.stats.comparison.persuasion import persuasion
-from analysis.stats.comparison.reliance import reliance, squared_shifts
-from analysis.stats.core.results import FloatArray
 
-from ..checks import Counts, MethodCheck, compared, covers, errs, is_on_average
+from ..checks import Counts, MethodCheck, compared, covers, errs
 from ..worlds.biases import PULL_OF_LENGTH, asked, of_own, probed, pulled
 
 
@@ -65,52 +63,7 @@ def own(rng: np.random.Generator, counts: Counts, *, missed: float, taken: float
         counts.happened("DBG differs from 0", dbg)
 
 
-def twins(rng: np.random.Generator, counts: Counts, *, people: float, judge: float) -> None:
-    """Shares move by these amounts where a persona is changed; people answer thrice, judges twice.
-
-    300 pairs of 60 personas, half of which move up and half down.
-    """
-    persona = np.arange(300) // 5
-    sign = rng.choice([-1, 1], 60)[persona]
-    base = rng.uniform(0.3, 0.7, 300)
-
-    def shifts(by: float, k: int) -> FloatArray:
-        one, two = rng.binomial(k, base), rng.binomial(k, base + sign * by)
-        tables = [np.stack([ones, k - ones], axis=1) for ones in (one, two)]
-        return squared_shifts(*tables)
-
-    own, theirs = shifts(judge, 2), shifts(people, 3)
-    sharing = Sharing.of_items(300, {"persona": persona})
-    found = reliance(theirs, sharing).squared
-    counts.covered("squared shift of people", found.interval, people**2)
-    counts.measured("squared shift of people, mean", found.value)
-    gap = general_difference(own - theirs, sharing)
-    counts.covered("judge less people", gap.interval, judge**2 - people**2)
-    if people == judge:
-        counts.happened("a difference is found", gap.p is not None and gap.p < 0.05)
-
-
 CHECKS = (
-    *(
-        MethodCheck(
-            name,
-            "300 pairs of 60 personas; three people and two readings answer each item.",
-            partial(twins, people=people, judge=judge),
-            {
-                "squared shift of people": covers(),
-                "squared shift of people, mean": is_on_average(people**2),
-                "judge less people": covers(),
-            }
-            | ({"a difference is found": errs(0.05, most=0.06)} if people == judge else {}),
-            quick=200,
-            full=3000,
-        )
-        for name, people, judge in (
-            ("changed personas that change no answer", 0.0, 0.0),
-            ("a judge that relies on an attribute as people do", 0.2, 0.2),
-            ("a judge that relies on an attribute more than people", 0.1, 0.3),
-        )
-    ),
     MethodCheck(
         "a judge that errs as often for as against its own responses",
         "300 pairs of 30 personas; its own response is better in 70 %, errors in 25 % of both.",

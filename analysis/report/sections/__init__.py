@@ -17,7 +17,6 @@ from analysis.report.sections.groups.section import Groups
 from analysis.report.sections.insight import Insight
 from analysis.report.sections.limits.section import Limits
 from analysis.report.sections.methods.section import Methods
-from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
 from analysis.report.sections.retest import RetestSection
@@ -39,7 +38,6 @@ SECTIONS: list[Section] = [
     Bias(),
     AdviceSection(),
     Criteria(),
-    OptionSetsSection(),
     Systems(),
     Estimation(),
     Record(),

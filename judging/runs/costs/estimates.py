@@ -198,7 +198,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) 
     items = common.items(run.study, spec.limit) if run.anchors else 0
     anchors = count_new(run, items=items, questions=new)
     asked_again = there.left + there.error
-    if run.pk is not None and protocol(run.setting).needs_options:
+    if run.pk is not None and protocol(run.setting).shares_requests:
         asked_again = requests_in(run, (*Judgment.OPEN, Judgment.State.ERROR))
     questions = new + asked_again + anchors
     reused = len(_taken_over(run, spec, common.user))

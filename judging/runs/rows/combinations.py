@@ -8,7 +8,7 @@ from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
 from studies.models import Study
 from studies.prompts.language import base_of, language_name, prompt_languages
-from studies.selectors import has_advice, has_option_sets
+from studies.selectors import has_advice
 from studies.texts.slots import steps_of
 
 _NOT_TRANSLATED = Reason(
@@ -40,22 +40,6 @@ _NO_ADVICE = Reason(
     "no_advice",
     "{field}: “{setting}” needs items with an advice, and this study has none. Import items that "
     "have one.",
-)
-_NO_OPTIONS = Reason(
-    "no_options",
-    "{field}: “{setting}” needs items that were paired from more than two responses, and this "
-    "study has none. Import items with 3 to 5 responses.",
-)
-_OPTION_ORDERS = Reason(
-    "option_orders",
-    "{field}: “{setting}” draws the order of all responses. Use random or both.",
-)
-_OPTION_PROBE = Reason(
-    "option_probe", "{field}: probes change pairs of responses, which “{setting}” does not show."
-)
-_OPTION_ANCHORS = Reason(
-    "option_anchors",
-    "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
 )
 _MEDIA_NOT_TAKEN = Reason(
     "media_not_taken",
@@ -121,8 +105,7 @@ def check_combination(run: JudgeRun) -> None:
         raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)
     if protocol.needs_advice and not has_advice(run.study):
         raise ConflictingValue("setting", _NO_ADVICE, setting=protocol.name)
-    if protocol.needs_options:
-        _check_options(run)
+    protocol.check(run)
     _check_judge(run, protocol)
     _check_media(run)
     choice = probe_choice(run.bias_probe)
@@ -142,17 +125,6 @@ def check_combination(run: JudgeRun) -> None:
             raise ConflictingValue("bias_probe", _KEEPS_SPELLING, wording=run.wording)
     _check_language("framing", framing.name, framing.languages, run)
     _check_language("bias_probe", choice.name, choice.languages, run)
-
-
-def _check_options(run: JudgeRun) -> None:
-    if not has_option_sets(run.study):
-        raise ConflictingValue("setting", _NO_OPTIONS, setting=run.setting)
-    if run.orders not in (JudgeRun.Orders.RANDOM, JudgeRun.Orders.BOTH):
-        raise ConflictingValue("orders", _OPTION_ORDERS, setting=run.setting)
-    if run.bias_probe:
-        raise ConflictingValue("bias_probe", _OPTION_PROBE, setting=run.setting)
-    if run.anchors:
-        raise ConflictingValue("anchors", _OPTION_ANCHORS, setting=run.setting)
 
 
 def _check_media(run: JudgeRun) -> None:

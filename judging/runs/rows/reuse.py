@@ -59,7 +59,7 @@ def take_over(
     asked = protocol(run.setting)
     # A reply about a set answers several judgments, and its options can have other numbers there.
     # A discussion goes on from the judge's own reply, which its prompt does not show.
-    if reuse == Reuse.FRESH or not sources or asked.needs_options or asked.needs_others:
+    if reuse == Reuse.FRESH or not sources or asked.shares_requests or asked.needs_others:
         return []
     found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
     used = set(found.values_list("reused_from", flat=True)) if run.pk else set()

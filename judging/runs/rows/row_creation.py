@@ -14,7 +14,7 @@ from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.runs.rows.orders import shown_first
-from judging.runs.rows.shared_requests import OptionPlaces, count_requests
+from judging.runs.rows.shared_requests import count_requests
 from studies.models import Item, Study
 
 _ROWS_AT_ONCE = 1000
@@ -70,7 +70,7 @@ def count_missing(run: JudgeRun, limit: int | None, *, sides: int | None = None)
     asking = Asking.of(run)
     if run.judge.own_sources or not asking.asks_all:
         asked = [row for row in _missing(run, limit) if row.state == Judgment.State.PENDING]
-        if asking.protocol.needs_options:
+        if asking.protocol.shares_requests:
             return count_requests(run, [row[:3] for row in asked])
         return len(asked)
     if sides is None:
@@ -117,7 +117,7 @@ def _missing(
             own,
             asking.why_not(items),
             about_own=probe_choice(run.bias_probe).asks_own,
-            shows_sets=asking.protocol.needs_options,
+            more_makers=asking.protocol.more_makers,
         )
     if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
@@ -125,8 +125,8 @@ def _missing(
     # An item keeps its drawn order; a run extended from one order to both asks the other.
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
     new = [question for question in questions if not (is_drawn and question.pk in there)]
-    if asking.protocol.needs_options:
-        places = OptionPlaces(run, [question.pk for question in new])
+    if asking.protocol.shares_requests:
+        places = asking.protocol.places(run, [question.pk for question in new])
         orders = {question.pk: places.sides(question.pk) for question in new}
     else:
         drawn = _drawn(run, there) if is_drawn and new else []
@@ -158,18 +158,18 @@ def _questions(
     not_asked: Mapping[int, str] = MappingProxyType({}),
     *,
     about_own: bool = False,
-    shows_sets: bool = False,
+    more_makers: str = "",
 ) -> list[QuestionItem]:
     """`own` are the judge's own sources, `not_asked` reasons why items are not asked, by id.
 
     With `about_own`, items with one response of the judge's own are asked, instead of all others.
-    `shows_sets`: the judge is shown all responses of the set of an item.
+    `more_makers` names the field of more responses that the judge is shown.
     """
     why_not = _not_one_own if about_own else _own_response
     read = ["pk", "key", "first_person", "fixed_first", "persona_id"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
-        read += ["option_set__others"] * shows_sets
+        read += [more_makers] if more_makers else []
     return [
         QuestionItem(pk, key, label, fixed, persona, why_not(sources, own) or not_asked.get(pk, ""))
         for pk, key, label, fixed, persona, *sources in items.values_list(*read).iterator()
@@ -179,7 +179,7 @@ def _questions(
 def _own_response(makers: Sequence[Any], own: Collection[str]) -> str:
     """The reason why the judge must not judge an item: it, or its family, wrote a response.
 
-    `makers` are those of r1 and r2, then the other responses of the set if the judge sees them.
+    `makers` are those of r1 and r2, then other responses if the judge sees them.
     """
     named: list[tuple[str, Maker]] = list(zip(SIDES, makers[:2], strict=False))
     for each in (makers[2] or ()) if len(makers) > 2 else ():

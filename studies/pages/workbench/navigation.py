@@ -87,11 +87,9 @@ def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> li
 
 
 def item_pages(study: Study) -> list[SectionPage]:
-    changed = reverse("studies:changed-personas", args=[study.slug])
     return [
         SectionPage("items", "All items", reverse("studies:items", args=[study.slug])),
         SectionPage("items", "Import", reverse("studies:import", args=[study.slug]), True),
-        SectionPage("items", "Changed personas", changed, True),
     ]
 
 
@@ -130,7 +128,7 @@ def register() -> None:
     register_pages("items", "studies:items", "studies:item", "studies:import")
     register_pages("items", "studies:import-job", "studies:import-columns")
     register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
-    register_pages("items", "studies:items-delete", "studies:changed-personas")
+    register_pages("items", "studies:items-delete")
     section_pages.register(settings_pages)
     register_pages(
         "settings", "studies:settings", "studies:providers", "studies:activity", "studies:whole"

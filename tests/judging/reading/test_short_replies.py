@@ -14,7 +14,6 @@ from judging.engine.replies import without_cut_end, without_thoughts
 from judging.protocols.certainty import Certainty
 from judging.protocols.parsing import parse_reply
 from judging.protocols.reading.mentions import FIRST, LAST, readable
-from judging.protocols.reading.rankings import read_ranking
 from judging.protocols.registry import protocol
 
 
@@ -241,7 +240,6 @@ def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     def read_all(size):
         reply = unit * (size // len(unit))
         read(reply)
-        read_ranking(reply, "ABC", is_lenient=True)
         for name in ("levels", "reason-before", "score-10"):
             protocol(name).read(reply)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Ints
+from analysis.report.chapters import MORE
 from analysis.report.claims import (
     CALIBRATION,
     CERTAIN,
-    COUNTERFACTUAL,
     GROUPS,
     INSIGHT,
     MAJORITY,
@@ -34,6 +34,7 @@ from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, hold
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import Sharing
 
+_NEEDED = ("group_errors", "high_sets", "insight", "wording", "bias_probes", "own_responses")
 # The values of one rater: who it is, a value for each row, NaN if it has none, and the row's item.
 Rater = tuple[str, FloatArray, Ints]
 
@@ -97,15 +98,13 @@ def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
         for each in bias.get("probes", ())
         if each["target"] and not each["mitigations"]
     ]
-    found[COUNTERFACTUAL] = [
-        entry["beyond_people"]["p_holm"]
-        for each in bias.get("counterfactual", {}).get("attributes", ())
-        for entry in each["judges"]
-    ]
     found[OWN] = [
         each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
         for each in bias.get("own", ())
     ]
+    for section in MORE:
+        if section.has_claims:
+            found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
     return found
 
 
@@ -283,16 +282,11 @@ class Claims(Section):
     """How many claims were tested, and how many hold."""
 
     name = "claims"
-    needs = (
-        "group_errors",
-        "high_sets",
-        "insight",
-        "wording",
-        "bias_probes",
-        "own_responses",
-        "counterfactual",
-    )
     turn = "first"
+
+    @property
+    def needs(self) -> Sequence[str]:  # type: ignore[override]
+        return (*_NEEDED, *(section.name for section in MORE if section.has_claims))
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return claims(study, earlier)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.section import Page, Section
-from analysis.report.sections.position.consistency import Consistency
 from analysis.report.sections.position.length import Length
 from analysis.report.sections.position.noise import Noise
 from analysis.report.sections.position.sides import Sides, lights
@@ -17,7 +16,7 @@ class Position(Section):
     name = "position"
     title = "Position, length and ties"
     inside = "Sides of the screen, lengths, ties, and noise"
-    parts = (Sides(), Length(), Ties(), Noise(), Consistency())
+    parts = (Sides(), Length(), Ties(), Noise())
 
     def context(self, page: Page) -> Mapping[str, Any]:
         return {"lights": lights(page.report)}

@@ -1,0 +1,1 @@
+"""Sets of three to five responses: their rankings by judges and people, and circles of choices."""

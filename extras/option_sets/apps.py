@@ -1,0 +1,17 @@
+from pathlib import Path
+
+from django.apps import AppConfig
+
+
+class OptionSetsConfig(AppConfig):
+    name = "extras.option_sets"
+
+    def ready(self) -> None:
+        from analysis.data.extras import READERS
+        from analysis.report import chapters
+        from judging.protocols import registry, texts
+
+        texts.FOLDERS.append(Path(__file__).parent / "texts")
+        registry.MORE.add(f"{self.name}.listwise:LISTWISE", after="advice")
+        READERS.add(f"{self.name}.sets:OPTION_SETS", f"{self.name}.sets:RANKED_SETS")
+        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="criteria")

@@ -1,0 +1,279 @@
+"""Sets of options: how judges and people rank whole sets, and what their pairs share."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from analysis.data.verdicts import Ints
+from analysis.report.encode import Json, cell, estimate, number, put, put_interval
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.multiway import multiway_mean
+from analysis.stats.core.results import Proportion
+from analysis.stats.core.shared_variance import ANNOTATOR, Sharing
+from extras.option_sets.circles import Consistency
+from extras.option_sets.first_places import first_places
+from extras.option_sets.sets import Ranked, RankedSets
+
+_LIMIT = (
+    "{items:,} items are pairs of {sets:,} sets of 3 to 5 responses{shared}. Pairs of one set are "
+    "not independent: intervals that take items as independent are too narrow. Use those for "
+    "items, people, personas and questions in general."
+)
+_PLACE = "The option ranked first was"
+_BY_JUDGES = ", and a judge that ranks a whole set answers all its pairs with one reply"
+_BY_PEOPLE = ", and an annotator who puts a whole set in order answers all its pairs at once"
+_METHOD = (
+    "Annotators saw all {sizes} responses of a set on one screen, in a drawn order, and put them "
+    "in order: {answers:,} orders of {sets:,} sets. Each order gives an answer to every pair of "
+    "its set, with the certainty that was stated for the whole order."
+)
+
+
+def option_sets(study: Study) -> Json:
+    """The entry of report.json; empty for a study whose items compare only two responses."""
+    sets = study.data.of(RankedSets)
+    if sets is None:
+        return {}
+    sizes, counts = np.unique(sets.sizes, return_counts=True)
+    judges = [
+        identity(run) | _judge(study, sets, sets.rankings[run.run], run.seed)
+        for run in study.data.runs
+        if run.run in sets.rankings
+    ]
+    found: Json = {
+        "items": int((sets.set_of >= 0).sum()),
+        "sets": int(sets.sizes.size),
+        "sizes": {str(k): int(n) for k, n in zip(sizes, counts, strict=True)},
+        "rules": list(sets.rules),
+        "judges": judges,
+    }
+    if sets.people:
+        found["people"] = _people(study, sets)
+    return {"option_sets": found}
+
+
+def _judge(study: Study, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
+    """One reading of each set, and whether the other order has the same first option."""
+    first = _one_reading_each(replies, seed)
+    out: Json = {"sets": len(first), "replies": len(replies)}
+    out |= _first_options(study, sets, first, by_people=False)
+    same = _same_in_both_orders(replies)
+    out["both_orders"] = {"n": same.n}
+    put(out["both_orders"], "same_first", number(same.value), same.reason)
+    if sets.people:
+        of_judge = {each.option_set: each.ranking for each in first}
+        theirs = [each for each in sets.people if each.option_set in of_judge]
+        taus = [_tau(of_judge[each.option_set], each.ranking) for each in theirs]
+        clusters = _clusters(study, sets, theirs) | {ANNOTATOR: _raters(theirs)}
+        out["tau_people"] = {"n": len(taus)} | estimate(multiway_mean(taus, clusters))
+    return out
+
+
+def _people(study: Study, sets: RankedSets) -> Json:
+    """The orders of annotators, and how alike two of them order the same set."""
+    out: Json = {
+        "sets": len({each.option_set for each in sets.people}),
+        "answers": len(sets.people),
+        "annotators": len({each.sample for each in sets.people}),
+    }
+    out |= _first_options(study, sets, sets.people, by_people=True)
+    by_set: dict[int, list[Ranked]] = {}
+    for each in sets.people:
+        by_set.setdefault(each.option_set, []).append(each)
+    pairs = [pair for orders in by_set.values() for pair in combinations(orders, 2)]
+    taus = [_tau(one.ranking, other.ranking) for one, other in pairs]
+    clusters = _clusters(study, sets, [one for one, _ in pairs])
+    out["tau_people"] = {"n": len(taus)} | estimate(multiway_mean(taus, clusters))
+    return out
+
+
+def _first_options(
+    study: Study, sets: RankedSets, orders: Sequence[Ranked], *, by_people: bool
+) -> Json:
+    """How often the chosen option is first, and how often the one shown first or last is."""
+    out: Json = {}
+    scored = [each for each in orders if sets.chosen[each.option_set] > 0]
+    right = [each.ranking[0] == sets.chosen[each.option_set] for each in scored]
+    clusters = _clusters(study, sets, scored)
+    if by_people:
+        clusters |= {ANNOTATOR: _raters(scored)}
+    else:
+        del clusters["item"]
+    share = general_proportion(right, Sharing.of_items(len(right), clusters))
+    out["right_first"] = cell(share, "value")
+    chance = float(np.mean([1 / len(each.shown) for each in scored])) if scored else None
+    put(out["right_first"], "chance", number(chance), "empty_group")
+    found = first_places(
+        [each.shown.index(each.ranking[0]) for each in orders], [len(each.shown) for each in orders]
+    )
+    out["position"] = {"n": found.n, "df": found.df}
+    for name, part in (("first", found.first), ("last", found.last)):
+        put(out["position"], name, number(part.value), part.reason)
+        put_interval(out["position"], f"{name}_ci", part.interval, part.reason)
+    put(out["position"], "chance", number(found.chance), found.reason)
+    put(out["position"], "p", number(found.p), found.p_reason)
+    return out
+
+
+def _clusters(study: Study, sets: RankedSets, orders: Sequence[Ranked]) -> dict[str, Ints]:
+    """What orders share: their set, and its persona and question."""
+    codes = np.array([each.option_set for each in orders], dtype=np.int64)
+    items = sets.item[codes]
+    shared = study.shared
+    return {"item": codes, "persona": shared.persona[items], "question": shared.question[items]}
+
+
+def _raters(orders: Sequence[Ranked]) -> Ints:
+    return np.array([each.sample for each in orders], dtype=np.int64)
+
+
+def _tau(one: Sequence[int], other: Sequence[int]) -> float:
+    """Kendall's tau of two orders of the same options, which have no ties."""
+    same = [
+        (one.index(a) < one.index(b)) == (other.index(a) < other.index(b))
+        for a, b in combinations(one, 2)
+    ]
+    return 2 * sum(same) / len(same) - 1
+
+
+def _one_reading_each(replies: Sequence[Ranked], seed: int) -> list[Ranked]:
+    """One reply for each set, of its first sample; a draw chooses between two orders.
+
+    The draw knows nothing of the options, so the order that it leaves is as random as before.
+    """
+    found: dict[int, list[Ranked]] = {}
+    for each in sorted(replies, key=lambda reply: (reply.sample, reply.shown)):
+        of_set = found.setdefault(each.option_set, [])
+        if not of_set or of_set[0].sample == each.sample:
+            of_set.append(each)
+    drawn = []
+    for code, orders in sorted(found.items()):
+        number = hashlib.sha256(f"{seed}|{code}".encode()).digest()[0]
+        drawn.append(orders[number % len(orders)])
+    return drawn
+
+
+def _same_in_both_orders(replies: Sequence[Ranked]) -> Proportion:
+    by_order = {(r.option_set, r.sample, r.shown): r.ranking[0] for r in replies}
+    same = []
+    for (code, sample, shown), best in by_order.items():
+        other = by_order.get((code, sample, shown[::-1]))
+        if shown < shown[::-1] and other is not None:
+            same.append(best == other)
+    if not same:
+        return Proportion(0, 0, None, reason="empty_group")
+    return Proportion(sum(same), len(same), sum(same) / len(same))
+
+
+_ON_PEOPLE = ", for annotators also for people in general."
+
+
+def option_sets_table(report: Report) -> Table:
+    found = report["option_sets"]
+    judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
+    people = found.get("people")
+    # Annotators see each set in one order.
+    once = {"both_orders": {"same_first": None}}
+    asked = [("Annotators", people | once | {"replies": people["answers"]})] if people else []
+    return table_of_entries(
+        "option_sets",
+        "Annotators and judges that rank whole sets" if people else "Judges that rank whole sets",
+        [*asked, *judges],
+        [
+            ("Sets", "count", "sets"),
+            ("Orders" if people else "Replies", "count", "replies"),
+            ("is ranked first", "percent", "right_first.value", "The chosen response"),
+            ("95 % interval", "percent_range", "right_first.ci", "The chosen response"),
+            ("by chance", "percent", "right_first.chance", "The chosen response"),
+            ("shown first", "percent", "position.first", _PLACE),
+            ("95 % interval", "percent_range", "position.first_ci", _PLACE),
+            ("shown last", "percent", "position.last", _PLACE),
+            ("by chance", "percent", "position.chance", _PLACE),
+            ("p", "p", "position.p", _PLACE),
+            ("Same first in both orders", "percent", "both_orders.same_first"),
+        ],
+        "One reply of a judge about each set. Orders are drawn, so without an effect of the place "
+        "every place holds the option ranked first equally often (p: chi-squared test). The "
+        "interval of the chosen response holds for personas and questions in general"
+        + (_ON_PEOPLE if people else "."),
+        first="Rater" if people else "Judge",
+    )
+
+
+def option_orders_table(report: Report) -> Table:
+    found = report["option_sets"]
+    judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
+    return table_of_entries(
+        "option_orders",
+        "How alike the orders of annotators and judges are",
+        [("Other annotators", found["people"]), *judges],
+        [
+            ("Pairs of orders", "count", "tau_people.n"),
+            ("Mean", "decimal", "tau_people.value", "Kendall’s τ"),
+            ("95 % interval", "range", "tau_people.ci", "Kendall’s τ"),
+        ],
+        "Each order of an annotator is compared with the others of the same set: 1 if both are the "
+        "same, 0 for unrelated orders on average, -1 if one is the reverse. The intervals hold for "
+        "personas and questions in general, those of judges also for people in general.",
+        first="Compared with",
+    )
+
+
+class OptionSetsSection(Section):
+    """How judges rank sets of three to five responses, and whether the place decides."""
+
+    name = "option_sets"
+    title = "Sets of options"
+    inside = "Rankings of whole sets, the place of the options, and circles of choices"
+    parts = (Consistency(),)
+    keys = """
+        # Sets of options
+        option_sets | object | Items with more than two responses.
+        sizes | object | Sets by their number of responses.
+        sizes.* | count | Sets of this size.
+        option_sets.rules | list | How pairs were made from sets.
+        option_sets.people | object | Orders of annotators who saw whole sets.
+        option_sets.people.answers | count | Orders that annotators gave.
+        option_sets.people.annotators | count | Annotators who gave one.
+        tau_people | object | Mean Kendall's tau with the orders of annotators; n pairs of orders.
+        right_first | object | Sets in which the right response is ranked first.
+        right_first.chance | share | The same by chance.
+        position.first | share | How often the first response is ranked first.
+        position.last | share | How often the last response is ranked first.
+        position.chance | share | The same by chance.
+        same_first | share | Sets with the same response first in both orders.
+    """
+
+    def is_needed(self, report: Report) -> bool:
+        return "option_sets" in report or "consistency" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return option_sets(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "option_sets" in report:
+            yield option_sets_table(report)
+            if "people" in report["option_sets"]:
+                yield option_orders_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "option_sets" not in report:
+            return
+        found = report["option_sets"]
+        shared = _BY_JUDGES if found["judges"] else ""
+        if people := found.get("people"):
+            shared += _BY_PEOPLE
+            sizes = " or ".join(found["sizes"])
+            words = _METHOD.format(sizes=sizes, answers=people["answers"], sets=people["sets"])
+            yield Sentence.of("methods", words, "option_sets.people")
+        words = _LIMIT.format(items=found["items"], sets=found["sets"], shared=shared)
+        yield Sentence.of("limit", words, "option_sets")
+
+
+CHAPTER = OptionSetsSection()

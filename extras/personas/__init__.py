@@ -1,0 +1,1 @@
+"""Items about changed personas, and texts about personas that a judge drafts from their choices."""

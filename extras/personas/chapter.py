@@ -1,0 +1,193 @@
+"""Items asked about a persona and about the same persona with one other attribute."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.verdicts import Ints, run_votes
+from analysis.report.claims import holds, level_of
+from analysis.report.encode import Json, number, put, tested
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import p_value
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import FloatArray
+from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
+from extras.personas.changed_items import SOURCE
+from extras.personas.reliance import reliance, squared_shifts
+
+KIND = "features of counterfactual personas"  # of claims
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The positions of items and of their changed twins, and what the pairs share."""
+
+    before: Ints
+    after: Ints
+    by_people: Sharing
+    judged: Sharing
+
+    @classmethod
+    def of(cls, study: Study, mark: str) -> "Twins":
+        position = {item.key: at for at, item in enumerate(study.data.items)}
+        pairs = [
+            (at, position[f"{key}{mark}"])
+            for key, at in position.items()
+            if f"{key}{mark}" in position
+        ]
+        before, after = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+        n, rows, shared, votes = len(pairs), np.arange(len(pairs)), study.shared, study.votes
+        kinds = {
+            "persona": Kind.of(rows, shared.persona[before], n),
+            "question": Kind.of(rows, shared.question[before], n),
+        }
+        pair_of = np.full(len(position), -1, dtype=np.int64)
+        pair_of[before] = pair_of[after] = rows
+        own = pair_of[votes.item] >= 0
+        people = Kind.of(pair_of[votes.item][own], votes.annotator[own], n)
+        return cls(before, after, Sharing.of(n, {ANNOTATOR: people} | kinds), Sharing.of(n, kinds))
+
+
+def counterfactuals(study: Study) -> Json:
+    """The entry of report.json; empty for a study without changed twins."""
+    source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
+    keys = {item.key for item in study.data.items}
+    changed = [
+        each
+        for each in (source["features"] if source is not None else ())
+        if any(f"{key}{each['mark']}" in keys for key in keys)
+    ]
+    if source is None or not changed:
+        return {}
+    attributes = [_attribute(study, each) for each in changed]
+    tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
+    for entry, p in zip(tests, holm([each["p"] for each in tests]), strict=True):
+        put(entry, "p_holm", number(p), entry.get("p_reason"))
+    return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
+
+
+def _attribute(study: Study, changed: Mapping[str, Any]) -> Json:
+    """How far people and each run move with one attribute."""
+    twins = Twins.of(study, changed["mark"])
+    counts = study.votes.counts()
+    people = squared_shifts(counts[twins.before], counts[twins.after])
+    judges = []
+    for run in study.data.runs:
+        readings = run_votes(study.data, run).counts()
+        # With one reading each, chance cannot be told from the change.
+        has_chance = bool((readings.sum(axis=1) > 1).any())
+        shifts = squared_shifts(
+            readings[twins.before], readings[twins.after], has_chance=has_chance
+        )
+        beyond = tested(general_difference(shifts - people, twins.by_people))
+        found = _side(shifts, twins.judged) | {"contains_chance": not has_chance}
+        judges.append(identity(run) | found | {"beyond_people": beyond})
+    return {
+        "feature": changed["feature"],
+        "label": changed["label"],
+        "pairs": int(twins.before.size),
+        "people": _side(people, twins.by_people),
+        "judges": judges,
+    }
+
+
+def _side(shifts: FloatArray, sharing: Sharing) -> Json:
+    found = reliance(shifts, sharing)
+    out: Json = {"n": found.n} | {"squared": tested(found.squared)}
+    put(out, "shift", number(found.shift), found.squared.reason)
+    return out
+
+
+def counterfactual_table(report: Report) -> Table:
+    attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", [])
+    rows = []
+    for each in attributes:
+        before = f"{each['label']}: " if len(attributes) > 1 else ""
+        none = {"beyond_people": {"value": None, "ci": None, "p_holm": None}, "chance": ""}
+        rows.append((f"{before}People", none | each["people"]))
+        rows += [
+            (
+                before + run_name(entry, each["judges"]),
+                entry | {"chance": "yes" if entry["contains_chance"] else "no"},
+            )
+            for entry in each["judges"]
+        ]
+    labels = [each["label"] for each in attributes]
+    label = labels[0] if len(labels) == 1 else "attribute"
+    title = f"How much answers change with {' or '.join(labels)}"
+    return table_of_entries(
+        "counterfactual",
+        title,
+        rows,
+        [
+            ("Pairs", "count", "n"),
+            ("Typical shift", "percent", "shift"),
+            ("Estimate", "decimal", "squared.value", "Squared shift"),
+            ("95 % interval", "range", "squared.ci", "Squared shift"),
+            ("With chance", "text", "chance"),
+            ("Difference", "decimal", "beyond_people.value", "More than people"),
+            ("95 % interval", "range", "beyond_people.ci", "More than people"),
+            ("Holm p", "p", "beyond_people.p_holm", "More than people"),
+        ],
+        f"Each item is asked about its persona and about the same persona with another {label}. "
+        "Squared shift: by how much the share of a response differs between the two, squared, and "
+        "without what chance adds; 0 if nobody looks at the attribute. Typical shift: its root. "
+        "With chance: the run read each item once, so flips by chance count as a shift. Which "
+        "answers are right for the changed persona is not known: reliance is not an error by "
+        "itself. A judge that relies on an attribute more than people do may follow a stereotype.",
+        first="Who",
+    )
+
+
+class Counterfactual(Section):
+    """Reliance of people and judges on an attribute that is changed."""
+
+    name = "counterfactual"
+    title = "Counterfactual personas"
+    inside = "How far answers move when one attribute of the persona is changed"
+    has_claims = True
+    keys = """
+        # Counterfactual personas
+        bias.counterfactual | object | Answers about the same items for changed personas.
+        bias.counterfactual.attributes | list | Each attribute that was changed.
+        bias.counterfactual.attributes.feature | text | The attribute.
+        contains_chance | flag | Whether chance alone is part of the shift.
+        bias.counterfactual.from | text | The study whose personas were changed.
+    """
+
+    def is_needed(self, report: Report) -> bool:
+        return SOURCE in report.get("bias", {})
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return counterfactuals(study)
+
+    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+        attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
+        tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
+        return {KIND: [each["p_holm"] for each in tests]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield counterfactual_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for each in report.get("bias", {}).get(SOURCE, {}).get("attributes", ()):
+            for entry in each["judges"]:
+                beyond = entry["beyond_people"]
+                if beyond["p_holm"] is None:
+                    continue
+                who, label = run_name(entry, each["judges"]), each["label"]
+                if holds(beyond, level_of(report, KIND), "p_holm"):
+                    more = "more" if beyond["value"] > 0 else "less"
+                    words = f"{who} relies on {label} {more} than people do"
+                else:
+                    words = f"That {who} relies on {label} more or less than people do is not shown"
+                yield Sentence.of("finding", f"{words} (Holm p {p_value(beyond['p_holm'])}).")
+
+
+CHAPTER = Counterfactual()

@@ -1,0 +1,55 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.personas.changed_items import Wanted, counterfactual_study, mark_of
+from studies.errors import StudyError
+from studies.management.study_lookup import find_study
+from studies.management.validation_message import explain
+from studies.models import Item
+
+
+class Command(BaseCommand):
+    help = (
+        "Create a draft of a linked study that asks items twice: as they are, and about the same "
+        "persona with another value of one feature. Open it for people, judge it, and its report "
+        "says how much each side relies on the feature."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument(
+            "--feature",
+            required=True,
+            action="append",
+            metavar="KEY",
+            help="feature to change; can be repeated: each is changed in items of its own",
+        )
+        parser.add_argument("--value", default="", help="the value it gets; else drawn per persona")
+        parser.add_argument("--items", type=int, metavar="N", help="the first N items by key")
+        parser.add_argument("--slug", required=True, help="short name of the new study")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        if options["items"] is not None and options["items"] < 1:
+            raise CommandError("--items: Use a whole number of 1 or more.")
+        try:
+            made = counterfactual_study(
+                study_id=study.pk,
+                slug=options["slug"],
+                wanted=Wanted(
+                    features=options["feature"], value=options["value"], limit=options["items"]
+                ),
+            )
+        except ValidationError as error:
+            raise CommandError(explain(error)) from error
+        except StudyError as error:
+            raise CommandError(str(error)) from error
+        mark = mark_of(options["feature"][0])
+        n = Item.objects.filter(study=made, key__endswith=mark).count()
+        self.stdout.write(
+            f"Created the draft “{made.slug}” with {n:,} items and the same {n:,} about personas "
+            f"with another {', and with another '.join(options['feature'])}."
+        )

@@ -1,0 +1,58 @@
+"""draft_profiles STUDY --judge NAME: have a judge write profile texts, to be reviewed on a page."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.personas.drafting import judges_that_write, request_drafts, run_job
+from extras.personas.models import DraftingJob
+from extras.personas.tasks import write_profile_drafts
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
+from judging.worker import runtime
+from studies.errors import StudyError
+from studies.management.study_lookup import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Ask a judge to describe each persona that has earlier choices, in a few sentences. "
+        "Editors review the texts on the page “Profile texts”; nothing changes before. The same "
+        "command again asks only about personas without a usable reply."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--judge", required=True, metavar="NAME")
+        parser.add_argument("--budget", type=dollars, metavar="USD", help="nothing is spent beyond")
+        parser.add_argument(
+            "--inline", action="store_true", help="do the work in this process, without a broker"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        judge = judges_that_write().filter(name=options["judge"]).first()
+        if judge is None:
+            names = ", ".join(judges_that_write().values_list("name", flat=True))
+            raise CommandError(
+                f"No judge “{options['judge']}” can write texts. There is: {names or 'none'}."
+            )
+        try:
+            job = request_drafts(
+                study_id=study.pk, judge=judge, budget=options["budget"], user=None
+            )
+        except (JudgingError, StudyError) as error:
+            raise command_error(error) from error
+        if not options["inline"]:
+            write_profile_drafts.delay(job.pk)
+            self.stdout.write(f"A worker asks about {job.drafts.count():,} personas.")
+            return
+        try:
+            job = run_job(job_id=job.pk)
+        finally:
+            runtime.shut_down()
+        if job.state != DraftingJob.State.DONE:
+            raise CommandError(job.message)
+        self.stdout.write(job.message)

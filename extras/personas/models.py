@@ -1,0 +1,81 @@
+"""Texts about personas that a judge writes from their earlier choices, for review."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from judging.models import Judge
+from studies.jobs.models import Job
+from studies.models import Persona, Study, public_id
+
+
+class DraftingJob(Job):
+    """Asks a judge about all personas of a study that have earlier choices."""
+
+    failure = "Writing the profile texts failed"
+    unharmed = "Texts that had arrived are kept."
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    judge = models.ForeignKey(Judge, null=True, on_delete=models.SET_NULL, related_name="+")
+    judge_name = models.CharField(max_length=100)
+    prompt_sha256 = models.CharField(max_length=64, help_text="Of the words around the choices.")
+    budget = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)
+
+    class Meta(Job.Meta):
+        pass
+
+    def __str__(self) -> str:
+        return f"profile texts of {self.study_id} by {self.judge_name}"
+
+
+class DraftState(models.TextChoices):
+    WAITING = "waiting", "not yet asked"
+    SENT = "sent", "being asked"
+    WRITTEN = "written", "to be reviewed"
+    FAILED = "failed", "no usable reply"
+    ACCEPTED = "accepted", "accepted"
+    REJECTED = "rejected", "rejected"
+
+
+class ProfileDraft(models.Model):
+    """What a judge wrote about one persona, its cost, and what became of it.
+
+    waiting → sent → written → accepted or rejected; failed if there is no usable reply. `held_nano`
+    is the highest cost of a request that is under way; it stays if no answer ever comes.
+    """
+
+    State = DraftState
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    job = models.ForeignKey(DraftingJob, on_delete=models.CASCADE, related_name="drafts")
+    persona = models.ForeignKey(Persona, on_delete=models.CASCADE, related_name="+")
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    prompt_sha256 = models.CharField(max_length=64, blank=True)
+    requests = models.PositiveSmallIntegerField(default=0)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    spent_nano = models.PositiveBigIntegerField(default=0)
+    held_nano = models.PositiveBigIntegerField(default=0)
+    model = models.CharField(max_length=200, blank=True, help_text="As the server reports it.")
+    reply = models.TextField(blank=True)
+    text = models.TextField(blank=True, help_text="As it was accepted.")
+    error = models.TextField(blank=True)
+    reviewed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    reviewed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["job", "persona"], name="one_draft_for_each_persona"),
+            models.CheckConstraint(
+                condition=Q(state__in=DraftState.values),
+                name="profile_draft_state",
+            ),
+        ]
+        indexes = [models.Index(fields=["job", "state"], name="profile_drafts_by_state")]
+
+    def __str__(self) -> str:
+        return f"{self.persona_id}: {self.state}"

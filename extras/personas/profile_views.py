@@ -1,0 +1,133 @@
+"""Profile texts that a judge writes from earlier choices: request them, review each one."""
+
+from decimal import Decimal
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Sum
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from extras.personas.drafting import (
+    accept,
+    judges_that_write,
+    reject,
+    request_drafts,
+    without_draft,
+)
+from extras.personas.models import DraftingJob, ProfileDraft
+from extras.personas.prompt import ASKED, LONGEST
+from extras.personas.tasks import write_profile_drafts
+from judging.errors import JudgingError
+from judging.models import NANO, Judge
+from studies.errors import StudyError
+from studies.importers.files.faults import Refused
+from studies.importers.items.replacement import why_not
+from studies.jobs.pages import Retry, job_status
+from studies.models import Membership, Study
+from studies.selectors import get_study
+
+PER_PAGE = 10
+_REFUSED = 422
+
+
+class DraftingForm(forms.Form):
+    """Who writes, and for how much at most."""
+
+    judge = forms.ModelChoiceField(
+        queryset=Judge.objects.none(), label="Judge that writes", empty_label="Choose one"
+    )
+    budget = forms.DecimalField(
+        label="Budget in US dollars",
+        required=False,
+        min_value=Decimal("0.0001"),
+        max_digits=12,
+        decimal_places=4,
+        help_text="Nothing is spent beyond it. Leave empty if the model costs nothing.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["judge"].queryset = judges_that_write()  # type: ignore[attr-defined]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show texts to review, and have a judge write texts about personas from earlier choices."""
+    study = _study(request, slug)
+    form = DraftingForm(request.POST or None)
+    if form.is_valid():
+        try:
+            job = request_drafts(
+                study_id=study.pk, user=cast(User, request.user), **form.cleaned_data
+            )
+        except (StudyError, JudgingError) as error:
+            form.add_error(None, str(error))
+        else:
+            write_profile_drafts.delay_on_commit(job.pk)  # type: ignore[attr-defined]
+            return redirect("personas:profiles", slug)
+    latest = _latest(study)
+    drafts = ProfileDraft.objects.filter(persona__study=study).select_related("persona", "job")
+    waiting = drafts.filter(state=ProfileDraft.State.WRITTEN).order_by("persona__key", "pk")
+    used = drafts.aggregate(nano=Sum("spent_nano", default=0))
+    context = {
+        "study": study,
+        "form": form,
+        "job": latest,
+        "status_url": reverse("personas:profiles-status", args=[slug]),
+        "retry": Retry(reverse("personas:profiles", args=[slug]), "Ask again", is_link=True),
+        "page": Paginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
+        "decided": drafts.filter(reviewed_at__isnull=False)
+        .select_related("reviewed_by")
+        .order_by("-reviewed_at")[:PER_PAGE],
+        "failed": drafts.filter(state=ProfileDraft.State.FAILED).count(),
+        "spent": Decimal(used["nano"]) / NANO,
+        "open": len(without_draft(study)),
+        "in_use": why_not(study),
+        "asked": ASKED,
+        "longest": LONGEST,
+    }
+    status = _REFUSED if form.errors else 200
+    return render(request, "personas/profiles.html", context, status=status)
+
+
+@login_required
+@require_GET
+def profiles_status(request: HttpRequest, slug: str) -> JsonResponse:
+    """Show the progress that the page fetches while texts are written."""
+    return job_status(_latest(_study(request, slug)))
+
+
+@login_required
+@require_POST
+def decide_profile(request: HttpRequest, slug: str, draft_id: str) -> HttpResponse:
+    """Accept a text, as it is or edited, or reject it."""
+    study, user = _study(request, slug), cast(User, request.user)
+    if not ProfileDraft.objects.filter(persona__study=study, public_id=draft_id).exists():
+        raise Http404("There is no such text.")
+    try:
+        if "accept" in request.POST:
+            text = request.POST.get("text", "").replace("\r\n", "\n").strip()
+            draft = accept(study=study, draft_id=draft_id, text=text, user=user)
+            messages.success(request, f"Persona {draft.persona.key} has this text now.")
+        else:
+            draft = reject(study=study, draft_id=draft_id, user=user)
+            messages.success(request, f"Persona {draft.persona.key} stays as it was.")
+    except (StudyError, Refused) as error:
+        messages.error(request, str(error))
+    return redirect("personas:profiles", slug)
+
+
+def _study(request: HttpRequest, slug: str) -> Study:
+    return get_study(request.user, slug, role=Membership.Role.EDITOR)
+
+
+def _latest(study: Study) -> DraftingJob | None:
+    return DraftingJob.objects.filter(study=study).order_by("-pk").first()

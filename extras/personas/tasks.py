@@ -1,0 +1,18 @@
+"""Tasks of workers; each can safely run any number of times."""
+
+from celery import shared_task
+
+from extras.personas import drafting
+from extras.personas.models import DraftingJob
+from studies.jobs.cleanup import tidy_jobs
+
+
+@shared_task
+def write_profile_drafts(job_id: int) -> None:
+    drafting.run_job(job_id=job_id)
+
+
+@shared_task
+def tidy() -> None:
+    """Restart jobs that a killed worker left behind; what has arrived is not asked again."""
+    tidy_jobs(DraftingJob, write_profile_drafts)

@@ -1,1 +1,0 @@
-"""Profile texts that a judge writes from a persona's earlier choices, reviewed before use."""

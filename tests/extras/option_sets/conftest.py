@@ -1,0 +1,4 @@
+from tests.analysis.conftest import every_key_is_described
+from tests.judging.conftest import engine, judge, llm
+
+__all__ = ["engine", "every_key_is_described", "judge", "llm"]
