@@ -6,7 +6,7 @@ import math
 import pytest
 
 from judging.backends.completions import LEAST_MASS, read_probabilities
-from judging.backends.local.model import begins_with_verdict
+from extras.local_models.model import begins_with_verdict
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.protocols.standard import Standard

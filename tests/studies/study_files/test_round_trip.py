@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.models import AnalysisPlan
-from judging.backends.local.kind import TransformersKind
+from extras.local_models.kind import TransformersKind
 from judging.models import Judge, PromptTemplate
 from studies.models import Item, Study
 from studies.services.studies import create_study

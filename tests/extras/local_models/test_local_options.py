@@ -12,11 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from judging.backends.local import kind as local_kind
-from judging.backends.local.kind import TransformersKind
-from judging.backends.local.options import ModelOptions, check_options, read_options
-from judging.backends.local.prefixes import share
-from judging.backends.local.revisions import content_hash, exact_revision
+from extras.local_models import kind as local_kind
+from extras.local_models.kind import TransformersKind
+from extras.local_models.options import ModelOptions, check_options, read_options
+from extras.local_models.rows import share
+from extras.local_models.revisions import content_hash, exact_revision
 from judging.backends.registry import backend_kind
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
@@ -81,7 +81,7 @@ def test_options_that_exclude_each_other_are_refused():
 
 def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(
-        "judging.backends.local.options.importlib.util.find_spec", lambda name: None
+        "extras.local_models.options.importlib.util.find_spec", lambda name: None
     )
     with pytest.raises(ConflictingValue, match=r"“4bit” needs the package bitsandbytes .*install"):
         check_options(ModelOptions(quantisation="4bit"), scores=False)
@@ -104,7 +104,7 @@ def test_a_commit_is_exact_and_a_branch_is_replaced_by_its_commit(local, monkeyp
     assert judge.model_options == {"revision": COMMIT}
 
     monkeypatch.setattr(
-        "judging.backends.local.revisions._commit_of", lambda name, branch: "f" * 40
+        "extras.local_models.revisions._commit_of", lambda name, branch: "f" * 40
     )
     judge, _ = add_judge(name="k", backend="transformers", model="owner/name@main")
     assert judge.model_options == {"revision": "f" * 40}
@@ -121,7 +121,7 @@ def test_another_model_gets_a_revision_of_its_own(local):
 
 
 def test_a_branch_that_nobody_can_look_up_is_refused(local, monkeypatch):
-    monkeypatch.setattr("judging.backends.local.revisions._downloaded", lambda name, branch: "")
+    monkeypatch.setattr("extras.local_models.revisions._downloaded", lambda name, branch: "")
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
 
     with pytest.raises(CommandError, match="--model: the commit of “owner/name” is not known"):

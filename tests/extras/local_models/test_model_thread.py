@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from judging.backends.local import thread as model_thread
-from judging.backends.local.kind import TransformersKind
-from judging.backends.local.residency import Residency
-from judging.backends.local.thread import ModelThread
+from extras.local_models import thread as model_thread
+from extras.local_models.kind import TransformersKind
+from extras.local_models.thread import Residency
+from extras.local_models.thread import ModelThread
 from judging.engine.interface import (
     Fault,
     JudgeQuestion,
@@ -252,7 +252,7 @@ def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(en
     """What failed in the middle of a run held that question, and all behind it, for ever."""
     failing = [TypeError("one"), KeyError("two")]
     model = MadeUp(lambda questions: failing.pop() if failing else None)
-    monkeypatch.setattr("judging.backends.local.model.LocalModel", lambda settings: model)
+    monkeypatch.setattr("extras.local_models.model.LocalModel", lambda settings: model)
     monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
     judge = make_judge(name="local", backend="transformers", model=f"made-up@{'0' * 40}")
     study = make_study()
@@ -268,7 +268,7 @@ def test_a_run_whose_model_always_fails_unexpectedly_stops_and_says_what_happene
     engine, monkeypatch
 ):
     model = MadeUp(lambda questions: ZeroDivisionError("no experts chosen"))
-    monkeypatch.setattr("judging.backends.local.model.LocalModel", lambda settings: model)
+    monkeypatch.setattr("extras.local_models.model.LocalModel", lambda settings: model)
     monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
     judge = make_judge(
         name="local", backend="transformers", model=f"made-up@{'0' * 40}", outage_seconds=1

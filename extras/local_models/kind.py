@@ -15,10 +15,11 @@ from judging.backends.backend import (
     BackendKind,
     Capabilities,
     JudgeSettings,
+    OwnForm,
 )
-from judging.backends.local.options import ModelOptions, check_options, read_options
-from judging.backends.local.revisions import exact_revision
-from judging.backends.local.thread import LOAD_SECONDS, Model, ModelThread
+from extras.local_models.options import ModelOptions, check_options, read_options
+from extras.local_models.revisions import exact_revision
+from extras.local_models.thread import LOAD_SECONDS, Model, ModelThread
 from judging.backends.parameters import SEED
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Reply
 from judging.errors import ConflictingValue, Reason
@@ -75,7 +76,7 @@ class TransformersBackend:
         self._parameters = intended_parameters(settings)
 
     def _load(self) -> Model:
-        from judging.backends.local.model import LocalModel
+        from extras.local_models.model import LocalModel
 
         return LocalModel(self._settings)
 
@@ -100,6 +101,16 @@ class TransformersKind(BackendKind):
     capabilities = Capabilities(
         is_local=True, probabilities=frozenset({WITH_REPLY, INSTEAD_OF_REPLY})
     )
+    own_form = OwnForm(
+        preset="local",
+        title="Local model",
+        words="In the workers themselves, by transformers",
+        form="extras.local_models.forms:LocalJudgeForm",
+    )
+    options_help = (
+        "how a local model is loaded and asked: dtype, quantisation, device_map, attention, "
+        "chat_template, thinking, template.NAME"
+    )
 
     def check(self, judge: JudgeSettings) -> None:
         """Look for the packages without importing them: that would take seconds and memory."""
@@ -121,6 +132,9 @@ class TransformersKind(BackendKind):
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
+
+
+TRANSFORMERS = TransformersKind()
 
 
 def _settings(judge: JudgeSettings) -> TransformersSettings:

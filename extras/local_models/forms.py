@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from judging.backends.local.kind import TransformersKind
-from judging.backends.local.options import TEMPLATE
+from extras.local_models.kind import TransformersKind
+from extras.local_models.options import TEMPLATE
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
 from judging.runs.judges import LOCAL_SLOTS, exact_options_of
@@ -56,8 +56,9 @@ class LocalJudgeForm(JudgeForm):
         *,
         judge: Judge | None = None,
         like: Judge | None = None,
+        preset: str = "",
     ) -> None:
-        super().__init__(user, data, judge=judge, like=like)
+        super().__init__(user, data, judge=judge, like=like, preset=preset)
         self._known = judge or like
         for name in _LEFT_OUT:
             self.fields.pop(name, None)

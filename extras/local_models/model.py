@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from judging.backends.completions import storable
-from judging.backends.local.kind import TransformersSettings
-from judging.backends.local.loading import load
-from judging.backends.local.prefixes import share
-from judging.backends.local.running import Running, Writing, joined
+from extras.local_models.kind import TransformersSettings
+from extras.local_models.loading import load
+from extras.local_models.rows import share
+from extras.local_models.rows import Running, Writing, joined
 from judging.engine.interface import JudgeQuestion, Options, Reply, Usage
 
 Moved = Callable[[], None]

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from judging.backends.local.chat import Chat
-from judging.backends.local.kind import TransformersBackend, TransformersSettings
-from judging.backends.local.model import LocalModel
-from judging.backends.local.options import ModelOptions
-from judging.backends.local.revisions import content_hash
+from extras.local_models.loading import Chat
+from extras.local_models.kind import TransformersBackend, TransformersSettings
+from extras.local_models.model import LocalModel
+from extras.local_models.options import ModelOptions
+from extras.local_models.revisions import content_hash
 from judging.engine.interface import JudgeQuestion, Misconfigured, Reply
 from judging.engine.messages import from_user
 from judging.errors import BadJudge
@@ -26,7 +26,7 @@ from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all
-from tests.judging.tiny_model import build_tiny_model
+from tests.extras.local_models.tiny_model import build_tiny_model
 
 pytestmark = [
     pytest.mark.gpu,

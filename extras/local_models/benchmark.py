@@ -1,7 +1,7 @@
 """Judgments and tokens per second of a local model, compared with plain `generate` and with vLLM.
 
-    CUDA_VISIBLE_DEVICES=0 python -m benchmarks.local_models --model Qwen/Qwen2.5-7B-Instruct
-    python -m benchmarks.local_models --model tiny --questions 32 --batch 8 --words 20
+    CUDA_VISIBLE_DEVICES=0 python -m extras.local_models.benchmark --model Qwen/Qwen2.5-7B-Instruct
+    python -m extras.local_models.benchmark --model tiny --questions 32 --batch 8 --words 20
 
 Needs requirements-gpu.txt and a model: a folder, a name that is downloaded, or `tiny`, which is
 built here and shows that the script runs. Each item is asked in both orders with two samples, like
@@ -27,9 +27,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from judging.backends.local.kind import TransformersBackend, TransformersSettings
-from judging.backends.local.loading import load
-from judging.backends.local.model import LocalModel
+from extras.local_models.kind import TransformersBackend, TransformersSettings
+from extras.local_models.loading import load
+from extras.local_models.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Reply
 from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
@@ -187,7 +187,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         if options.model == "tiny":
-            from tests.judging.tiny_model import build_tiny_model
+            from tests.extras.local_models.tiny_model import build_tiny_model
 
             options.model = str(build_tiny_model(Path(folder)))
         settings = TransformersSettings(
