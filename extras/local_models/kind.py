@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from extras.local_models.options import ModelOptions, check_options, read_options
+from extras.local_models.revisions import exact_revision
+from extras.local_models.thread import LOAD_SECONDS, Model, ModelThread
 from judging.backends.backend import (
     INSTEAD_OF_REPLY,
     NO_PROBABILITIES,
@@ -17,9 +20,6 @@ from judging.backends.backend import (
     JudgeSettings,
     OwnForm,
 )
-from extras.local_models.options import ModelOptions, check_options, read_options
-from extras.local_models.revisions import exact_revision
-from extras.local_models.thread import LOAD_SECONDS, Model, ModelThread
 from judging.backends.parameters import SEED
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Reply
 from judging.errors import ConflictingValue, Reason

@@ -13,11 +13,10 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from judging.backends.completions import storable
 from extras.local_models.kind import TransformersSettings
 from extras.local_models.loading import load
-from extras.local_models.rows import share
-from extras.local_models.rows import Running, Writing, joined
+from extras.local_models.rows import Running, Writing, joined, share
+from judging.backends.completions import storable
 from judging.engine.interface import JudgeQuestion, Options, Reply, Usage
 
 Moved = Callable[[], None]

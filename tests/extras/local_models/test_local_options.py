@@ -14,17 +14,24 @@ from django.urls import reverse
 
 from extras.local_models import kind as local_kind
 from extras.local_models.kind import TransformersKind
+from extras.local_models.model import begins_with_verdict
 from extras.local_models.options import ModelOptions, check_options, read_options
-from extras.local_models.rows import share
 from extras.local_models.revisions import content_hash, exact_revision
+from extras.local_models.rows import share
 from judging.backends.registry import backend_kind
+from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
+from judging.protocols.standard import Standard
 from judging.runs.judges import add_judge
+from judging.runs.lifecycle import start_run
 from judging.runs.rows.extension import run_for
 from judging.runs.rows.spec import RunSpec
+from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of
-from tests.factories import make_items, make_study, sign_in
+from tests.factories import make_item, make_items, make_study, sign_in
+from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import start
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -80,9 +87,7 @@ def test_options_that_exclude_each_other_are_refused():
 
 
 def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr(
-        "extras.local_models.options.importlib.util.find_spec", lambda name: None
-    )
+    monkeypatch.setattr("extras.local_models.options.importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConflictingValue, match=r"“4bit” needs the package bitsandbytes .*install"):
         check_options(ModelOptions(quantisation="4bit"), scores=False)
     check_options(ModelOptions(), scores=False)
@@ -103,9 +108,7 @@ def test_a_commit_is_exact_and_a_branch_is_replaced_by_its_commit(local, monkeyp
     judge, _ = add_judge(name="j", backend="transformers", model=f"owner/name@{COMMIT}")
     assert judge.model_options == {"revision": COMMIT}
 
-    monkeypatch.setattr(
-        "extras.local_models.revisions._commit_of", lambda name, branch: "f" * 40
-    )
+    monkeypatch.setattr("extras.local_models.revisions._commit_of", lambda name, branch: "f" * 40)
     judge, _ = add_judge(name="k", backend="transformers", model="owner/name@main")
     assert judge.model_options == {"revision": "f" * 40}
     assert TransformersKind().intended_parameters(settings_of(judge)).values["options"] == {
@@ -358,3 +361,51 @@ def test_a_name_that_the_hub_does_not_know_is_a_sentence(local, monkeypatch, mod
         add_judge(name="j", backend="transformers", model=model)
 
     assert "Error" not in str(caught.value)
+
+
+@pytest.mark.django_db
+def test_a_local_judge_without_its_packages_is_told_how_to_install_them(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(CommandError, match=r"pip install -r requirements-gpu\.txt.*vllm serve"):
+        call_command("add_judge", "j", backend="transformers", model="m")
+
+    assert not Judge.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    sent = []
+    monkeypatch.setattr(
+        "judging.tasks.judge_chunk.apply_async", lambda args, **route: sent.append((args, route))
+    )
+    study = make_study()
+    make_item(study=study)
+    local = make_judge(name="local", backend="transformers", model=f"m@{'0' * 40}")
+    remote = make_judge(name="remote", base_url="http://127.0.0.1:9/v1")
+    runs = [
+        start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+        for judge in (local, remote)
+    ]
+
+    for run in runs:
+        queue_chunk(run.pk)
+
+    assert sent == [((runs[0].pk,), {"queue": "gpu"}), ((runs[1].pk,), {"queue": "judging"})]
+
+
+@pytest.mark.parametrize(
+    ("reply", "counts"),
+    [
+        ("[[A]]", True),
+        ("A]] It is short.", True),
+        ("**B**", True),
+        ("The answer is: B", False),
+        ("Hm.", False),
+    ],
+)
+def test_a_model_in_the_worker_has_scored_the_beginning_of_its_reply(reply, counts):
+    question = JudgeQuestion(1, from_user("?"), Standard(), seed=0, is_lenient=True)
+
+    assert begins_with_verdict(question, reply, is_cut=False) == counts

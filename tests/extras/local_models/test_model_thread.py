@@ -7,8 +7,7 @@ import pytest
 
 from extras.local_models import thread as model_thread
 from extras.local_models.kind import TransformersKind
-from extras.local_models.thread import Residency
-from extras.local_models.thread import ModelThread
+from extras.local_models.thread import ModelThread, Residency
 from judging.engine.interface import (
     Fault,
     JudgeQuestion,

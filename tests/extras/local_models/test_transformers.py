@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from extras.local_models.loading import Chat
 from extras.local_models.kind import TransformersBackend, TransformersSettings
+from extras.local_models.loading import Chat
 from extras.local_models.model import LocalModel
 from extras.local_models.options import ModelOptions
 from extras.local_models.revisions import content_hash
@@ -23,10 +23,10 @@ from judging.engine.messages import from_user
 from judging.errors import BadJudge
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
+from tests.extras.local_models.tiny_model import build_tiny_model
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all
-from tests.extras.local_models.tiny_model import build_tiny_model
 
 pytestmark = [
     pytest.mark.gpu,
