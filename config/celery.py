@@ -99,7 +99,7 @@ app = Celery("thirdperson", task_cls=Task)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["judging.packs", "judging.profile_drafts"])
+app.autodiscover_tasks(["extras.packs", "judging.profile_drafts"])
 
 RESTART_SECONDS = 15.0
 _stop = threading.Event()
@@ -108,7 +108,7 @@ _stop = threading.Event()
 def restart_jobs() -> None:
     """Queue the jobs again whose worker was killed; the schedule may have died with it."""
     from analysis.tasks import tidy_report_jobs
-    from judging.packs.tasks import tidy_packs
+    from extras.packs.tasks import tidy_packs
     from judging.profile_drafts.tasks import tidy_profile_drafts
     from studies.tasks import tidy_imports
 

@@ -6,7 +6,7 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging.catalog.study_part import Judges, copy_judges
-        from judging.packs.removed_people import delete_packs
+        from extras.packs.removed_people import delete_packs
         from judging.pages import workbench
         from judging.runs.launch_checks import judges_of, texts_to_judges
         from judging.runs.removed_items import remove_judgments

@@ -208,7 +208,7 @@ CELERY_BEAT_SCHEDULER = "config.celery:Schedule"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
-    "tidy-packs": {"task": "judging.packs.tasks.tidy_packs", "schedule": 60.0},
+    "tidy-packs": {"task": "extras.packs.tasks.tidy_packs", "schedule": 60.0},
     "tidy-profile-drafts": {
         "task": "judging.profile_drafts.tasks.tidy_profile_drafts",
         "schedule": 60.0,

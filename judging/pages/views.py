@@ -18,8 +18,8 @@ from judging.drift.reading import anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
 from judging.models import Batch, Judge, JudgeRun, Judgment
-from judging.packs.discarding import discard_packs
-from judging.packs.packing import may_pack
+from extras.packs.discarding import discard_packs
+from extras.packs.packing import may_pack
 from judging.pages.listing import (
     JUDGMENT_SORTS,
     RUN_COLUMNS,

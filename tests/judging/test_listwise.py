@@ -11,8 +11,8 @@ from demo.truth import World
 from judging.engine.messages import prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
-from judging.packs.packing import write_pack
-from judging.packs.reading import import_raw
+from extras.packs.packing import write_pack
+from extras.packs.reading import import_raw
 from judging.prompts.asking import Asking
 from judging.runs import lifecycle
 from judging.runs.costs.estimates import estimate_run

@@ -12,7 +12,7 @@ from demo.truth import SEED, World
 from judging.engine.messages import as_text, length, prompt_sha256
 from judging.errors import BadRun, ConflictingValue
 from judging.models import Attempt, Judgment
-from judging.packs.packing import write_pack
+from extras.packs.packing import write_pack
 from judging.prompts.asking import messages_of
 from judging.runs.rows.spec import RunSpec
 from judging.worker import batch_requests, runtime

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judging.packs.formats import read_raw
+from extras.packs.formats import read_raw
 from studies.errors import BadOption
 from studies.importers.columns.table_file import table_of
 from studies.importers.files import child

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import FieldError, JudgingError
 from judging.management.errors import option_name
-from judging.packs.reading import RawImport, import_raw
+from extras.packs.reading import RawImport, import_raw
 from judging.protocols import registry
 from judging.runs.imports import Imported, import_judgments
 from studies.errors import StudyError

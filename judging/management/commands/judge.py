@@ -12,8 +12,8 @@ from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error, option_name
 from judging.models import Judge, JudgeRun
-from judging.packs.discarding import discard_packs
-from judging.packs.packing import write_pack
+from extras.packs.discarding import discard_packs
+from extras.packs.packing import write_pack
 from judging.protocols import framings, registry
 from judging.runs import lifecycle
 from judging.runs.costs import probes

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from judging.engine.messages import Message, prompt_sha256
-from judging.packs.raw_replies import COMPARED, RawReply
+from extras.packs.raw_replies import COMPARED, RawReply
 from studies.importers.files.bundle import File, bad_zip, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_FILE_VALUES

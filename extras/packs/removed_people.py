@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.db import transaction
 
 from judging.models import PackJob
-from judging.packs.jobs import folder_of
+from extras.packs.jobs import folder_of
 from studies.models import Study
 
 

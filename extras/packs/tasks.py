@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from judging.models import PackJob
-from judging.packs import jobs
+from extras.packs import jobs
 from studies.file_storage.drafts import remove_drafts
 from studies.jobs.cleanup import tidy_jobs
 

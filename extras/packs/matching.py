@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from judging.engine.interface import Fault as RequestFault
 from judging.engine.interface import JudgeQuestion
 from judging.models import Attempt, Batch, Judgment
-from judging.packs.custom_ids import CustomId
-from judging.packs.raw_replies import RawReply
+from extras.packs.custom_ids import CustomId
+from extras.packs.raw_replies import RawReply
 from judging.protocols.registry import protocol
 from studies.importers.files.faults import Fault, Faults
 from studies.models import Study

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from judging.models import PackJob
-from judging.packs import jobs
+from extras.packs import jobs
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from studies.models import Membership

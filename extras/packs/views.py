@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.models import JudgeRun, PackJob
-from judging.packs import jobs
-from judging.packs.packing import may_pack
-from judging.packs.tasks import work_on_pack
+from extras.packs import jobs
+from extras.packs.packing import may_pack
+from extras.packs.tasks import work_on_pack
 from judging.selectors import get_run
 from studies.importers.files.faults import STOPPED, Fault, faults_csv, group
 from studies.jobs.pages import Retry, job_status

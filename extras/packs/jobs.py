@@ -12,8 +12,8 @@ from django.core.files.uploadedfile import UploadedFile
 
 from judging.errors import JudgingError
 from judging.models import JudgeRun, PackJob
-from judging.packs.packing import pack_run
-from judging.packs.reading import import_raw
+from extras.packs.packing import pack_run
+from extras.packs.reading import import_raw
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import file_at

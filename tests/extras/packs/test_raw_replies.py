@@ -9,11 +9,11 @@ import pytest
 
 from judging.engine.messages import Message, prompt_sha256
 from judging.models import Attempt, Judgment
-from judging.packs import inspect_logs
-from judging.packs.custom_ids import CustomId
-from judging.packs.formats import read_raw
-from judging.packs.packing import write_pack
-from judging.packs.reading import import_raw
+from extras.packs import inspect_logs
+from extras.packs.custom_ids import CustomId
+from extras.packs.formats import read_raw
+from extras.packs.packing import write_pack
+from extras.packs.reading import import_raw
 from judging.runs.rows.spec import RunSpec
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused

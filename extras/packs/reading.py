@@ -11,10 +11,10 @@ from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import Parameters
 from judging.models import Attempt, Batch, JudgeRun, Judgment
-from judging.packs.formats import read_raw
-from judging.packs.matching import match
-from judging.packs.packing import LEARNT, parameters_of
-from judging.packs.raw_replies import RawReply
+from extras.packs.formats import read_raw
+from extras.packs.matching import match
+from extras.packs.packing import LEARNT, parameters_of
+from extras.packs.raw_replies import RawReply
 from judging.worker import batch_requests, chunks
 from judging.worker.batch_answers import AnswerReader
 from judging.worker.questions import questions_of

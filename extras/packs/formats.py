@@ -6,8 +6,8 @@ from typing import Any
 
 import django
 
-from judging.packs import batch_lines, inspect_logs, promptfoo_results
-from judging.packs.raw_replies import RawReply
+from extras.packs import batch_lines, inspect_logs, promptfoo_results
+from extras.packs.raw_replies import RawReply
 from studies.importers.files.bundle import File, unpacked_size
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Refused

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import Attempt, Judgment, PackJob
-from judging.packs import jobs
+from extras.packs import jobs
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from tests.factories import make_items, make_study, sign_in
@@ -146,7 +146,7 @@ def test_a_worker_that_was_killed_writes_the_pack_again(run, editor, monkeypatch
     editor.post(url(run, "pack"))
     job = PackJob.objects.get()
     with monkeypatch.context() as patch:
-        patch.setattr("judging.packs.jobs.shutil.make_archive", die)
+        patch.setattr("extras.packs.jobs.shutil.make_archive", die)
         with pytest.raises(KeyboardInterrupt):
             jobs.run_job(job_id=job.pk)
     PackJob.objects.update(state="queued")

@@ -20,8 +20,8 @@ from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
 from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Batch, Judge, JudgeRun, Judgment, PromptTemplate
-from judging.packs.custom_ids import CustomId
-from judging.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from extras.packs.custom_ids import CustomId
+from extras.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judging.packs.raw_replies import RawReply
+from extras.packs.raw_replies import RawReply
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
 from studies.importers.files.lines import BadLine, lines_of

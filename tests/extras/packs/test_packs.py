@@ -14,8 +14,8 @@ from analysis.exports.tables.judgments import judgment_table
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
 from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
-from judging.packs.packing import write_pack
-from judging.packs.reading import import_raw
+from extras.packs.packing import write_pack
+from extras.packs.reading import import_raw
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from judging.worker import batches, chunks, recovery
@@ -193,7 +193,7 @@ def test_a_crash_while_writing_leaves_neither_folder_nor_run(study, judge, tmp_p
     def die(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("judging.packs.packing.write_readme", die)
+    monkeypatch.setattr("extras.packs.packing.write_readme", die)
     with pytest.raises(KeyboardInterrupt):
         write_pack(spec_of(study, judge), tmp_path / "pack")
 
@@ -231,7 +231,7 @@ def test_a_pack_holds_what_is_needed_to_read_it_and_no_key(study, judge, tmp_pat
 
 
 def test_files_keep_to_the_limits_of_providers(study, judge, tmp_path, monkeypatch):
-    monkeypatch.setattr("judging.packs.folder.MAX_REQUESTS", 5)
+    monkeypatch.setattr("extras.packs.folder.MAX_REQUESTS", 5)
 
     write_pack(spec_of(study, judge), tmp_path / "pack")
 
