@@ -99,7 +99,7 @@ app = Celery("thirdperson", task_cls=Task)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["extras.packs", "judging.profile_drafts"])
+app.autodiscover_tasks(["judging.profile_drafts"])
 
 RESTART_SECONDS = 15.0
 _stop = threading.Event()
@@ -108,12 +108,11 @@ _stop = threading.Event()
 def restart_jobs() -> None:
     """Queue the jobs again whose worker was killed; the schedule may have died with it."""
     from analysis.tasks import tidy_report_jobs
-    from extras.packs.tasks import tidy_packs
     from judging.profile_drafts.tasks import tidy_profile_drafts
     from studies.tasks import tidy_imports
 
     of_extras = [import_module(module).tidy for module in TASKS]
-    for tidy in (tidy_imports, tidy_packs, tidy_profile_drafts, tidy_report_jobs, *of_extras):
+    for tidy in (tidy_imports, tidy_profile_drafts, tidy_report_jobs, *of_extras):
         tidy()
 
 

@@ -11,6 +11,7 @@ NAMES = [
     "datasets",
     "judge_models",
     "local_models",
+    "packs",
     "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

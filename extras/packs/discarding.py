@@ -3,8 +3,9 @@
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.packs.models import Pack
 from judging.engine.interface import AttemptEnd
-from judging.models import Batch, JudgeRun, Judgment
+from judging.models import JudgeRun, Judgment
 from judging.worker import batch_requests, chunks
 from studies.services.studies import lock_study, record
 from studies.statements import clock
@@ -23,7 +24,7 @@ def discard_packs(*, run_id: int, user: User | None = None) -> bool:
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     lock_study(run.study_id)
-    packs = list(run.batches.filter(is_pack=True, state__in=Batch.OPEN))
+    packs = list(run.packs.filter(state=Pack.State.WAITING))
     for pack in packs:
         _discard(pack, run)
     if not packs:
@@ -34,13 +35,13 @@ def discard_packs(*, run_id: int, user: User | None = None) -> bool:
     return True
 
 
-def _discard(pack: Batch, run: JudgeRun) -> None:
-    questions = batch_requests.open_questions(pack, run)
+def _discard(pack: Pack, run: JudgeRun) -> None:
+    questions = batch_requests.open_questions(run, pack.public_id)
     judgments = Judgment.objects.filter(lease=pack.public_id)
-    rows = batch_requests.ledger_rows(run, pack, judgments)
+    rows = batch_requests.ledger_rows(run, pack.public_id, judgments)
     end = AttemptEnd("expired", None, error=_DISCARDED)
     batch_requests.store([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(judgments)
-    Batch.objects.filter(pk=pack.pk).update(
-        state=Batch.State.FAILED, sentence=_DISCARDED, ended_at=clock.now()
+    Pack.objects.filter(pk=pack.pk).update(
+        state=Pack.State.DISCARDED, sentence=_DISCARDED, ended_at=clock.now()
     )

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from judging.engine.messages import Message, prompt_sha256
 from extras.packs.raw_replies import COMPARED, RawReply
+from judging.engine.messages import Message, prompt_sha256
 from studies.importers.files.bundle import File, bad_zip, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_FILE_VALUES

@@ -10,10 +10,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 
-from judging.errors import JudgingError
-from judging.models import JudgeRun, PackJob
+from config.operations.stored_files import KindOfFiles
+from extras.packs.models import PackJob
 from extras.packs.packing import pack_run
 from extras.packs.reading import import_raw
+from judging.errors import JudgingError
+from judging.models import JudgeRun
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import file_at
@@ -24,6 +26,7 @@ from studies.jobs.retry import same_job
 from studies.jobs.runner import Progress, carry_out
 from studies.statements import clock
 
+FILES = KindOfFiles("packs", "Packs and replies to them", (PackJob,))
 ARCHIVE = "pack.zip"
 KEPT = timedelta(days=7)  # how long a pack can be downloaded
 _STORING = 5  # percent: the files have been read

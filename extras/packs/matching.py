@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
+from extras.packs.custom_ids import CustomId
+from extras.packs.models import Pack
+from extras.packs.raw_replies import RawReply
 from judging.engine.interface import Fault as RequestFault
 from judging.engine.interface import JudgeQuestion
-from judging.models import Attempt, Batch, Judgment
-from extras.packs.custom_ids import CustomId
-from extras.packs.raw_replies import RawReply
+from judging.models import Attempt, Judgment
 from judging.protocols.registry import protocol
 from studies.importers.files.faults import Fault, Faults
 from studies.models import Study
@@ -67,7 +68,7 @@ def match(study: Study, replies: Sequence[RawReply], *, run: str = "") -> Matche
     the public id of the run, if several wait for replies to the same prompt.
     """
     matched = Matched()
-    packs = Batch.objects.filter(run__study=study, is_pack=True, state__in=Batch.OPEN)
+    packs = Pack.objects.filter(run__study=study, state=Pack.State.WAITING)
     waiting = set(packs.values_list("public_id", flat=True))
     named, others = [], []
     for reply in replies:
@@ -140,7 +141,7 @@ def _match_by_prompt(
 
 def _rows(study: Study, waiting: set[str], **which: Any) -> Iterator[_Asked]:
     """Requests of the study's runs that have packs, also of packs that are not open any more."""
-    runs = Batch.objects.filter(run__study=study, is_pack=True).values("run")
+    runs = Pack.objects.filter(run__study=study).values("run")
     attempts = Attempt.objects.filter(judgment__run__in=runs, **which)
     attempts = attempts.order_by("judgment__sample", "judgment", "number")
     for row in attempts.values_list(*_COLUMNS).iterator():

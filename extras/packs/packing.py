@@ -12,6 +12,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.packs.custom_ids import CustomId
+from extras.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from extras.packs.models import Pack
 from judging.backends.batch import request_line
 from judging.backends.parameters import request_body
 from judging.bias.registry import probe_choice
@@ -19,9 +22,7 @@ from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
 from judging.errors import BadRun, ConflictingValue, Reason
-from judging.models import Batch, Judge, JudgeRun, Judgment, PromptTemplate
-from extras.packs.custom_ids import CustomId
-from extras.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
@@ -38,7 +39,7 @@ from studies.version import version
 FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
 LEARNT = "pack_parameters"  # in the parameters of a run: those without what was refused
 _PORTION = 2_000
-_LEASE = timedelta(days=365)  # the sweep ignores open packs; this date is only shown
+_LEASE = timedelta(days=365 * 100)  # until the replies have been read, or nobody wants them
 
 _NO_PACK = Reason(
     "no_pack",
@@ -59,6 +60,10 @@ _MEDIA = Reason(
     "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
     "a worker, directly or by batch.",
 )
+WITH_PACK = (
+    "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
+    "discard the pack to ask here instead."
+)
 _BUSY = (
     "Workers are asking this run. Pause it before you write a pack of it, and wait until the "
     "replies under way have come."
@@ -70,7 +75,7 @@ _NO_ROOM = (
 )
 
 
-def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Batch:
+def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
     """Create or continue the run of `spec`, and write its open questions to the folder `out`.
 
     Questions of earlier packs without a reply are packed again under the same names, so that the
@@ -82,7 +87,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Batch:
 
     def start() -> JudgeRun:
         running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
-        run = lifecycle.start_run(spec, enqueue=False, by_pack=True, user=user)
+        run = lifecycle.start_run(spec, enqueue=False, asks_here=False, user=user)
         if running.get(run.pk) in JudgeRun.ACTIVE:
             raise BadRun(_BUSY)
         return run
@@ -90,7 +95,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Batch:
     return _written(spec.study_id, start, out, user)
 
 
-def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Batch:
+def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
     """Write the open questions of a stored run, also the failed ones, as `write_pack` does."""
     _check(RunSpec.of(run), run.judge)
 
@@ -107,7 +112,7 @@ def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Batch:
     return _written(run.study_id, wake, out, user)
 
 
-def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Batch:
+def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:
     """Write the pack of the run that `start` makes ready, in one transaction.
 
     The folder gets its name after the commit: a pack that no run knows cannot be read.
@@ -142,12 +147,12 @@ def _check(spec: RunSpec, judge: Judge) -> None:
         raise ConflictingValue("pack", _MEDIA)
 
 
-def _pack(run: JudgeRun, draft: Path) -> Batch:
+def _pack(run: JudgeRun, draft: Path) -> Pack:
     """Lease the open questions of a run to a new pack, and write their requests."""
-    pack = Batch(run=run, is_pack=True, requests=0)
+    pack = Pack(run=run, requests=0)
     parameters = parameters_of(run)
     writing = _Writing(run, pack, draft)
-    earlier = Batch.objects.filter(run=run, is_pack=True, state__in=Batch.OPEN)
+    earlier = Pack.objects.filter(run=run, state=Pack.State.WAITING)
     _take_over(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
     has_room = True
     while has_room and (questions := _claim(run, pack)):
@@ -156,14 +161,13 @@ def _pack(run: JudgeRun, draft: Path) -> Batch:
     if not writing.count:
         raise BadRun(_NOTHING if has_room else _NO_ROOM)
     earlier.update(
-        state=Batch.State.COLLECTED,
+        state=Pack.State.READ,
         sentence=f"Replaced by a pack of {writing.count:,} questions.",
         ended_at=clock.now(),
     )
-    pack.state, pack.submitted_at = Batch.State.SUBMITTED, clock.now()
     pack.save()
     writing.close(parameters)
-    chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=chunks.WITH_PACK)
+    chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
     return pack
 
 
@@ -174,7 +178,7 @@ def parameters_of(run: JudgeRun) -> Parameters:
     return kind_of(run.judge).intended_parameters(settings_of(run.judge))
 
 
-def _take_over(run: JudgeRun, pack: Batch, earlier: list[str], writing: "_Writing") -> None:
+def _take_over(run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing") -> None:
     """Move the questions of earlier packs that have no reply to `pack`; they keep their names."""
     held = Judgment.objects.filter(run=run, state=Judgment.State.LEASED, lease__in=earlier)
     last = 0
@@ -190,17 +194,17 @@ def _take_over(run: JudgeRun, pack: Batch, earlier: list[str], writing: "_Writin
         pack.requests += len(questions)
 
 
-def _claim(run: JudgeRun, pack: Batch) -> list[JudgeQuestion]:
+def _claim(run: JudgeRun, pack: Pack) -> list[JudgeQuestion]:
     judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=clock.now() + _LEASE)
     return questions_of(run, judgments)
 
 
 def _open(
-    run: JudgeRun, pack: Batch, questions: Sequence[JudgeQuestion], parameters: Parameters
+    run: JudgeRun, pack: Pack, questions: Sequence[JudgeQuestion], parameters: Parameters
 ) -> bool:
     """Store the requests that fit into the budgets; False if some of them do not."""
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = batch_requests.ledger_rows(run, pack, judgments)
+    rows = batch_requests.ledger_rows(run, pack.public_id, judgments)
     openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
     fitting = batch_requests.count_in_budget(openings, room_of(run.pk))
     if batch_requests.store(openings[:fitting]):
@@ -216,7 +220,7 @@ def _open(
 class _Writing:
     """The files of a pack while they are written."""
 
-    def __init__(self, run: JudgeRun, pack: Batch, draft: Path) -> None:
+    def __init__(self, run: JudgeRun, pack: Pack, draft: Path) -> None:
         self._run, self._pack, self._draft = run, pack, draft
         self._files = RequestFiles(draft)
         self._requests: list[dict[str, Any]] = []

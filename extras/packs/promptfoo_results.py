@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judging.engine.messages import Message, prompt_sha256
 from extras.packs.raw_replies import COMPARED, RawReply
+from judging.engine.messages import Message, prompt_sha256
 from studies.importers.files.faults import Fault
 
 _FAILED = 503  # stands for the status of a result without a reply

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.packs.formats import read_raw
+from extras.packs.matching import match
+from extras.packs.models import Pack
+from extras.packs.packing import LEARNT, WITH_PACK, parameters_of
+from extras.packs.raw_replies import RawReply
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import Parameters
-from judging.models import Attempt, Batch, JudgeRun, Judgment
-from extras.packs.formats import read_raw
-from extras.packs.matching import match
-from extras.packs.packing import LEARNT, parameters_of
-from extras.packs.raw_replies import RawReply
+from judging.models import Attempt, JudgeRun, Judgment
 from judging.worker import batch_requests, chunks
 from judging.worker.batch_answers import AnswerReader
 from judging.worker.questions import questions_of
@@ -145,9 +146,7 @@ class _Reading:
         self.run = run
         self._replies = replies
         self._adjustments = Adjustments(parameters_of(run))
-        self._packs = {
-            pack.public_id: pack for pack in run.batches.filter(is_pack=True, state__in=Batch.OPEN)
-        }
+        self._packs = {pack.public_id: pack for pack in run.packs.filter(state=Pack.State.WAITING)}
         self.decided = self.again = self.missing = 0
         self._stop_with = ""
 
@@ -174,9 +173,9 @@ class _Reading:
         for judgment in judgments:
             by_pack[judgment.lease].append(judgment)
         for lease, members in by_pack.items():
-            pack = self._packs[lease]
-            rows = batch_requests.ledger_rows(self.run, pack, members)
-            reader = AnswerReader(self.run, rows, pack, sent, learn=self._learn)
+            rows = batch_requests.ledger_rows(self.run, lease, members)
+            # Nobody knows when its requests were sent.
+            reader = AnswerReader(self.run, rows, sent, sent_at=None, learn=self._learn)
             for judgment in members:
                 line = self._replies[judgment.pk].as_batch_line()
                 reader.read(questions[judgment.pk], line)
@@ -199,12 +198,12 @@ class _Reading:
             )
             left = held.count()
             self.missing += left
-            same = Batch.objects.filter(pk=pack.pk)
+            same = Pack.objects.filter(pk=pack.pk)
             same.update(answered=pack.requests - left)
             if not left:
                 # Somebody may have discarded it while its replies were read.
-                same.filter(state__in=Batch.OPEN).update(
-                    state=Batch.State.COLLECTED,
+                same.filter(state=Pack.State.WAITING).update(
+                    state=Pack.State.READ,
                     ended_at=clock.now(),
                     sentence=f"All {pack.requests:,} replies have been read.",
                 )
@@ -228,7 +227,7 @@ class _Reading:
         elif self._stop_with:
             resting.update(sentence=self._stop_with)
         elif self.missing:
-            resting.update(sentence=chunks.WITH_PACK)
+            resting.update(sentence=WITH_PACK)
         else:
             resting.update(sentence=STILL_OPEN.format(count=f"{open_ones.count():,}"))
 

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from judging.models import PackJob
 from extras.packs import jobs
+from extras.packs.models import PackJob
 from studies.file_storage.drafts import remove_drafts
 from studies.jobs.cleanup import tidy_jobs
 
@@ -15,7 +15,7 @@ def work_on_pack(job_id: int) -> None:
 
 
 @shared_task
-def tidy_packs() -> None:
+def tidy() -> None:
     """Restart jobs that a killed worker left behind, and delete packs that nobody downloads."""
     tidy_jobs(PackJob, work_on_pack, folder_of=jobs.folder_of)
     remove_drafts("packs")

@@ -12,10 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from judging.models import JudgeRun, PackJob
 from extras.packs import jobs
+from extras.packs.discarding import discard_packs
+from extras.packs.models import PackJob
 from extras.packs.packing import may_pack
 from extras.packs.tasks import work_on_pack
+from judging.models import JudgeRun
 from judging.selectors import get_run
 from studies.importers.files.faults import STOPPED, Fault, faults_csv, group
 from studies.jobs.pages import Retry, job_status
@@ -45,7 +47,17 @@ def ask_for_pack(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     job = jobs.request_pack(run, task=work_on_pack, user=cast(User, request.user))
     if job.state == PackJob.State.QUEUED:
         work_on_pack.delay_on_commit(job.pk)  # type: ignore[attr-defined]
-    return redirect("judging:pack-job", slug, run_id, job.public_id)
+    return redirect("packs:job", slug, run_id, job.public_id)
+
+
+@login_required
+@require_POST
+def discard_pack(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Stop waiting for the replies to packs of a run."""
+    _, run = _study_and_run(request, slug, run_id)
+    if not discard_packs(run_id=run.pk, user=cast(User, request.user)):
+        messages.info(request, "Nothing changed: the state of the run has changed meanwhile.")
+    return redirect("judging:run", slug, run_id)
 
 
 @login_required
@@ -58,9 +70,9 @@ def upload_replies(request: HttpRequest, slug: str, run_id: str) -> HttpResponse
         files = form.cleaned_data["replies"]
         job = jobs.keep_replies(files, run=run, user=cast(User, request.user))
         work_on_pack.delay_on_commit(job.pk)  # type: ignore[attr-defined]
-        return redirect("judging:pack-job", slug, run_id, job.public_id)
+        return redirect("packs:job", slug, run_id, job.public_id)
     context = {"study": study, "run": run, "form": form}
-    return render(request, "judging/replies.html", context, status=422 if form.errors else 200)
+    return render(request, "packs/replies.html", context, status=422 if form.errors else 200)
 
 
 @login_required
@@ -70,15 +82,15 @@ def pack_job(request: HttpRequest, slug: str, run_id: str, job_id: str) -> HttpR
     study, run = _study_and_run(request, slug, run_id)
     job = _job(run, job_id)
     if job.kind == PackJob.Kind.WRITE:
-        retry = Retry(reverse("judging:pack", args=[slug, run_id]), "Write the pack again")
+        retry = Retry(reverse("packs:write", args=[slug, run_id]), "Write the pack again")
     else:
-        again = reverse("judging:replies", args=[slug, run_id])
+        again = reverse("packs:replies", args=[slug, run_id])
         retry = Retry(again, "Upload other files", is_link=True)
     context: dict[str, Any] = {
         "study": study,
         "run": run,
         "job": job,
-        "status_url": reverse("judging:pack-status", args=[slug, run_id, job_id]),
+        "status_url": reverse("packs:status", args=[slug, run_id, job_id]),
         "retry": retry,
         "has_file": _has_file(job),
     }
@@ -91,7 +103,7 @@ def pack_job(request: HttpRequest, slug: str, run_id: str, job_id: str) -> HttpR
             "faults_url": f"data:text/csv;charset=utf-8;base64,{data}",
             "is_cut": STOPPED.strip() in job.message,
         }
-    return render(request, "judging/pack_job.html", context)
+    return render(request, "packs/job.html", context)
 
 
 @login_required

@@ -23,13 +23,13 @@ from judging.models import (
     Judge,
     JudgeRun,
     Jury,
-    PackJob,
     ProfileDraft,
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
+from tests.extras import access
 from tests.factories import make_item, make_study
 from tests.sampling import some
 
@@ -127,7 +127,6 @@ NOT_HERE = {
     "certificates/<public_id>/passport.json",
     "certificates/<public_id>/route/",
     "exports/<public_id>/download/",
-    "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
     "media/<sha256>/",
     "people/annotator/",
@@ -146,6 +145,9 @@ NOT_HERE = {
     "reports/annotator/",
     "webhooks/<public_id>/again/",
 }
+for _of_extra in access():
+    FOR_VIEWERS |= _of_extra.FOR_VIEWERS
+    NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
     "judges/available/<judge_id>/<action>/",
@@ -180,7 +182,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
-    pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
     certificate = Certificate.objects.create(
         study=study, judge="j", signal="stated", target="majority", error=0.1, confidence=0.9
@@ -193,6 +194,8 @@ def known(study) -> Callable[[str], dict[str, str]]:
         "import/": job,
         "webhooks/": webhook,
     }
+    for of_extra in access():
+        of |= of_extra.things(study)
 
     drafting = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
     draft = ProfileDraft.objects.create(
@@ -212,7 +215,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
             "draft_id": draft.public_id,
-            "job_id": pack_job.public_id,
+            "job_id": thing.public_id,
             "link_id": link.public_id,
             "number": "1",
             "position": "1",

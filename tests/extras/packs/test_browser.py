@@ -8,13 +8,19 @@ import zipfile
 import pytest
 from django.contrib.auth.models import User
 
-from judging.models import PackJob
 from extras.packs import jobs
+from extras.packs.models import PackJob
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
-from tests.browser.conftest import PHONE, fits_and_reads_well
+from tests.browser.conftest import (  # noqa: F401
+    PHONE,
+    browser,
+    fits_and_reads_well,
+    open_page,
+    signed_in,
+)
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 
@@ -51,7 +57,7 @@ def replies_to(path) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def test_a_pack_goes_out_and_its_replies_come_in(signed_in, run, tmp_path):
+def test_a_pack_goes_out_and_its_replies_come_in(signed_in, run, tmp_path):  # noqa: F811
     page = signed_in()
     page.goto(f"/studies/{run.study.slug}/judges/{run.public_id}/")
     page.get_by_role("button", name="Write pack").click()

@@ -13,9 +13,10 @@ from django.core.management import CommandError, call_command
 from analysis.exports.tables.judgments import judgment_table
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
-from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
-from extras.packs.packing import write_pack
+from extras.packs.models import Pack
+from extras.packs.packing import WITH_PACK, write_pack
 from extras.packs.reading import import_raw
+from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from judging.worker import batches, chunks, recovery
@@ -156,8 +157,7 @@ def server() -> Steady:
 def everything() -> list[Any]:
     """All rows that an import can change."""
     return [
-        list(model.objects.order_by("pk").values())
-        for model in (JudgeRun, Judgment, Attempt, Batch)
+        list(model.objects.order_by("pk").values()) for model in (JudgeRun, Judgment, Attempt, Pack)
     ]
 
 
@@ -173,7 +173,7 @@ def test_no_worker_asks_what_is_in_a_pack(study, judge, tmp_path, monkeypatch):
     lifecycle.start_run(spec_of(study, judge), enqueue=False)
 
     run.refresh_from_db()
-    assert (run.state, run.sentence, queued) == ("paused", chunks.WITH_PACK, [])
+    assert (run.state, run.sentence, queued) == ("paused", WITH_PACK, [])
     assert states(run) == {"leased": LIMIT}
     assert set(Attempt.objects.values_list("outcome", flat=True)) == {"sent"}
 

@@ -7,18 +7,19 @@ from typing import Any
 
 import pytest
 
-from judging.engine.messages import Message, prompt_sha256
-from judging.models import Attempt, Judgment
 from extras.packs import inspect_logs
 from extras.packs.custom_ids import CustomId
 from extras.packs.formats import read_raw
 from extras.packs.packing import write_pack
 from extras.packs.reading import import_raw
+from judging.engine.messages import Message, prompt_sha256
+from judging.models import Attempt, Judgment
 from judging.runs.rows.spec import RunSpec
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
+from tests.studies.test_child import children  # noqa: F401
 
 ITEMS = 3
 
@@ -228,3 +229,12 @@ def test_names_of_requests_are_read_back():
     assert str(name) == "a-b_C1-12-3-0123456789abcdef"
     assert CustomId.read(str(name)) == name
     assert [CustomId.read(text) for text in ("", "12-3", "a-1-1-xyz", f"{name}0")] == [None] * 4
+
+
+def test_a_large_log_is_read_by_a_child(children, tmp_path):  # noqa: F811
+    samples = [{"id": n, "x": "y" * 900} for n in range(900)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"status": "success", "eval": {}, "samples": samples}))
+
+    assert len(list(read_raw(File(path.name, path)))) > 800
+    assert children
