@@ -60,9 +60,6 @@ SHORT = {
     "coverage": Short(15, ("--only", "agreement", "--only", "systems")),
     "claims": Short(30, ("--null", "3", "--planted", "1")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
-    "local_models": Short(
-        10, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
-    ),
 }
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60

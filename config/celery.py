@@ -99,7 +99,6 @@ app = Celery("thirdperson", task_cls=Task)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["judging.packs"])
 
 RESTART_SECONDS = 15.0
 _stop = threading.Event()
@@ -108,11 +107,10 @@ _stop = threading.Event()
 def restart_jobs() -> None:
     """Queue the jobs again whose worker was killed; the schedule may have died with it."""
     from analysis.tasks import tidy_report_jobs
-    from judging.packs.tasks import tidy_packs
     from studies.tasks import tidy_imports
 
     of_extras = [import_module(module).tidy for module in TASKS]
-    for tidy in (tidy_imports, tidy_packs, tidy_report_jobs, *of_extras):
+    for tidy in (tidy_imports, tidy_report_jobs, *of_extras):
         tidy()
 
 

@@ -11,7 +11,9 @@ NAMES = [
     "certificates",
     "datasets",
     "judge_models",
+    "local_models",
     "option_sets",
+    "packs",
     "personas",
     "publication",
 ]

@@ -6,7 +6,6 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging.catalog.study_part import Judges, copy_judges
-        from judging.packs.removed_people import delete_packs
         from judging.pages import workbench
         from judging.runs.launch_checks import judges_of, texts_to_judges
         from judging.runs.removed_items import remove_judgments
@@ -25,5 +24,4 @@ class JudgingConfig(AppConfig):
         parts.register(Wordings())
         removal.register(content_of)
         shown_people.register(remove_judgments)
-        shown_people.register(delete_packs)
         workbench.register()

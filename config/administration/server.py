@@ -8,18 +8,11 @@ from django.conf import settings
 from django.db import connection
 
 from config.health import disk, health, processes
+from config.operations.stored_files import kinds_of_files
 from studies.file_storage.folder import size_of
 from studies.file_storage.storage import files_storage
 
 logger = logging.getLogger(__name__)
-
-_KINDS = {
-    "reports": "Reports",
-    "exports": "Exports",
-    "media": "Pictures and sounds of items",
-    "imports": "Uploaded files of imports",
-    "packs": "Packs and replies to them",
-}
 
 
 @dataclass(frozen=True)
@@ -35,7 +28,7 @@ def storage() -> list[Stored]:
     Without the kinds while the storage does not answer: then the part “storage” says so.
     """
     try:
-        kinds = [Stored(title, *files_storage().usage(kind)) for kind, title in _KINDS.items()]
+        kinds = [Stored(each.title, *files_storage().usage(each.name)) for each in kinds_of_files()]
     except OSError as error:
         logger.warning("the sizes of files are not known: %s", error)
         kinds = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from django.utils.module_loading import import_string
 
 from config.env import files
-from config.operations.stored_files import KEPT_IN, is_deleted, is_named
+from config.operations.stored_files import is_deleted, is_named, kept_in
 from studies.file_storage.storage import FilesStorage, draft_folder, files_storage
 
 
@@ -28,7 +28,7 @@ def copy_from(value: str) -> int:
 
 
 def _kept(source: FilesStorage) -> Iterator[str]:
-    for kind in KEPT_IN:
+    for kind in kept_in():
         for owner in source.owners(kind):
             if is_named(kind, owner) and not is_deleted(kind, owner):
                 yield f"{kind}/{owner}"
@@ -56,5 +56,5 @@ def _copy(source: FilesStorage, target: FilesStorage, name: str) -> int:
 
 def totals() -> Iterator[tuple[str, int, int]]:
     """Each kind of files with its bytes and number."""
-    for kind in KEPT_IN:
+    for kind in kept_in():
         yield kind, *files_storage().usage(kind)

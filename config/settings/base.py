@@ -129,7 +129,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
-# Where uploads, reports, exports and packs are kept: a folder, the database or a bucket.
+# Where uploads, reports and exports are kept: a folder, the database or a bucket.
 FILES = env("FILES", cast=files, default="folder", parse_default=True)
 if "OPTIONS" in FILES:
     FILES["OPTIONS"]["encryption"] = env.str("FILES_ENCRYPTION", default="")
@@ -208,7 +208,6 @@ CELERY_BEAT_SCHEDULER = "config.celery:Schedule"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
-    "tidy-packs": {"task": "judging.packs.tasks.tidy_packs", "schedule": 60.0},
     "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
     "send-webhooks": {"task": "api.tasks.send_webhooks", "schedule": 15.0},
     "tidy-api-requests": {"task": "api.tasks.tidy_requests", "schedule": 3600.0},

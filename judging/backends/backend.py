@@ -30,7 +30,8 @@ class Capabilities:
 
     `needs_endpoint`: a server at the judge's address answers. The address is checked, the number of
     requests grows from a few, and all workers share slots and rates.
-    `is_local`: the model runs in the worker. Its runs go to the workers with a GPU.
+    `is_local`: the model runs in the worker. Its runs go to the workers with a GPU, and the option
+    `revision` of its judges names the exact model.
     `structured`: replies can be requested in a form that the server enforces.
     `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
     the probabilities instead of a reply.
@@ -48,6 +49,20 @@ class Capabilities:
     batch: bool = False
     media: frozenset[str] = frozenset()
     costs_money: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnForm:
+    """A page of its own for judges without a server, which administrators add.
+
+    `preset` chooses it in the address of “Add a judge”, where a link with `title` and `words`
+    leads to it. `form` is a subclass of `JudgeForm`, as “package.module:NAME”.
+    """
+
+    preset: str
+    title: str
+    words: str
+    form: str
 
 
 class StoredKey(Protocol):
@@ -100,6 +115,8 @@ class BackendKind(ABC):
     batch_packages: ClassVar[tuple[str, ...]] = ()
     # Parameters that a judge may be set to leave out, for servers that refuse them.
     may_leave_out: ClassVar[tuple[str, ...]] = ()
+    own_form: ClassVar[OwnForm | None] = None
+    options_help: ClassVar[str] = ""  # of `add_judge --option`, where the backend has options
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
         """Raise `BadJudge` if a judge with these settings cannot be stored."""

@@ -3,7 +3,6 @@
 from judging.backends.anthropic import AnthropicKind
 from judging.backends.backend import BackendKind
 from judging.backends.gemini import GeminiKind
-from judging.backends.local.kind import TransformersKind
 from judging.backends.openai import OpenAIKind
 from judging.backends.replay import ReplayKind
 from judging.errors import BadJudge
@@ -13,7 +12,6 @@ BACKENDS: list[BackendKind] = [
     OpenAIKind(),
     AnthropicKind(),
     GeminiKind(),
-    TransformersKind(),
     ReplayKind(),
 ]
 MORE: Additions[BackendKind] = Additions()

@@ -1,8 +1,14 @@
 """Judges, their runs, their judgments, and every request that was paid for."""
 
-from judging.models.answers import Attempt, Batch, Judgment, SentParameters, usable_probabilities
+from judging.models.answers import (
+    Attempt,
+    Batch,
+    Judgment,
+    SentParameters,
+    last_lease_of_workers,
+    usable_probabilities,
+)
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
-from judging.models.packs import PackJob
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
 from judging.models.wordings import PromptTemplate
 
@@ -16,10 +22,10 @@ __all__ = [
     "JudgeRun",
     "Judgment",
     "Jury",
-    "PackJob",
     "PromptTemplate",
     "SentParameters",
     "SharedLimit",
     "StudyJudge",
+    "last_lease_of_workers",
     "usable_probabilities",
 ]

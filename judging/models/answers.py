@@ -1,6 +1,7 @@
 """Judgments, and every request and file of requests that was paid for."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
@@ -13,11 +14,7 @@ from studies.statements import clock
 
 
 class Batch(models.Model):
-    """Questions of a run that were submitted to a provider as one file, or written as a pack.
-
-    A pack is a folder of files that somebody takes elsewhere. Its questions wait like those of a
-    batch, but nobody is asked for the replies: they come as files.
-    """
+    """Questions of a run that were submitted to a provider as one file."""
 
     class State(models.TextChoices):
         PREPARED = "prepared", "being handed in"
@@ -31,7 +28,6 @@ class Batch(models.Model):
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
-    is_pack = models.BooleanField(default=False)
     provider_id = models.CharField(max_length=200, blank=True)
     requests = models.PositiveIntegerField()
     most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
@@ -55,9 +51,7 @@ class Batch(models.Model):
                 name="batch_state",
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["prepared", "failed"])
-                | ~Q(provider_id="")
-                | Q(is_pack=True),
+                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
                 name="batch_known_to_provider",
             ),
         ]
@@ -80,6 +74,14 @@ class SentParameters(models.Model):
 
     def __str__(self) -> str:
         return self.sha256[:12]
+
+
+def last_lease_of_workers() -> datetime:
+    """Leases that end later are no worker's: their questions wait for replies that come as files.
+
+    A worker renews its own every few seconds.
+    """
+    return clock.now() + timedelta(hours=1)
 
 
 def usable_probabilities(

@@ -1,6 +1,7 @@
 """Pages on which judges are added, tested and changed; all studies share them."""
 
 import os
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from django.contrib import messages
@@ -13,7 +14,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from judging.backends.backend import OwnForm
 from judging.backends.endpoints import key_variable
+from judging.backends.registry import backend_kind, backend_kinds
 from judging.backends.replay import IMPORTED
 from judging.catalog import changes
 from judging.catalog.connection_test import run_connection_test, setting_of
@@ -21,7 +24,6 @@ from judging.catalog.rules import is_used_elsewhere, may_add_addresses, may_chan
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
-from judging.pages.local_judge_forms import LocalJudgeForm
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import settings_of
 from studies.models import Membership, Study
@@ -30,7 +32,6 @@ from studies.services.provider_permission import forbids_providers
 from studies.services.studies import record
 
 PER_PAGE = 20
-LOCAL = "local"  # in the address of the form, in place of a preset
 
 
 def _editors_study(request: HttpRequest, slug: str) -> Study:
@@ -71,16 +72,17 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     study, user = _editors_study(request, slug), cast(User, request.user)
     like = _chosen_judge(user, request.GET.get("like", ""))
     preset = request.GET.get("preset", "")
-    is_local = preset == LOCAL or (like is not None and like.capabilities.is_local)
-    if is_local and not may_add_addresses(user):
-        raise Http404
-    form = (
-        LocalJudgeForm(user, request.POST or None, like=like)
-        if is_local
-        else JudgeForm(user, request.POST or None, like=like, preset=preset)
+    own_forms = [kind.own_form for kind in backend_kinds() if kind.own_form]
+    own_form = (
+        next((each for each in own_forms if each.preset == preset), None)
+        if like is None
+        else backend_kind(like.backend).own_form
     )
+    if own_form and not may_add_addresses(user):
+        raise Http404
+    form = _form(own_form)(user, request.POST or None, like=like, preset=preset)
     if form.is_valid() and (judge := _save(form, study, user, None)):
-        if "test" in request.POST and not judge.capabilities.is_local:
+        if "test" in request.POST and judge.capabilities.needs_endpoint:
             messages.success(request, f"Judge “{judge.name}” is added.")
             return _tested(request, study, judge)
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
@@ -89,8 +91,8 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
         "presets": PRESETS,
         "preset": preset,
         "like": like,
-        "is_local": is_local,
-        "may_add_local": may_add_addresses(user),
+        "own_form": own_form,
+        "own_forms": own_forms if may_add_addresses(user) else [],
     }
     return _form_page(request, study, form, context)
 
@@ -105,7 +107,7 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
     judge = get_object_or_404(_judges(), pk=judge_id)
     if not _has_form(user, judge) or not may_change(user, judge):
         raise Http404
-    form_class = LocalJudgeForm if judge.capabilities.is_local else JudgeForm
+    form_class = _form(backend_kind(judge.backend).own_form)
     form = form_class(user, request.POST or None, judge=judge)
     if form.is_valid() and _save(form, study, user, judge):
         messages.success(request, "The changes are saved. They apply to future requests.")
@@ -115,8 +117,12 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
 
 def _has_form(user: User | AnonymousUser, judge: Judge) -> bool:
     """Whether a page changes such a judge, or adds one like it, for this user."""
-    capabilities = judge.capabilities
-    return capabilities.needs_endpoint or (capabilities.is_local and may_add_addresses(user))
+    own_form = backend_kind(judge.backend).own_form
+    return judge.capabilities.needs_endpoint or (own_form is not None and may_add_addresses(user))
+
+
+def _form(own_form: OwnForm | None) -> type[JudgeForm]:
+    return cast(type[JudgeForm], resolve_name(own_form.form)) if own_form else JudgeForm
 
 
 @sensitive_variables()

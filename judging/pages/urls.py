@@ -3,7 +3,6 @@ from django.urls import path, re_path
 from judging.pages import (
     campaign_views,
     judge_views,
-    pack_views,
     views,
     wording_views,
 )
@@ -55,14 +54,9 @@ urlpatterns = [
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     path("<str:run_id>/extend/", views.extend_run, name="extend"),
-    path("<str:run_id>/pack/", pack_views.ask_for_pack, name="pack"),
-    path("<str:run_id>/replies/", pack_views.upload_replies, name="replies"),
-    path("<str:run_id>/packs/<str:job_id>/", pack_views.pack_job, name="pack-job"),
-    path("<str:run_id>/packs/<str:job_id>/status/", pack_views.pack_status, name="pack-status"),
-    path("<str:run_id>/packs/<str:job_id>/file/", pack_views.download_pack, name="pack-file"),
     re_path(
         r"^(?P<run_id>[\w-]{1,40})/"
-        r"(?P<action>pause|resume|cancel|retry|discard-pack|leave-out|take-back)/$",
+        r"(?P<action>pause|resume|cancel|retry|leave-out|take-back)/$",
         views.change_run,
         name="change",
     ),

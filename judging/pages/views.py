@@ -12,14 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from judging import deliveries
 from judging.backends.replay import IMPORTED
 from judging.drift.comparison import AnchorComparison
 from judging.drift.reading import anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
-from judging.models import Batch, Judge, JudgeRun, Judgment
-from judging.packs.discarding import discard_packs
-from judging.packs.packing import may_pack
+from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.listing import (
     JUDGMENT_SORTS,
     RUN_COLUMNS,
@@ -62,7 +61,6 @@ _ACTIONS = {
     "retry": lifecycle.retry_failed,
     "leave-out": lifecycle.leave_out_run,
     "take-back": lifecycle.take_back_run,
-    "discard-pack": discard_packs,
 }
 
 
@@ -174,9 +172,9 @@ def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 
 def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
     progress = recent_progress(run)
-    batches = list(run.batches.all())
-    packs = [batch for batch in batches if batch.is_pack]
-    waits_for_pack = any(pack.state in Batch.OPEN for pack in packs)
+    allowed = may_edit(request.user, study.slug)
+    found = (delivery.panel(run, progress, may_edit=allowed) for delivery in deliveries.MORE)
+    panels = [panel for panel in found if panel is not None]
     return {
         "study": study,
         "run": run,
@@ -184,18 +182,16 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": recent_cost(run),
         "saving": _saving_of(run, progress.ended),
-        "batches": [batch for batch in batches if not batch.is_pack],
-        "packs": packs,
-        "waits_for_pack": waits_for_pack,
+        "batches": run.batches.all(),
+        "panels": panels,
         # Nothing is left to ask here, so there is nothing to resume.
-        "is_all_packed": waits_for_pack and not progress.pending,
-        "may_pack": may_pack(run) and progress.left + progress.error > 0,
+        "is_all_elsewhere": any(panel.holds_all for panel in panels),
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
-        "may_edit": may_edit(request.user, study.slug),
+        "may_edit": allowed,
         "forbids_providers": bool(run.judge.providers) and forbids_providers(study),
     }
 

@@ -36,7 +36,7 @@ def start_run(
     *,
     probe: bool = False,
     enqueue: bool = True,
-    by_pack: bool = False,
+    asks_here: bool = True,
     facts: StudyFacts | None = None,
     user: User | None = None,
 ) -> JudgeRun:
@@ -46,24 +46,24 @@ def start_run(
     those of one persona together, for all main items or the first `limit`. Answered ones stay,
     failed ones are asked again, and a larger limit or new items add new ones. With `probe` a run
     that is not under way asks one question and then waits, or only waits if it has replies.
-    `enqueue` passes the work to the workers; a run `by_pack` is asked elsewhere, so its judge need
-    not be reachable from here.
+    `enqueue` passes the work to the workers. Unless the run `asks_here`, its judge need not be
+    reachable.
     `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
     `StudyError`.
     """
     judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
     spec.check(judge)
     keep_exact(judge)
-    if not by_pack:
+    if asks_here:
         backend_maker(judge)
     with transaction.atomic():
         facts = facts or StudyFacts(lock_study(spec.study_id))
         study = facts.study
         _check_perspective(study)
-        if not by_pack:
+        if asks_here:
             check_sharing(study, judge)
         run = run_for(study, judge, spec, facts=facts)
-        if not by_pack:
+        if asks_here:
             used = client_versions(judge, by_batch=spec.by_batch)
             used = run.parameters.get("software", {}) | used
             run.parameters = run.parameters | {"software": used}

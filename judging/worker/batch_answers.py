@@ -1,6 +1,7 @@
-"""Results of a batch: lines of its files as rows of the ledger."""
+"""Results of a batch, or of other files: lines of its files as rows of the ledger."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from judging.backends.batch import BatchLine
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer
@@ -15,7 +16,7 @@ from judging.engine.interface import (
     Parameters,
     Rejected,
 )
-from judging.models import Batch, JudgeRun
+from judging.models import JudgeRun
 from judging.selectors import has_replies
 from judging.worker import batch_requests, runtime
 from judging.worker.records import ledger
@@ -28,26 +29,26 @@ Learn = Callable[[str, Parameters], bool]
 class AnswerReader:
     """Turns lines of a batch into rows of the ledger, and stores them as they come.
 
-    `learn` is told of every refused request; by default the judge's backend is.
+    `sent_at` is None if nobody knows it. `learn` is told of every refused request; by default the
+    judge's backend is.
     """
 
     def __init__(
         self,
         run: JudgeRun,
         rows: ledger.LedgerRows,
-        batch: Batch,
         sent_with: Mapping[int, Parameters],
         *,
+        sent_at: datetime | None,
         learn: Learn | None = None,
     ) -> None:
         self._judge = run.judge
         self._learn = learn or self._tell_backend
         self._sent_with = sent_with
         self._rows = rows
-        since = batch.submitted_at or batch.created_at
-        self._milliseconds: int | None = int((clock.now() - since).total_seconds() * 1000)
-        if batch.is_pack:
-            self._milliseconds = None  # nobody knows when its requests were sent
+        self._milliseconds: int | None = None
+        if sent_at is not None:
+            self._milliseconds = int((clock.now() - sent_at).total_seconds() * 1000)
         self._closings: list[ledger.Closing] = []
         self._answered = self._again = 0
         self._no_access = self._misconfigured = ""

@@ -1,4 +1,4 @@
-"""The requests of a batch: the number that fits into a file and a budget, and their lines."""
+"""Requests in files: the number that fits into a file and a budget, and their lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from judging.backends.parameters import request_body
 from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import Message
-from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
+from judging.models import Attempt, JudgeRun, Judgment, SentParameters
 from judging.worker.questions import questions_of
 from judging.worker.records import ledger
 from judging.worker.records.budgets import Room
@@ -17,10 +17,10 @@ from judging.worker.records.budgets import Room
 ROWS = 200  # committed together
 
 
-def ledger_rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.LedgerRows:
+def ledger_rows(run: JudgeRun, lease: str, judgments: Iterable[Judgment]) -> ledger.LedgerRows:
     return ledger.LedgerRows(
         run,
-        batch.public_id,
+        lease,
         {judgment.pk: judgment.shown_first for judgment in judgments},
         price_share=run.judge.batch_price,
     )
@@ -93,13 +93,13 @@ def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]
     return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
 
 
-def open_questions(batch: Batch, run: JudgeRun) -> list[JudgeQuestion]:
-    """The open questions of a batch; the last attempt of each question is the one in the batch.
+def open_questions(run: JudgeRun, lease: str) -> list[JudgeQuestion]:
+    """The open questions with a lease; the last attempt of each question is the one in its file.
 
     Excludes questions that were read before a crash and are to be asked again: they are counted.
     """
     judgments = Judgment.objects.filter(
-        lease=batch.public_id,
+        lease=lease,
         state=Judgment.State.LEASED,
         attempts__outcome=Attempt.Outcome.SENT,
     )

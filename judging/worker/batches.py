@@ -42,7 +42,7 @@ _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 def follow_batches(*, queue: Callable[[int], object]) -> int:
     """Queue a step for every run that has something to submit or to collect; return how many."""
     waiting = JudgeRun.objects.filter(
-        Q(batches__state__in=Batch.OPEN, batches__is_pack=False)
+        Q(batches__state__in=Batch.OPEN)
         | Q(by_batch=True, probe_first=False, state__in=JudgeRun.ACTIVE)
     ).distinct()
     run_ids = list(waiting.values_list("pk", flat=True))
@@ -65,7 +65,7 @@ def advance_run(*, run_id: int) -> None:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
     try:
-        for batch in run.batches.filter(state__in=Batch.OPEN, is_pack=False):
+        for batch in run.batches.filter(state__in=Batch.OPEN):
             _step(batch, run, client)
         chunks.pause_after_new_wording(run_id)
         run.refresh_from_db()
@@ -131,7 +131,7 @@ def _prepare(run: JudgeRun) -> Batch | None:
         questions = questions_of(run, judgments)
         parameters = runtime.backend_of(run.judge).parameters()
         questions = questions[: batch_requests.count_in_one_file(questions, parameters)]
-        rows = batch_requests.ledger_rows(run, batch, judgments)
+        rows = batch_requests.ledger_rows(run, batch.public_id, judgments)
         openings = [
             rows.opening(question, question.attempts + 1, parameters) for question in questions
         ]
@@ -187,9 +187,8 @@ def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) 
         with tempfile.TemporaryDirectory(prefix="thirdperson-batch-") as folder:
             path = Path(folder) / f"{batch.public_id}.jsonl"
             with path.open("wb") as file:
-                file.writelines(
-                    batch_requests.request_lines(batch_requests.open_questions(batch, run))
-                )
+                questions = batch_requests.open_questions(run, batch.public_id)
+                file.writelines(batch_requests.request_lines(questions))
             provider_id = client.submit(path, metadata=name)
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=clock.now()
@@ -212,14 +211,14 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
     """Store every answer that is not stored yet, and release questions without one."""
     asked = {
         batch_requests.custom_id(question): question
-        for question in batch_requests.open_questions(batch, run)
+        for question in batch_requests.open_questions(run, batch.public_id)
     }
     judgments = Judgment.objects.filter(pk__in=[question.id for question in asked.values()])
     reader = AnswerReader(
         run,
-        batch_requests.ledger_rows(run, batch, judgments),
-        batch,
+        batch_requests.ledger_rows(run, batch.public_id, judgments),
         batch_requests.sent_parameters(asked.values()),
+        sent_at=batch.submitted_at or batch.created_at,
     )
     for file_id in status.files:
         for line in client.lines(file_id):
@@ -252,9 +251,9 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
     """End a batch that the provider refuses; none of it was asked or billed."""
-    questions = batch_requests.open_questions(batch, run)
+    questions = batch_requests.open_questions(run, batch.public_id)
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = batch_requests.ledger_rows(run, batch, judgments)
+    rows = batch_requests.ledger_rows(run, batch.public_id, judgments)
     end = AttemptEnd("rejected", 0, error=reason)
     batch_requests.store([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(Judgment.objects.filter(lease=batch.public_id))

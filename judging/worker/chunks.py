@@ -20,10 +20,11 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
+from judging import deliveries
 from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
 from judging.engine.routes import Routes
 from judging.errors import BadJudge
-from judging.models import Attempt, Batch, Judge, JudgeRun, Judgment
+from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
@@ -52,10 +53,6 @@ AFTER_PROBE = "Paused after its probe. Nothing more is asked until you start it.
 OTHER_WORDS = (
     "Paused: an update of this program changed the wording of the prompts since this run began. "
     "The answers are kept. Start a new run to ask with the new wording."
-)
-WITH_PACK = (
-    "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
-    "discard the pack to ask here instead."
 )
 _RENEW_SECONDS = 10.0
 _RENEW_AGAIN_SECONDS = 1.0  # while the database is away
@@ -362,7 +359,7 @@ def settle(*, run_id: int) -> bool:
     still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     if any(_first(run_id, state) for state in Judgment.OPEN):
-        return _wait_for_pack(run_id)
+        return _rest(run_id)
     if not active.exists():
         return False
     ended = active.filter(~Exists(still_open)).update(
@@ -374,17 +371,15 @@ def settle(*, run_id: int) -> bool:
     return bool(ended)
 
 
-def _wait_for_pack(run_id: int) -> bool:
-    """Pause a run whose open questions are all in packs; True for the one call that paused it."""
-    packs = Batch.objects.filter(run=run_id, is_pack=True, state__in=Batch.OPEN)
+def _rest(run_id: int) -> bool:
+    """Pause a run whose open questions are all asked elsewhere; True for the one call that did."""
     pending = in_order(run_id, Judgment.State.PENDING).filter(asked_with=None)
     # The first in order, because `exists` would drop the order, and with it the index.
-    if pending.only("pk").first() or not packs.exists():
+    if pending.only("pk").first():
         return False
-    leased = in_order(run_id, Judgment.State.LEASED)
-    if leased.exclude(lease__in=packs.values("public_id")).exists():
-        return False
-    return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
+    reasons = (delivery.why_waiting(run_id) for delivery in deliveries.MORE)
+    sentence = next(filter(None, reasons), "")
+    return bool(sentence) and stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=sentence)
 
 
 def in_order(run_id: int, state: str) -> QuerySet[Judgment]:

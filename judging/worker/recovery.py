@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
+from judging import deliveries
 from judging.models import Batch, JudgeRun, Judgment
 from judging.worker.chunks import LEASE, call_workers, give_back, settle
 from studies.statements import clock
@@ -42,7 +43,10 @@ def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
         clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
     )
     # Requests in a batch are with the provider, even if a worker died here.
-    return expired.exclude(lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id"))
+    batches = Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
+    for held in (batches, *(delivery.leases() for delivery in deliveries.MORE)):
+        expired = expired.exclude(lease__in=held)
+    return expired
 
 
 @transaction.atomic

@@ -75,7 +75,7 @@ def test_judges_pages_fit_and_pass_axe(signed_in, campaign):
 
     for path in (
         f"{new}?like={campaign.public_id}",
-        reverse("judging:add-judge", args=["one"]) + "?preset=local",
+        reverse("judging:add-judge", args=["one"]),
         reverse("judging:campaign", args=["one", campaign.public_id]),
         reverse("judging:run", args=["one", campaign.runs.earliest("pk").public_id]),
     ):

@@ -22,7 +22,6 @@ from judging.models import (
     Judge,
     JudgeRun,
     Jury,
-    PackJob,
     PromptTemplate,
 )
 from studies.models import ImportJob, Membership, Study, Upload
@@ -119,7 +118,6 @@ MAY_CREATE = MAY_COPY.union(*(each.MAY_CREATE for each in access()))
 # Nobody finds these here: they want a file, a parameter, or a study of another kind.
 NOT_HERE = {
     "exports/<public_id>/download/",
-    "judges/<run_id>/packs/<job_id>/file/",
     "import/columns/<public_id>/item/<number>/",
     "media/<sha256>/",
     "people/annotator/",
@@ -175,7 +173,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
-    pack_job = PackJob.objects.create(run=run, kind="read")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
     webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
@@ -201,7 +198,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "judge_id": str(judge.pk),
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
-            "job_id": pack_job.public_id,
+            "job_id": thing.public_id,
             "link_id": link.public_id,
             "number": "1",
             "position": "1",

@@ -97,7 +97,7 @@ class Machines:
 
     def left_behind(self) -> set[str]:
         """Generated files in the folders of the machines, which are all empty between jobs."""
-        kinds = ("reports", "exports", "imports", "packs")
+        kinds = ("reports", "exports", "imports")
         found = (path for kind in kinds for path in self.folder.glob(f"*/{kind}/**/*"))
         return {path.relative_to(self.folder).as_posix() for path in found if path.is_file()}
 
@@ -178,25 +178,6 @@ def items() -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def replies_to(pack: bytes) -> bytes:
-    """What another program would answer to the requests of a pack."""
-    with zipfile.ZipFile(io.BytesIO(pack)) as bundle:
-        (name,) = (name for name in bundle.namelist() if name.endswith("requests.jsonl"))
-        asked = [json.loads(line) for line in bundle.read(name).splitlines()]
-    assert len(asked) == ITEMS
-    message = {"role": "assistant", "content": "Answer: A"}
-    body = {
-        "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 10, "completion_tokens": 2},
-    }
-    rows = [
-        {"custom_id": one["custom_id"], "response": {"status_code": 200, "body": body}}
-        for one in asked
-    ]
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-
-
 def import_items(machines: Machines, ada: Researcher) -> None:
     """A file that one web server gets is imported by a worker."""
     files = {"file": ("items.jsonl", items())}
@@ -205,23 +186,14 @@ def import_items(machines: Machines, ada: Researcher) -> None:
     assert f"Imported {ITEMS} items" in ada.wait(ada.second, f"{job}status/")
 
 
-def judge_by_pack(machines: Machines, ada: Researcher) -> None:
-    """A pack of a run is written by a worker and read from both; its replies go to the other."""
-    judge = ["--backend", "openai", "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
-    pack = str(machines.folder / "pack")
+def judge(machines: Machines, ada: Researcher) -> None:
+    """Judgments of a file, which both web servers show."""
+    rows = [{"item_id": f"evening-{number}", "choice": "r1"} for number in range(ITEMS)]
+    file = machines.folder / "judgments.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     machines.manage(
-        ["add_judge", "far", *judge],
-        ["judge", STUDY, "--judge", "far", "--setting", "standard", "--pack", pack],
+        ["import_judgments", STUDY, str(file), "--judge", "far", "--setting", "standard"]
     )
-    ((run,),) = machines.query("SELECT public_id FROM judging_judgerun")
-    page = f"{HOME}judges/{run}/"
-
-    job = ada.post(ada.second, f"{page}pack/")
-    assert ada.wait(ada.first, f"{job}status/") == f"The pack holds {ITEMS} requests."
-    replies = {"replies": ("replies.jsonl", replies_to(ada.from_both(f"{job}file/")))}
-    job = ada.post(ada.first, f"{page}replies/", replies)
-
-    assert f"Read {ITEMS} new replies" in ada.wait(ada.second, f"{job}status/")
 
 
 def build_and_share_a_report(machines: Machines, ada: Researcher) -> None:
@@ -254,7 +226,7 @@ def export(machines: Machines, ada: Researcher) -> None:
 def delete(machines: Machines, ada: Researcher) -> None:
     """Every folder stayed empty, and deleting the study leaves nothing of it anywhere."""
     kinds = machines.query("SELECT DISTINCT kind FROM studies_storedfile ORDER BY kind")
-    assert kinds == [("exports",), ("packs",), ("reports",)]
+    assert kinds == [("exports",), ("reports",)]
     assert machines.left_behind() == set()
 
     ada.post(ada.first, f"{HOME}state/", state="closed")
@@ -274,7 +246,7 @@ def test_any_process_reads_what_any_other_wrote(machines: Machines) -> None:
     machines.start()
     ada = Researcher(*(f"http://127.0.0.1:{machines.port + number}" for number in range(2)))
 
-    for step in (import_items, judge_by_pack, build_and_share_a_report, export, delete):
+    for step in (import_items, judge, build_and_share_a_report, export, delete):
         step(machines, ada)
 
 

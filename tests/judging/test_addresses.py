@@ -185,7 +185,7 @@ def test_every_address_is_checked_like_the_first(more, message):
 @pytest.mark.django_db
 def test_a_judge_without_a_server_has_no_addresses():
     with pytest.raises(BadJudge, match="has no server"):
-        add_judge(name="j", model="m", backend="transformers", more_base_urls=["http://a/v1"])
+        add_judge(name="j", model="m", backend="replay", more_base_urls=["http://a/v1"])
 
 
 @pytest.mark.django_db

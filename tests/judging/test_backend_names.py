@@ -79,9 +79,9 @@ def test_no_template_compares_the_name_of_a_backend():
     [
         'if judge.backend == "openai": pass',
         "if kind.backend in (a, b): pass",
-        'ok = name in {"replay", "transformers"}',
+        'ok = name in {"replay", "gemini"}',
         'match name:\n    case "replay": pass',
-        'queue = {"transformers": "gpu"}',
+        'queue = {"replay": "gpu"}',
         'Judge.objects.filter(backend="replay")',
         'runs.exclude(judge__backend__in=["replay"])',
         "JudgeRun.objects.filter(Q(judge__backend=ReplayKind.name))",

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from django.utils import timezone
 from config.operations.doctor.judge_checks import wrong_run_totals
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
-from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
+from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.runs import removed_items
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.removed_items import remove_judgments
@@ -339,7 +340,7 @@ def test_what_a_batch_holds_is_not_waited_for(runs):
     run = runs.runs[0]
     set_budget(run, dollars=15)
     ledger.apply(openings_of(run, 1))
-    Batch.objects.create(run=run, requests=1, public_id="x", state="submitted", provider_id="b")
+    run.judgments.update(leased_until=timezone.now() + timedelta(days=30))
 
     (over,) = ledger.apply(openings_of(run, 1, start=1))
 

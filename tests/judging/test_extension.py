@@ -200,4 +200,4 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
         "httpcore2": version("httpcore2"),
         "openai": version("openai"),
     }
-    assert client_versions(Judge(backend="transformers"), by_batch=False) == {}
+    assert client_versions(Judge(backend="replay"), by_batch=False) == {}

@@ -9,10 +9,8 @@ from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
 from judging.runs.rows.spec import RunSpec
-from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_study
-from tests.judging.conftest import make_judge
 
 
 def add(*arguments):
@@ -138,35 +136,3 @@ def test_a_missing_key_is_named():
         api_key(
             settings_of(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
         )
-
-
-@pytest.mark.django_db
-def test_a_local_judge_without_its_packages_is_told_how_to_install_them(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-    with pytest.raises(CommandError, match=r"pip install -r requirements-gpu\.txt.*vllm serve"):
-        add("j", "--backend", "transformers", "--model", "m")
-
-    assert not Judge.objects.exists()
-
-
-@pytest.mark.django_db
-def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-    sent = []
-    monkeypatch.setattr(
-        "judging.tasks.judge_chunk.apply_async", lambda args, **route: sent.append((args, route))
-    )
-    study = make_study()
-    make_item(study=study)
-    local = make_judge(name="local", backend="transformers", model=f"m@{'0' * 40}")
-    remote = make_judge(name="remote", base_url="http://127.0.0.1:9/v1")
-    runs = [
-        start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
-        for judge in (local, remote)
-    ]
-
-    for run in runs:
-        queue_chunk(run.pk)
-
-    assert sent == [((runs[0].pk,), {"queue": "gpu"}), ((runs[1].pk,), {"queue": "judging"})]

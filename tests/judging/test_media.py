@@ -10,11 +10,9 @@ import pytest
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
 from judging.engine.messages import as_text, length, prompt_sha256
-from judging.errors import BadRun, ConflictingValue
+from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
-from judging.packs.packing import write_pack
 from judging.prompts.asking import messages_of
-from judging.runs.rows.spec import RunSpec
 from judging.worker import batch_requests, runtime
 from judging.worker.questions import questions_of
 from studies.media.storage import stored_file
@@ -172,14 +170,11 @@ def test_a_type_that_the_backend_cannot_send_is_named(tmp_path):
         start(study, away(**SEES))
 
 
-def test_packs_and_probes_are_refused(tmp_path):
+def test_probes_are_refused(tmp_path):
     study = make(tmp_path)
-    judge = away(**SEES)
 
     with pytest.raises(ConflictingValue, match="probes change texts"):
-        start(study, judge, bias_probe="injection")
-    with pytest.raises(BadRun, match="which pack does not hold"):
-        write_pack(RunSpec(study_id=study.pk, judge_id=judge.pk), tmp_path / "pack")
+        start(study, away(**SEES), bias_probe="injection")
 
 
 def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path):

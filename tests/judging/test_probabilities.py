@@ -6,7 +6,6 @@ import math
 import pytest
 
 from judging.backends.completions import LEAST_MASS, read_probabilities
-from judging.backends.local.model import begins_with_verdict
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.protocols.standard import Standard
@@ -213,22 +212,6 @@ def test_a_judge_that_is_not_asked_for_them_does_not_send_for_them(judge, llm):
     judge_all(study, judge)
 
     assert "logprobs" not in llm.requests[0]
-
-
-@pytest.mark.parametrize(
-    ("reply", "counts"),
-    [
-        ("[[A]]", True),
-        ("A]] It is short.", True),
-        ("**B**", True),
-        ("The answer is: B", False),
-        ("Hm.", False),
-    ],
-)
-def test_a_model_in_the_worker_has_scored_the_beginning_of_its_reply(reply, counts):
-    question = JudgeQuestion(1, from_user("?"), Standard(), seed=0, is_lenient=True)
-
-    assert begins_with_verdict(question, reply, is_cut=False) == counts
 
 
 def test_a_run_says_where_its_probabilities_are_from_or_why_there_are_none(llm, engine):

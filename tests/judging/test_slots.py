@@ -225,7 +225,7 @@ def test_a_quick_server_is_asked_twice_as_much_after_each_round_of_answers():
     assert server.most >= 2 * 2**5  # after five rounds
 
 
-def test_a_model_in_this_process_has_all_its_slots_from_the_start():
-    judge = Judge(backend="transformers", concurrency=50)
+def test_a_judge_without_a_server_has_all_its_slots_from_the_start():
+    judge = Judge(backend="replay", concurrency=50)
 
     assert ask_for(0.1, judge, seconds=1).most == 50

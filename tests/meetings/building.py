@@ -200,10 +200,6 @@ class Building:
         if kind == "imported":
             self._judgments_from_a_file()
             return
-        if kind == "pack":
-            self._ask("--pack", str(self._folder / "pack"))
-            self._answer_pack()
-            return
         if kind == "mitigation":  # first, so that an ordinary run could take its answers over
             self._ask("--inline", "--bias-probe", "none+reflection")
         self._ask("--inline", *{"limit": ("--limit", "9")}.get(kind, ()), **self._orders(kind))
@@ -268,19 +264,6 @@ class Building:
             *("import_judgments", self.slug, str(file), "--judge", "elsewhere"),
             *("--setting", self.row["setting"]),
         )
-
-    def _answer_pack(self) -> None:
-        model = Model(self.facts)
-        replies = self._folder / "replies.jsonl"
-        with replies.open("w") as out:
-            for path in sorted((self._folder / "pack").glob("requests*.jsonl")):
-                for number, line in enumerate(path.read_text().splitlines()):
-                    request = json.loads(line)
-                    body = json.loads(model.answer(request["body"], number).body)
-                    reply = {"status_code": 200, "request_id": f"r{number}", "body": body}
-                    row = {"custom_id": request["custom_id"], "response": reply, "error": None}
-                    out.write(json.dumps(row) + "\n")
-        self.command("import_judgments", self.slug, str(replies), "--raw")
 
 
 def _order(question: str, n_responses: int) -> list[str]:

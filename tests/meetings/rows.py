@@ -28,7 +28,6 @@ FACTORS: dict[str, tuple[str, ...]] = {
         "probe",
         "mitigation",
         "structured",
-        "pack",
         "imported",
         "cancelled",
     ),
@@ -65,8 +64,8 @@ def may(row: Row) -> bool:
     if has(run="none"):
         return row.get("setting") in (None, "certainty") and not has(probabilities="yes")
     if has(probabilities="yes"):
-        # One token of a reply is a letter; numbers and batches have none.
-        return row.get("run") not in ("structured", "pack") and row.get("setting") != "levels"
+        # One token of a reply is a letter; numbers have none.
+        return row.get("run") != "structured" and row.get("setting") != "levels"
     return not (has(run="structured") and row.get("setting") == "levels")
 
 

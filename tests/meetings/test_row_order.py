@@ -20,7 +20,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _is_all_files(row: Row) -> bool:
-    return row["entry"] == "file" and row["answers"] != "none" and row["run"] != "pack"
+    return row["entry"] == "file" and row["answers"] != "none"
 
 
 def test_the_order_of_rows_changes_nothing(row, llm, engine, tmp_path, settings):  # noqa: F811

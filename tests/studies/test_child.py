@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from judging.packs.formats import read_raw
 from studies.errors import BadOption
 from studies.importers.columns.table_file import table_of
 from studies.importers.files import child
@@ -181,10 +180,6 @@ def rows_of(path):
     return list(table_of(File(path.name, path)))
 
 
-def replies_of(path):
-    return list(read_raw(File(path.name, path)))
-
-
 def labels_of(path):
     return read_labels(path, parser().parse_args([str(path)])).labels
 
@@ -193,7 +188,6 @@ ANSWERS = "item,annotator,label,judge\n" + "".join(
     f"i{n},{rater},{'yes' if n % 3 else 'no'},yes\n" for n in range(10_000) for rater in "abcdef"
 )
 OBJECT = json.dumps({f"i{n}": {"text": "x" * 500, "label": "a"} for n in range(2_000)})
-LOG = {"status": "success", "eval": {}, "samples": [{"id": n, "x": "y" * 900} for n in range(900)]}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +195,6 @@ LOG = {"status": "success", "eval": {}, "samples": [{"id": n, "x": "y" * 900} fo
     [
         ("a.csv.gz", gzip.compress(ANSWERS.encode()), rows_of),
         ("a.json", OBJECT.encode(), rows_of),
-        ("a.json", json.dumps(LOG).encode(), replies_of),
         ("a.csv", ANSWERS.encode(), labels_of),
     ],
 )

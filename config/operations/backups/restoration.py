@@ -17,7 +17,7 @@ from analysis.exports.tables.table_files import sha256_of
 from config.operations.backups import tables
 from config.operations.backups.archive import KEY_PART, Archive, BackupError, opened
 from config.operations.backups.creation import key_fingerprint
-from config.operations.stored_files import KEPT_IN
+from config.operations.stored_files import kept_in
 from studies.file_storage.location import adopt_location
 from studies.file_storage.storage import files_storage
 from studies.models import Backup
@@ -90,7 +90,7 @@ def _place_of(name: str) -> PurePosixPath | None:
         return None
     inside = path.relative_to("files")
     is_safe = len(inside.parts) > 2 and ".." not in inside.parts and "\\" not in name
-    if not is_safe or inside.parts[0] not in KEPT_IN or PurePosixPath(name).is_absolute():
+    if not is_safe or inside.parts[0] not in kept_in() or PurePosixPath(name).is_absolute():
         raise BackupError(f"The part {name} is no file of an installation. Nothing was restored.")
     return inside
 
@@ -120,7 +120,7 @@ def _exchange(
         with transaction.atomic():
             rows = _replace_rows(archive, tell)
             _record(archive, path)
-            stack.enter_context(files_storage().exchanged(new, KEPT_IN))
+            stack.enter_context(files_storage().exchanged(new, kept_in()))
             adopt_location()
     return rows, sum(_place_of(name) is not None for name in archive.parts)
 

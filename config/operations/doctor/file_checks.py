@@ -1,4 +1,4 @@
-"""Files of reports, exports, imports and packs, against the rows that name them; jobs."""
+"""Files of reports, exports, imports and so on, against the rows that name them; jobs."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from analysis.lifecycle.parameters import report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
 from config.operations.doctor.faults import Fault, InvariantCheck
-from config.operations.stored_files import KEPT_IN, is_deleted, is_named
+from config.operations.stored_files import is_deleted, is_named, kept_in
 from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
 from studies.file_storage.storage import files_storage
 from studies.file_storage.stored import Stored
@@ -131,10 +131,10 @@ def broken_files() -> Iterator[Fault]:
 
 def orphan_files() -> Iterator[Fault]:
     """Folders that no row names, and drafts that a killed worker left on this machine."""
-    for draft in old_drafts(KEPT_IN):
+    for draft in old_drafts(kept_in()):
         yield Fault(f"{draft}: left by a worker that was killed.", key=("draft", draft))
     newest = time.time() - LEFTOVER_SECONDS  # a process may still write to what is newer
-    for kind in KEPT_IN:
+    for kind in kept_in():
         for owner, changed_at in files_storage().owners(kind).items():
             stored = Stored(f"{kind}/{owner}")
             if changed_at > newest:

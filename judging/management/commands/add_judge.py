@@ -8,7 +8,6 @@ from django.core.management.base import BaseCommand
 
 from judging.backends import registry
 from judging.backends.backend import LEAVE_OUT
-from judging.backends.local.options import TEMPLATE
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
@@ -64,17 +63,21 @@ def option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise ValueError(text)
-    # Only switches of a chat template have types; the other options are words.
-    if name.startswith(TEMPLATE):
+    # Options of a group, with a dot in their name, have types; the others are words.
+    if "." in name:
         with suppress(json.JSONDecodeError):
             return name, json.loads(value)
     return name, value
 
 
+def _options_help() -> list[str]:
+    return [kind.options_help for kind in registry.backend_kinds() if kind.options_help]
+
+
 class Command(BaseCommand):
     help = (
-        "Add a judge: a model behind any OpenAI-compatible server, at Anthropic or Gemini, a local "
-        "model on this machine, or a file of recorded replies. "
+        "Add a judge: a model behind any OpenAI-compatible server, at Anthropic or Gemini, or a "
+        "file of recorded replies. "
         "The same command again changes nothing. Prices, limits, address and key can be changed."
     )
 
@@ -125,7 +128,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--probabilities",
             choices=Judge.Probabilities.values,
-            help="of the options: next to each reply, or only (transformers) instead of it",
+            help="of the options: next to each reply, or only them instead of a reply",
         )
         parser.add_argument(
             "--concurrency",
@@ -162,8 +165,7 @@ class Command(BaseCommand):
             type=option,
             action="append",
             metavar="NAME=VALUE",
-            help="how a local model is loaded and asked: dtype, quantisation, device_map, "
-            "attention, chat_template, thinking, template.NAME; repeatable, empty removes one",
+            help="; ".join([*_options_help(), "repeatable, empty removes one"]),
         )
         parser.add_argument(
             "--leave-out",

@@ -1,23 +1,20 @@
 import sys
 import time
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from judging import deliveries
 from judging.drift.reading import anchors_of
 from judging.drift.versions import VersionWatch
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
-from judging.management.errors import command_error, option_name
+from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
-from judging.packs.discarding import discard_packs
-from judging.packs.packing import write_pack
 from judging.protocols import framings, registry
 from judging.runs import lifecycle
 from judging.runs.costs import probes
-from judging.runs.rows.extension import run_for
 from judging.runs.rows.reuse import saving_of
 from judging.runs.rows.spec import Reuse, RunSpec
 from judging.runs.rows.study_facts import StudyFacts
@@ -34,7 +31,6 @@ from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
-from studies.models import Study
 from studies.prompts.language import language_note
 from studies.services.provider_permission import confirm_providers
 
@@ -140,17 +136,8 @@ class Command(BaseCommand):
         how.add_argument(
             "--inline", action="store_true", help="do the work in this process, without a broker"
         )
-        how.add_argument(
-            "--pack",
-            type=Path,
-            metavar="DIR",
-            help="ask nothing: write the requests to this new folder, to be answered elsewhere",
-        )
-        parser.add_argument(
-            "--discard-pack",
-            action="store_true",
-            help="stop waiting for replies to packs of this run, and ask their questions here",
-        )
+        for delivery in deliveries.MORE:
+            delivery.add_judge_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -189,11 +176,10 @@ class Command(BaseCommand):
         try:
             if options["confirm_sharing"] is not None:
                 confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
-            if options["pack"]:
-                self._pack(spec, options)
-                return
-            if options["discard_pack"]:
-                self._discard_pack(study, judge, spec)
+            for delivery in deliveries.MORE:
+                if told := delivery.deliver(spec, options):
+                    self.stdout.write(told)
+                    return
             if options["probe"] or self._asks_first(judge, options):
                 run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
@@ -213,27 +199,6 @@ class Command(BaseCommand):
             raise CommandError(_STOPPED, returncode=130) from None
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
-
-    def _pack(self, spec: RunSpec, options: dict[str, Any]) -> None:
-        for name in ("probe", "batch", "discard_pack"):
-            if options[name]:
-                raise CommandError(
-                    f"--pack asks nothing here, so {option_name(name)} cannot be used with it. "
-                    "Leave one of them out."
-                )
-        try:
-            pack = write_pack(spec, options["pack"])
-        except OSError as error:
-            raise CommandError(f"{options['pack']} cannot be written: {error.strerror}.") from error
-        self.stdout.write(
-            f"Wrote {pack.requests:,} requests of run {pack.run.public_id} to {options['pack']}. "
-            "README.txt there says how to have them answered, and how to import the replies."
-        )
-
-    def _discard_pack(self, study: Study, judge: Judge, spec: RunSpec) -> None:
-        run = run_for(study, judge, spec)
-        if run.pk is None or not discard_packs(run_id=run.pk):
-            raise CommandError("No pack of this run waits for replies. Leave --discard-pack out.")
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
         """Whether a person at a terminal can confirm before money is spent."""

@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
-from judging.models import NANO, Campaign, JudgeRun
+from judging.models import NANO, Campaign, JudgeRun, last_lease_of_workers
 from studies.statements.compiled import Select
 
 # One statement: between two, a request could end and be missing in both sums.
@@ -26,12 +26,10 @@ FROM judging_judgerun r
 LEFT JOIN (
     SELECT j.run_id, SUM(a.cost_nano) AS nano,
            SUM(a.prompt_tokens + a.completion_tokens) AS tokens,
-           SUM(CASE WHEN j.state = 'leased' AND b.id IS NULL THEN 1 ELSE 0 END) AS live,
-           SUM(CASE WHEN b.id IS NULL THEN 0 ELSE 1 END) AS with_provider
+           SUM(CASE WHEN j.leased_until <= %s THEN 1 ELSE 0 END) AS live,
+           SUM(CASE WHEN j.leased_until > %s THEN 1 ELSE 0 END) AS with_provider
     FROM judging_attempt a
     CROSS JOIN judging_judgment j
-    LEFT JOIN judging_batch b
-        ON b.public_id = j.lease AND b.state IN ('prepared', 'submitted')
     WHERE a.outcome = 'sent' AND j.id = a.judgment_id AND j.run_id IN ({marks})
     GROUP BY j.run_id
 ) h ON h.run_id = r.id
@@ -156,8 +154,9 @@ class LockedBudgets:
         if not everybody:
             return
         marks = ", ".join(["%s"] * len(everybody))
+        last = connection.ops.adapt_datetimefield_value(last_lease_of_workers())
         with connection.cursor() as cursor:
-            cursor.execute(_USE.format(marks=marks), [*everybody, *everybody])
+            cursor.execute(_USE.format(marks=marks), [last, last, *everybody, *everybody])
             uses = {pk: [int(use) for use in row] for pk, *row in cursor.fetchall()}
         for budget in self._budgets:
             budget.use(*map(sum, zip(*(uses[pk] for pk in budget.runs), strict=True)))

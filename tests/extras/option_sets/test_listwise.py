@@ -11,15 +11,12 @@ from demo.truth import World
 from judging.engine.messages import prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
-from judging.packs.packing import write_pack
-from judging.packs.reading import import_raw
 from judging.prompts.asking import Asking
 from judging.runs import lifecycle
 from judging.runs.costs.estimates import estimate_run
 from judging.runs.rows.spec import Reuse, RunSpec
 from judging.worker.chunks import judge_chunk, release
 from judging.worker.shared_replies import share_replies
-from studies.importers.files.bundle import File
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
@@ -228,29 +225,6 @@ def test_more_items_and_the_other_order_are_asked_only_where_they_are_new(study,
 
     run = judge_all(study, judge, setting="listwise", orders="both", extend=True)
     assert (len(llm.requests), states(run)) == (4, {"done": 18})
-
-
-def test_a_pack_holds_one_request_for_a_set_and_its_reply_answers_all_pairs(study, judge, tmp_path):
-    spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="listwise", orders="both")
-    run = write_pack(spec, tmp_path / "pack").run
-    requests = [
-        json.loads(line) for line in (tmp_path / "pack/requests.jsonl").read_text().splitlines()
-    ]
-    replies = [
-        {
-            "custom_id": request["custom_id"],
-            "response": {"status_code": 200, "body": json.loads(ranks(request["body"]).body)},
-        }
-        for request in requests
-    ]
-
-    import_raw(study_id=study.pk, files=[File("replies.jsonl", jsonl(*replies))])
-
-    run.refresh_from_db()
-    assert (len(requests), run.state, states(run)) == (4, "done", {"done": 18})
-    for row in rows_of(run):
-        pair = {row.item.r1["text"].split()[0], row.item.r2["text"].split()[0]}
-        assert chosen_word(row) == max(pair, key=WORTH.__getitem__)
 
 
 def test_an_estimate_counts_requests(study, judge, llm):

@@ -144,8 +144,8 @@ def test_only_the_files_of_one_owner_are_deleted(storage):
     files = storages["files"]
     assert list(files.owners("reports")) == ["One", "oneX"]
     assert list(files.owners("exports")) == ["one"]
-    assert files.owners("packs") == {}
-    assert (files.usage("reports"), files.usage("packs")) == ((7, 2), (0, 0))
+    assert files.owners("media") == {}
+    assert (files.usage("reports"), files.usage("media")) == ((7, 2), (0, 0))
 
 
 def test_a_missing_file_is_not_found(storage):
@@ -171,29 +171,29 @@ def exchange(settings: Any, *, is_refused: bool) -> None:
     (new / "reports/new").mkdir(parents=True)
     (new / "reports/new/report.html").write_bytes(b"new")
     with ExitStack() as stack, transaction.atomic():
-        stack.enter_context(storages["files"].exchanged(new, ["reports", "packs"]))
+        stack.enter_context(storages["files"].exchanged(new, ["reports", "media"]))
         if is_refused:
             raise IntegrityError
 
 
 def test_all_files_are_exchanged(storage, settings):
     put(Stored("reports/old"), report_html=b"old")
-    put(Stored("packs/old"), pack_zip=b"old")
+    put(Stored("media/old"), picture_png=b"old")
 
     exchange(settings, is_refused=False)
 
     assert list(storages["files"].owners("reports")) == ["new"]
-    assert storages["files"].owners("packs") == {}
+    assert storages["files"].owners("media") == {}
     assert Stored("reports/new/report.html").read_bytes() == b"new"
 
 
 def test_files_come_back_if_the_rows_are_refused(storage, settings):
     put(Stored("reports/old"), report_html=b"old")
-    put(Stored("packs/old"), pack_zip=b"old")
+    put(Stored("media/old"), picture_png=b"old")
 
     with pytest.raises(IntegrityError):
         exchange(settings, is_refused=True)
 
     assert list(storages["files"].owners("reports")) == ["old"]
-    assert list(storages["files"].owners("packs")) == ["old"]
-    assert Stored("packs/old/pack.zip").read_bytes() == b"old"
+    assert list(storages["files"].owners("media")) == ["old"]
+    assert Stored("media/old/picture.png").read_bytes() == b"old"

@@ -184,13 +184,14 @@ def _judges(study: Study) -> None:
         is_own_server=True,
     )
     Judge.objects.filter(pk=steady.pk).update(sealed_key="SECRET", created_by=user)
-    local, _ = add_judge(
-        name="local",
-        backend="transformers",
-        model="org/m",
-        model_options={"revision": "a" * 40, "dtype": "bfloat16", "template.switch": True},
+    careful, _ = add_judge(
+        name="careful",
+        backend="openai",
+        model="m-2",
+        base_url="http://gpu3:8000/v1",
+        model_options={"leave_out": "seed"},
     )
-    for judge in (steady, local):
+    for judge in (steady, careful):
         StudyJudge.objects.create(study=study, judge=judge)
     other, _ = add_judge(name="other", backend="replay", model="replies.jsonl")
     jury = Jury.objects.create(study=study, name="both")

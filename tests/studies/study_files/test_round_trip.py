@@ -8,7 +8,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.models import AnalysisPlan
-from judging.backends.local.kind import TransformersKind
 from judging.models import Judge, PromptTemplate
 from studies.models import Item, Study
 from studies.services.studies import create_study
@@ -16,12 +15,6 @@ from studies.services.whole_studies.copies import copy_study
 from tests.studies.study_files.made import SETTINGS, export, forget, whole_study
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def packages_of_local_models(monkeypatch):
-    """As where torch and transformers are installed; no model is loaded."""
-    monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
 
 
 def apply(path, **options):
@@ -116,7 +109,7 @@ def test_a_copy_of_a_study_keeps_the_judges_of_its_design(tmp_path):
         for each in (study, copy)
     )
 
-    assert [judge["name"] for judge in first["judge"]] == ["local", "other", "steady"]
+    assert [judge["name"] for judge in first["judge"]] == ["careful", "other", "steady"]
     assert second == first | {"jury": []}
 
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 class Command(BaseCommand):
     help = (
-        "Show where this installation keeps uploads, reports, exports and packs. Exits 1 if these "
+        "Show where this installation keeps uploads, reports and exports. Exits 1 if these "
         "settings (FILES, VAR_DIR) keep them elsewhere."
     )
 

@@ -1,0 +1,1 @@
+"""Judges whose model runs in the workers themselves, by torch and transformers."""

@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+
+
+class LocalModelsConfig(AppConfig):
+    name = "extras.local_models"
+
+    def ready(self) -> None:
+        from judging.backends.registry import MORE
+
+        MORE.add(f"{self.name}.kind:TRANSFORMERS", after="gemini")

@@ -1,0 +1,1 @@
+"""Packs: the questions of a run as files that are answered elsewhere, and raw replies."""

@@ -1,0 +1,112 @@
+"""Packs on a page: a worker writes them, and reads the replies that are uploaded."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+
+from config.operations.stored_files import KindOfFiles
+from extras.packs.models import PackJob
+from extras.packs.packing import pack_run
+from extras.packs.reading import import_raw
+from judging.errors import JudgingError
+from judging.models import JudgeRun
+from studies.errors import StudyError
+from studies.file_storage.stored import Stored
+from studies.importers.files.bundle import file_at
+from studies.importers.files.faults import STOPPED, Refused
+from studies.importers.uploads import lay_out
+from studies.jobs.errors import JobFailed
+from studies.jobs.retry import same_job
+from studies.jobs.runner import Progress, carry_out
+from studies.statements import clock
+
+FILES = KindOfFiles("packs", "Packs and replies to them", (PackJob,))
+ARCHIVE = "pack.zip"
+KEPT = timedelta(days=7)  # how long a pack can be downloaded
+_STORING = 5  # percent: the files have been read
+_EXPECTED = (StudyError, JudgingError, OSError)
+
+
+def folder_of(job: PackJob) -> Stored:
+    return Stored(f"packs/{job.public_id}")
+
+
+def archive_of(job: PackJob) -> Stored:
+    return folder_of(job) / ARCHIVE
+
+
+def request_pack(run: JudgeRun, *, task: Any, user: User) -> PackJob:
+    """Have a worker write the open questions of a run; asking twice writes them once."""
+    jobs = PackJob.objects.filter(run=run, kind=PackJob.Kind.WRITE, state__in=PackJob.OPEN)
+    if (job := same_job(jobs, task)) is not None:
+        return job
+    return PackJob.objects.create(run=run, kind=PackJob.Kind.WRITE, requested_by=user)
+
+
+def keep_replies(uploads: Sequence[UploadedFile], *, run: JudgeRun, user: User) -> PackJob:
+    """Keep uploaded files of raw replies for a worker; the caller queues the job."""
+    job = PackJob(run=run, kind=PackJob.Kind.READ, requested_by=user)
+    with folder_of(job).replacing() as draft:
+        job.files = [path.name for path in lay_out(uploads, draft)]
+    job.save()
+    return job
+
+
+def run_job(*, job_id: int) -> PackJob:
+    """Do a queued job; the files of replies are deleted when it has ended."""
+    try:
+        return carry_out(PackJob, job_id, _work, expected=_EXPECTED)
+    finally:
+        job = PackJob.objects.get(pk=job_id)
+        if not job.is_open and (job.kind == PackJob.Kind.READ or job.state == job.State.FAILED):
+            folder_of(job).delete()
+
+
+def _work(job: PackJob, progress: Progress) -> dict[str, Any]:
+    if job.kind == PackJob.Kind.WRITE:
+        return _write(job, progress)
+    try:
+        return _read(job, progress)
+    except Refused as error:
+        stopped = f" {STOPPED.strip()}" if error.is_cut else ""
+        faults = [asdict(fault) for fault in error.faults]
+        raise JobFailed(f"The files have faults.{stopped}", faults=faults) from error
+
+
+def _write(job: PackJob, progress: Progress) -> dict[str, Any]:
+    progress(_STORING, "Writing the requests.")
+    name = f"pack-{job.run.public_id}"
+    with folder_of(job).replacing() as draft:
+        pack = pack_run(job.run, draft / name, user=job.requested_by)
+        archive = shutil.make_archive(str(draft / "draft"), "zip", draft, name)
+        Path(archive).rename(draft / ARCHIVE)
+        shutil.rmtree(draft / name)
+    return {
+        "message": f"The pack holds {pack.requests:,} requests.",
+        "expires_at": clock.now() + KEPT,
+    }
+
+
+def _read(job: PackJob, progress: Progress) -> dict[str, Any]:
+    progress(0, "Reading the files.")
+
+    def tell(done: int, total: int) -> None:
+        share = (100 - _STORING) * done // max(1, total)
+        progress(min(99, _STORING + share), f"Storing replies: {done:,} of {total:,}.")
+
+    run = job.run
+    with folder_of(job).local() as folder:
+        files = [file_at(folder / name) for name in job.files]
+        result = import_raw(
+            study_id=run.study_id, files=files, run=run.public_id, user=job.requested_by, tell=tell
+        )
+    if result.runs and set(result.runs) != {run.public_id}:
+        others = len(set(result.runs) - {run.public_id})
+        return {"message": f"{result} They belong to {others} other runs of the study too."}
+    return {"message": str(result)}

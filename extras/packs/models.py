@@ -1,0 +1,67 @@
+"""Packs of a run, and the jobs that write them and read the replies to them."""
+
+from django.db import models
+from django.db.models import Q
+
+from judging.models import JudgeRun
+from studies.jobs.models import Job
+from studies.models import public_id
+from studies.statements import clock
+
+
+class Pack(models.Model):
+    """Questions of a run that somebody takes elsewhere as a folder of files."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting for replies"
+        READ = "read", "read"
+        DISCARDED = "discarded", "discarded"
+
+    # Also the lease of its judgments.
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="packs")
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    requests = models.PositiveIntegerField()
+    most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
+    most_tokens = models.PositiveBigIntegerField(default=0)
+    answered = models.PositiveIntegerField(default=0)
+    sentence = models.TextField(blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    written_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["written_at", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "read", "discarded"]), name="pack_state"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
+
+
+class PackJob(Job):
+    """Work on the packs of a run; its files are in the storage."""
+
+    class Kind(models.TextChoices):
+        WRITE = "write", "writing a pack"
+        READ = "read", "reading replies"
+
+    failure = "The work on the pack failed"
+    unharmed = "No reply was stored."
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="pack_jobs")
+    kind = models.CharField(max_length=5, choices=Kind)
+    files = models.JSONField(default=list, help_text="Names of the files.")
+    faults = models.JSONField(default=list)
+
+    class Meta(Job.Meta):
+        constraints = [
+            *Job.Meta.constraints,
+            models.CheckConstraint(condition=Q(kind__in=["write", "read"]), name="packjob_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of run {self.run_id}"

@@ -1,0 +1,298 @@
+"""Writes a pack: the open questions of a run as files of requests.
+
+Every request is in the ledger before its file exists, with what it can cost at most. Its judgment
+is leased to the pack, so that no worker asks it.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from extras.packs.custom_ids import CustomId
+from extras.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from extras.packs.models import Pack
+from judging.backends.batch import request_line
+from judging.backends.parameters import request_body
+from judging.bias.registry import probe_choice
+from judging.engine.asking import seed_of
+from judging.engine.interface import JudgeQuestion, Parameters
+from judging.engine.messages import prompt_sha256
+from judging.errors import BadRun, ConflictingValue, Reason
+from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
+from judging.protocols.registry import protocol
+from judging.runs import lifecycle
+from judging.runs.rows.spec import RunSpec
+from judging.worker import batch_requests, chunks
+from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.questions import questions_of
+from judging.worker.records.budgets import room_of
+from studies.models import MediaFile
+from studies.services.provider_permission import forbids_providers
+from studies.services.studies import freeze, lock_study, record
+from studies.statements import clock
+from studies.version import version
+
+FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
+LEARNT = "pack_parameters"  # in the parameters of a run: those without what was refused
+_PORTION = 2_000
+_LEASE = timedelta(days=365 * 100)  # until the replies have been read, or nobody wants them
+
+_NO_PACK = Reason(
+    "no_pack",
+    "Judge “{judge}” cannot be asked by {field}: only chat completions have the format of a pack.",
+)
+_STEPS = Reason(
+    "steps_in_pack",
+    "Setting “{setting}” asks several requests for one judgment, each after the reply to the one "
+    "before, so {field} cannot hold it. Choose another setting.",
+)
+_ANCHORS = Reason(
+    "anchors_in_pack",
+    "{field} has no start and no end at which {names[anchors]} could be asked. Leave one of them "
+    "out.",
+)
+_MEDIA = Reason(
+    "media_in_pack",
+    "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
+    "a worker, directly or by batch.",
+)
+WITH_PACK = (
+    "Waiting for the replies to a pack. Its questions are not asked here. Import the replies, or "
+    "discard the pack to ask here instead."
+)
+_BUSY = (
+    "Workers are asking this run. Pause it before you write a pack of it, and wait until the "
+    "replies under way have come."
+)
+_NOTHING = "Every question of this run has been answered. There is nothing to pack."
+_NO_ROOM = (
+    "What is left of the budget has no room for one request of a pack. Give the run a higher "
+    "budget, or none."
+)
+
+
+def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
+    """Create or continue the run of `spec`, and write its open questions to the folder `out`.
+
+    Questions of earlier packs without a reply are packed again under the same names, so that the
+    replies to either pack can be imported. Raises `BadRun`, `BadJudge`, `StudyError` or `OSError`;
+    then nothing is stored and no folder is left.
+    """
+    judge = Judge.objects.get(pk=spec.judge_id)
+    _check(spec, judge)
+
+    def start() -> JudgeRun:
+        running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
+        run = lifecycle.start_run(spec, enqueue=False, asks_here=False, user=user)
+        if running.get(run.pk) in JudgeRun.ACTIVE:
+            raise BadRun(_BUSY)
+        return run
+
+    return _written(spec.study_id, start, out, user)
+
+
+def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
+    """Write the open questions of a stored run, also the failed ones, as `write_pack` does."""
+    _check(RunSpec.of(run), run.judge)
+
+    def wake() -> JudgeRun:
+        Judgment.objects.filter(run=run.pk, state=Judgment.State.ERROR).update(
+            state=Judgment.State.PENDING, error=""
+        )
+        resting = JudgeRun.objects.filter(pk=run.pk).exclude(state__in=JudgeRun.ACTIVE)
+        changed = {"state": JudgeRun.State.QUEUED, "sentence": "", "ended_at": None}
+        if not resting.update(**changed, probe_first=False, by_batch=False):
+            raise BadRun(_BUSY)
+        return JudgeRun.objects.select_related("judge", "study").get(pk=run.pk)
+
+    return _written(run.study_id, wake, out, user)
+
+
+def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:
+    """Write the pack of the run that `start` makes ready, in one transaction.
+
+    The folder gets its name after the commit: a pack that no run knows cannot be read.
+    """
+    with new_folder(out) as draft, transaction.atomic():
+        study = lock_study(study_id)
+        run = start()
+        pack = _pack(run, draft)
+        freeze(study.pk)
+        if run.wording_id is not None:
+            words = PromptTemplate.objects.filter(pk=run.wording_id, frozen_at=None)
+            words.update(frozen_at=clock.now())
+        record(study, "pack written", user=user, run=run.public_id, requests=pack.requests)
+    return pack
+
+
+def may_pack(run: JudgeRun) -> bool:
+    """Whether a pack of a stored run can be written, if questions of it are open."""
+    if run.is_imported or run.is_active or run.anchors or run.state == JudgeRun.State.CANCELLED:
+        return False
+    return run.judge.capabilities.batch and protocol(run.setting).steps == 1
+
+
+def _check(spec: RunSpec, judge: Judge) -> None:
+    if not judge.capabilities.batch:
+        raise ConflictingValue("pack", _NO_PACK, judge=judge.name)
+    if protocol(spec.setting).steps > 1 or probe_choice(spec.bias_probe).reflects:
+        raise ConflictingValue("pack", _STEPS, setting=spec.setting)
+    if spec.anchors:
+        raise ConflictingValue("pack", _ANCHORS)
+    if MediaFile.objects.filter(study=spec.study_id).exists():
+        raise ConflictingValue("pack", _MEDIA)
+
+
+def _pack(run: JudgeRun, draft: Path) -> Pack:
+    """Lease the open questions of a run to a new pack, and write their requests."""
+    pack = Pack(run=run, requests=0)
+    parameters = parameters_of(run)
+    writing = _Writing(run, pack, draft)
+    earlier = Pack.objects.filter(run=run, state=Pack.State.WAITING)
+    _take_over(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
+    has_room = True
+    while has_room and (questions := _claim(run, pack)):
+        has_room = _open(run, pack, questions, parameters)
+        writing.add(questions[: pack.requests - writing.count], parameters)
+    if not writing.count:
+        raise BadRun(_NOTHING if has_room else _NO_ROOM)
+    earlier.update(
+        state=Pack.State.READ,
+        sentence=f"Replaced by a pack of {writing.count:,} questions.",
+        ended_at=clock.now(),
+    )
+    pack.save()
+    writing.close(parameters)
+    chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
+    return pack
+
+
+def parameters_of(run: JudgeRun) -> Parameters:
+    """The parameters of the requests of a pack: all wanted ones except those that were refused."""
+    if learnt := run.parameters.get(LEARNT):
+        return Parameters(learnt)
+    return kind_of(run.judge).intended_parameters(settings_of(run.judge))
+
+
+def _take_over(run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing") -> None:
+    """Move the questions of earlier packs that have no reply to `pack`; they keep their names."""
+    held = Judgment.objects.filter(run=run, state=Judgment.State.LEASED, lease__in=earlier)
+    last = 0
+    while some := list(
+        held.filter(pk__gt=last).select_related("item__persona").order_by("pk")[:_PORTION]
+    ):
+        last = some[-1].pk
+        Judgment.objects.filter(pk__in=[each.pk for each in some]).update(lease=pack.public_id)
+        questions = questions_of(run, some)
+        sent = batch_requests.sent_parameters(questions)
+        for question in questions:
+            writing.add([question], sent[question.id], is_open=True)
+        pack.requests += len(questions)
+
+
+def _claim(run: JudgeRun, pack: Pack) -> list[JudgeQuestion]:
+    judgments = chunks.claim(run, pack.public_id, most=_PORTION, until=clock.now() + _LEASE)
+    return questions_of(run, judgments)
+
+
+def _open(
+    run: JudgeRun, pack: Pack, questions: Sequence[JudgeQuestion], parameters: Parameters
+) -> bool:
+    """Store the requests that fit into the budgets; False if some of them do not."""
+    judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
+    rows = batch_requests.ledger_rows(run, pack.public_id, judgments)
+    openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
+    fitting = batch_requests.count_in_budget(openings, room_of(run.pk))
+    if batch_requests.store(openings[:fitting]):
+        raise BadRun(_NO_ROOM)
+    left = [question.id for question in questions[fitting:]]
+    chunks.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))
+    pack.requests += fitting
+    pack.most_nano += sum(opening.most_nano or 0 for opening in openings[:fitting])
+    pack.most_tokens += sum(opening.most.total for opening in openings[:fitting])
+    return not left
+
+
+class _Writing:
+    """The files of a pack while they are written."""
+
+    def __init__(self, run: JudgeRun, pack: Pack, draft: Path) -> None:
+        self._run, self._pack, self._draft = run, pack, draft
+        self._files = RequestFiles(draft)
+        self._requests: list[dict[str, Any]] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._requests)
+
+    def add(
+        self, questions: Sequence[JudgeQuestion], parameters: Parameters, *, is_open: bool = False
+    ) -> None:
+        """Write requests. That of a question that `is_open` is its last attempt, not its next."""
+        found = Judgment.objects.filter(pk__in=[question.id for question in questions])
+        rows = {
+            pk: rest for pk, *rest in found.values_list("pk", "item__key", "shown_first", "sample")
+        }
+        for question in questions:
+            digest = prompt_sha256(question.messages)
+            name = CustomId.of(
+                run=self._run.public_id,
+                judgment=question.id,
+                attempt=question.attempts + (not is_open),
+                prompt_sha256=digest,
+            )
+            seed = seed_of(question)
+            body = request_body(parameters.values, question, seed=seed)
+            self._files.add(request_line(str(name), body))
+            item, first, sample = rows[question.id]
+            self._requests.append(
+                {
+                    "custom_id": str(name),
+                    "item": item,
+                    "shown_first": first,
+                    "sample": sample,
+                    "seed": seed if "seed" in body else None,
+                    "prompt_sha256": digest,
+                }
+            )
+
+    def close(self, parameters: Parameters) -> None:
+        run, judge = self._run, self._run.judge
+        may_leave = not forbids_providers(run.study)
+        facts = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "pack": self._pack.public_id,
+            "version": version(),
+            "written_at": clock.now().isoformat(timespec="seconds"),
+            "study": run.study.slug,
+            "run": run.public_id,
+            "run_key": run.key,
+            "judge": judge.name,
+            "model": judge.model,
+            "setting": run.setting,
+            "reading": run.reading,
+            "framing": run.framing,
+            "bias_probe": run.bias_probe,
+            "language": run.prompt_language,
+            "features": run.features,
+            "orders": run.orders,
+            "samples": run.samples,
+            "seed": run.seed,
+            "prompts": run.prompt_hash,
+            "parameters": dict(parameters.values),
+            "may_leave_for_provider": may_leave,
+        }
+        write_manifest(self._draft, facts, self._files.close(), self._requests)
+        write_readme(
+            self._draft,
+            study=run.study.slug,
+            judge=judge.name,
+            model=judge.model,
+            count=len(self._requests),
+            may_leave=may_leave,
+        )

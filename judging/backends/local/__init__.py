@@ -1,1 +1,0 @@
-"""Models in this process, by torch and transformers: options, revisions, loading, answering."""

@@ -1,0 +1,70 @@
+"""Ways to have a run answered other than by requests of workers: extras add them to `MORE`.
+
+Such a delivery holds questions by a lease that ends later than any worker's
+(`last_lease_of_workers`), stores each request in the ledger before it leaves, and reads replies by
+`judging.worker.batch_answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from studies.additions import Additions
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from pathlib import Path
+
+    from judging.models import JudgeRun
+    from judging.runs.rows.spec import RunSpec
+    from judging.selectors import RunProgress
+    from studies.models import Study
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a run's page: a template, its `panel`, and whether nothing is left to ask here."""
+
+    template: str
+    context: dict[str, Any] = field(default_factory=dict)
+    holds_all: bool = False
+
+
+class Delivery:
+    """One such way. Every method may stay as it is."""
+
+    name: ClassVar[str]
+
+    def add_judge_options(self, parser: ArgumentParser) -> None:
+        """Add options to `judge`."""
+
+    def deliver(self, spec: RunSpec, options: dict[str, Any]) -> str:
+        """Do what the options of `judge` say. A sentence on it, if nothing is to be asked here."""
+        return ""
+
+    def add_import_options(self, parser: ArgumentParser) -> None:
+        """Add options to `import_judgments`."""
+
+    def read(self, study: Study, paths: Sequence[Path], options: dict[str, Any]) -> str:
+        """Read raw replies if the options of `import_judgments` say so, and tell what came of it.
+
+        Raises `CommandError` for options that do not go together.
+        """
+        return ""
+
+    def leases(self) -> Iterable[Any]:
+        """The leases of the questions that it holds: no worker releases these."""
+        return ()
+
+    def why_waiting(self, run_id: int) -> str:
+        """Why a run rests whose open questions are all held; empty if this does not hold them."""
+        return ""
+
+    def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> Panel | None:
+        """A part of the run's page."""
+        return None
+
+
+MORE: Additions[Delivery] = Additions()
