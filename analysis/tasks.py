@@ -13,7 +13,6 @@ from analysis.models import (
     Comparison,
     ErrorComparison,
     Export,
-    Forecast,
     Labelling,
     Recheck,
     Report,
@@ -85,14 +84,6 @@ def label_items(labelling_id: int) -> None:
 
 
 @shared_task
-def compute_forecast(forecast_id: int) -> None:
-    """Compute a queued forecast; running it twice computes it once."""
-    from analysis.planning import requests
-
-    requests.compute_queued(forecast_id=forecast_id)
-
-
-@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import freshness
@@ -104,7 +95,6 @@ def tidy_report_jobs() -> None:
     tidy_jobs(Certificate, certify_judge)
     tidy_jobs(Labelling, label_items)
     tidy_jobs(Recheck, recheck_report)
-    tidy_jobs(Forecast, compute_forecast)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)
     remove_drafts("reports", "exports")

@@ -175,18 +175,11 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
 
 
 def _deciding_pages(page: "Page") -> Iterator[str]:
-    """What a study can show, what a judge may do, and which items people and judges get."""
+    """What a judge may do, and which items people and judges get."""
     from demo.many_people import SLUG, create
     from studies.models import Membership
 
     create(Membership.objects.filter(study__slug=STUDY, role="owner").earliest("pk").user)
-    page.goto(f"/studies/{STUDY}/planning/")
-    if not page.get_by_role("heading", name="Cost").count():
-        page.get_by_role("button", name="Compute forecast").click()
-        page.get_by_role("heading", name="Cost").wait_for(timeout=_PATIENCE_MS)
-    yield "plan"
-    page.goto(f"/studies/{STUDY}/planning/watched/")
-    yield "watched-comparison"
     page.goto(f"/studies/{STUDY}/reports/draw/")
     yield "items-for-annotators"
     page.goto(f"/studies/{STUDY}/changed-personas/")

@@ -23,6 +23,7 @@ from judging.models import PromptTemplate
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Membership, Study
 from studies.services.accounts.team import invite
+from tests.extras import stated
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.judging.conftest import make_judge
 from tests.sampling import examples, some
@@ -51,11 +52,12 @@ LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
     "a file that is uploaded": r"studies:import|judging:(replies|recover-wording|pack)$",
     "asks a model at once": r"judging:(test-judge|profiles|decide-profile)",
-    "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
+    "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
     r"judging:(discuss|extend)|audit|certificates|reports:(verify|share|revoke|draw)|"
-    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
+    r"exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
     r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",
+    "said by the tests of an extra": "|".join(stated("NOT_IN_PAIRS")) or "$^",
 }
 
 

@@ -6,7 +6,6 @@ from analysis.models.certificates import Certificate, Labelling
 from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
 from analysis.models.item_notes import ItemNote, ItemTag
-from analysis.models.planning import Forecast, WatchedComparison
 from analysis.models.reports import AnalysisPlan, Recheck, Report, ShareLink
 
 __all__ = [
@@ -18,12 +17,10 @@ __all__ = [
     "Comparison",
     "ErrorComparison",
     "Export",
-    "Forecast",
     "ItemNote",
     "ItemTag",
     "Labelling",
     "Recheck",
     "Report",
     "ShareLink",
-    "WatchedComparison",
 ]

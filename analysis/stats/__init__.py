@@ -166,6 +166,14 @@ from .comparison.replacement import (
     pooled_replacement_test,
     pooled_replacement_tests,
 )
+from .comparison.sample_sizes import (
+    alpha_sd,
+    annotators_needed,
+    equivalence_items,
+    mcnemar_items,
+    recruiting_cost,
+    wilson_items,
+)
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (
     annotator_blocks,
@@ -226,23 +234,6 @@ from .labels.aggregation import (
 from .labels.dawid_skene import DawidSkene, dawid_skene
 from .labels.label_models import Glad, Mace, glad, mace
 from .labels.one_coin import OneCoin, one_coin
-from .planning.confidence_sequence import ConfidenceSequence, confidence_sequence
-from .planning.layout import Layout, random_layout
-from .planning.power import Power, simulate_power
-from .planning.sample_sizes import (
-    alpha_sd,
-    annotators_needed,
-    equivalence_items,
-    mcnemar_items,
-    recruiting_cost,
-    wilson_items,
-)
-from .planning.study_model import Effects, StudyModel
-from .planning.variance_components import (
-    PilotAnswers,
-    VarianceComponents,
-    variance_components,
-)
 from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
@@ -294,7 +285,6 @@ __all__ = [
     "Change",
     "Clusters",
     "CochranQ",
-    "ConfidenceSequence",
     "Contests",
     "Contrast",
     "CorrectedWinRates",
@@ -303,7 +293,6 @@ __all__ = [
     "DawidSkene",
     "DifferenceBounds",
     "Discrimination",
-    "Effects",
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
@@ -322,7 +311,6 @@ __all__ = [
     "JudgeComparison",
     "JudgePair",
     "Kind",
-    "Layout",
     "LeaveOneOut",
     "LeaveOneOutSummary",
     "LengthPull",
@@ -340,10 +328,8 @@ __all__ = [
     "PairedDifference",
     "PanelSide",
     "Part",
-    "PilotAnswers",
     "PooledReplacement",
     "PositionBias",
-    "Power",
     "PoweredMean",
     "ProbeEffect",
     "Proportion",
@@ -365,14 +351,12 @@ __all__ = [
     "SingleOrderBias",
     "SoftLabelScores",
     "Strengths",
-    "StudyModel",
     "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
     "Trust",
     "TwoWayVariance",
     "Unanimity",
-    "VarianceComponents",
     "VerbosityBias",
     "Votes",
     "WeightedMean",
@@ -420,7 +404,6 @@ __all__ = [
     "compare_groups",
     "compare_high_sets",
     "compare_judges",
-    "confidence_sequence",
     "corrected_win_rates",
     "count_pairs",
     "crowd_equivalence",
@@ -503,7 +486,6 @@ __all__ = [
     "preference_entropy",
     "price_mixes",
     "probe_effect",
-    "random_layout",
     "ranking_agreement",
     "ranks",
     "recalibrate",
@@ -530,7 +512,6 @@ __all__ = [
     "shared_people",
     "shared_stereotype",
     "shifts",
-    "simulate_power",
     "soft_label_scores",
     "stands_out",
     "starting_threshold",
@@ -545,7 +526,6 @@ __all__ = [
     "two_way_variance",
     "unanimity",
     "unreachable_thresholds",
-    "variance_components",
     "verbosity_bias",
     "wald_interval",
     "weighted_mean",

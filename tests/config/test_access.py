@@ -30,6 +30,7 @@ from judging.models import (
 from studies.models import ImportJob, Membership, Study, Upload
 from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
+from tests.extras import stated
 from tests.factories import make_item, make_study
 from tests.sampling import some
 
@@ -74,9 +75,6 @@ FOR_VIEWERS = {
     "monitor/",
     "next-step/",
     "people/",
-    "planning/",
-    "planning/status/",
-    "planning/watched/",
     "people/panel/",
     "people/preview/",
     "people/preview/<step>/",
@@ -98,6 +96,7 @@ FOR_VIEWERS = {
     "providers/",
     "team/",
     "whole/",
+    *stated("FOR_VIEWERS"),
 }
 # What only owners may do; they are all POSTs but the form of a link to share.
 FOR_OWNERS = {
