@@ -2,468 +2,1367 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import studies.models.keys
 from django.conf import settings
 from django.db import migrations, models
 
+import studies.models.keys
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('judging', '0001_initial'),
-        ('studies', '0001_initial'),
+        ("judging", "0001_initial"),
+        ("studies", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Certificate',
+            name="Certificate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('judge', models.CharField(help_text='A judge or a jury, by its name.', max_length=120)),
-                ('run', models.CharField(blank=True, help_text='Of a judge: the run.', max_length=64)),
-                ('signal', models.CharField(max_length=120)),
-                ('target', models.CharField(max_length=20)),
-                ('error', models.FloatField()),
-                ('confidence', models.FloatField()),
-                ('among', models.PositiveIntegerField(default=1)),
-                ('by', models.CharField(choices=[('item', 'Each item counts alike'), ('persona', 'Each persona counts alike')], db_default='persona', default='item', help_text='In the share of wrong answers.', max_length=10)),
-                ('result', models.JSONField(help_text='The sentence, the tested thresholds and the labels needed.', null=True)),
-                ('passport', models.TextField(blank=True, help_text='The file; empty if nothing was certified.')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='certificates', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                (
+                    "judge",
+                    models.CharField(help_text="A judge or a jury, by its name.", max_length=120),
+                ),
+                (
+                    "run",
+                    models.CharField(blank=True, help_text="Of a judge: the run.", max_length=64),
+                ),
+                ("signal", models.CharField(max_length=120)),
+                ("target", models.CharField(max_length=20)),
+                ("error", models.FloatField()),
+                ("confidence", models.FloatField()),
+                ("among", models.PositiveIntegerField(default=1)),
+                (
+                    "by",
+                    models.CharField(
+                        choices=[
+                            ("item", "Each item counts alike"),
+                            ("persona", "Each persona counts alike"),
+                        ],
+                        db_default="persona",
+                        default="item",
+                        help_text="In the share of wrong answers.",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "result",
+                    models.JSONField(
+                        help_text="The sentence, the tested thresholds and the labels needed.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "passport",
+                    models.TextField(
+                        blank=True, help_text="The file; empty if nothing was certified."
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="certificates",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='Comparison',
+            name="Comparison",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('edition', models.PositiveIntegerField(default=0, help_text='Of the rows to show; 0 is none.')),
-                ('fingerprint', models.CharField(blank=True, help_text='Of what was compared.', max_length=64)),
-                ('items', models.PositiveIntegerField(default=0)),
-                ('first_row', models.BigIntegerField(default=0, help_text='Its rows have ids from this …')),
-                ('last_row', models.BigIntegerField(default=0, help_text='… to this, between those of others.')),
-                ('choices', models.JSONField(default=dict, help_text='Topics, sources and features to filter by.')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='judging.judgerun')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comparisons', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "edition",
+                    models.PositiveIntegerField(
+                        default=0, help_text="Of the rows to show; 0 is none."
+                    ),
+                ),
+                (
+                    "fingerprint",
+                    models.CharField(blank=True, help_text="Of what was compared.", max_length=64),
+                ),
+                ("items", models.PositiveIntegerField(default=0)),
+                (
+                    "first_row",
+                    models.BigIntegerField(default=0, help_text="Its rows have ids from this …"),
+                ),
+                (
+                    "last_row",
+                    models.BigIntegerField(
+                        default=0, help_text="… to this, between those of others."
+                    ),
+                ),
+                (
+                    "choices",
+                    models.JSONField(
+                        default=dict, help_text="Topics, sources and features to filter by."
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="comparisons",
+                        to="judging.judgerun",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="comparisons",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='ComparedItem',
+            name="ComparedItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('edition', models.PositiveIntegerField()),
-                ('item', models.BigIntegerField()),
-                ('key', models.CharField(max_length=120)),
-                ('topic', models.CharField(blank=True, max_length=120)),
-                ('source_1', models.CharField(blank=True, help_text='Who wrote response 1.', max_length=200)),
-                ('source_2', models.CharField(blank=True, max_length=200)),
-                ('features', models.TextField(blank=True, help_text='A mark for each feature of the persona.')),
-                ('answers', models.PositiveIntegerField(help_text='Of annotators, that count.')),
-                ('people', models.CharField(blank=True, choices=[('r1', 'response 1'), ('r2', 'response 2'), ('tie', 'no clear difference')], help_text="The majority's answer.", max_length=3)),
-                ('people_share', models.FloatField(null=True)),
-                ('people_certainty', models.FloatField(null=True)),
-                ('judge', models.CharField(blank=True, choices=[('r1', 'response 1'), ('r2', 'response 2'), ('tie', 'no clear difference')], help_text="The run's verdict.", max_length=3)),
-                ('judge_certainty', models.FloatField(null=True)),
-                ('pattern', models.PositiveSmallIntegerField(help_text='Facts of `analysis.disagreements`.')),
-                ('people_band', models.SmallIntegerField(help_text='The certainty in steps of five; -1: none.')),
-                ('judge_band', models.SmallIntegerField(help_text='The certainty in steps of five; -1: none.')),
-                ('comparison', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='rows', to='analysis.comparison')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("edition", models.PositiveIntegerField()),
+                ("item", models.BigIntegerField()),
+                ("key", models.CharField(max_length=120)),
+                ("topic", models.CharField(blank=True, max_length=120)),
+                (
+                    "source_1",
+                    models.CharField(blank=True, help_text="Who wrote response 1.", max_length=200),
+                ),
+                ("source_2", models.CharField(blank=True, max_length=200)),
+                (
+                    "features",
+                    models.TextField(
+                        blank=True, help_text="A mark for each feature of the persona."
+                    ),
+                ),
+                ("answers", models.PositiveIntegerField(help_text="Of annotators, that count.")),
+                (
+                    "people",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("r1", "response 1"),
+                            ("r2", "response 2"),
+                            ("tie", "no clear difference"),
+                        ],
+                        help_text="The majority's answer.",
+                        max_length=3,
+                    ),
+                ),
+                ("people_share", models.FloatField(null=True)),
+                ("people_certainty", models.FloatField(null=True)),
+                (
+                    "judge",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("r1", "response 1"),
+                            ("r2", "response 2"),
+                            ("tie", "no clear difference"),
+                        ],
+                        help_text="The run's verdict.",
+                        max_length=3,
+                    ),
+                ),
+                ("judge_certainty", models.FloatField(null=True)),
+                (
+                    "pattern",
+                    models.PositiveSmallIntegerField(
+                        help_text="Facts of `analysis.disagreements`."
+                    ),
+                ),
+                (
+                    "people_band",
+                    models.SmallIntegerField(help_text="The certainty in steps of five; -1: none."),
+                ),
+                (
+                    "judge_band",
+                    models.SmallIntegerField(help_text="The certainty in steps of five; -1: none."),
+                ),
+                (
+                    "comparison",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rows",
+                        to="analysis.comparison",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ErrorComparison',
+            name="ErrorComparison",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('fingerprint', models.CharField(blank=True, help_text='Of what was compared.', max_length=64)),
-                ('rule', models.JSONField(default=dict, help_text='When an annotator is flagged.')),
-                ('annotators', models.JSONField(default=list, help_text='One entry for each, flagged ones first.')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='error_comparison', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "fingerprint",
+                    models.CharField(blank=True, help_text="Of what was compared.", max_length=64),
+                ),
+                ("rule", models.JSONField(default=dict, help_text="When an annotator is flagged.")),
+                (
+                    "annotators",
+                    models.JSONField(
+                        default=list, help_text="One entry for each, flagged ones first."
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="error_comparison",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='Export',
+            name="Export",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('what', models.CharField(max_length=20)),
-                ('format', models.CharField(max_length=10)),
-                ('licence', models.CharField(blank=True, max_length=20)),
-                ('identified', models.BooleanField(default=False, help_text='With platform ids.')),
-                ('free_text', models.BooleanField(default=False, help_text='With what people wrote.')),
-                ('fresh_pseudonyms', models.BooleanField(default=False, help_text='With new names for annotators.')),
-                ('rows', models.JSONField(default=dict, help_text='Rows by table.')),
-                ('filename', models.CharField(blank=True, max_length=120)),
-                ('size', models.PositiveBigIntegerField(blank=True, help_text='Bytes.', null=True)),
-                ('sha256', models.CharField(blank=True, max_length=64)),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exports', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                ("what", models.CharField(max_length=20)),
+                ("format", models.CharField(max_length=10)),
+                ("licence", models.CharField(blank=True, max_length=20)),
+                ("identified", models.BooleanField(default=False, help_text="With platform ids.")),
+                (
+                    "free_text",
+                    models.BooleanField(default=False, help_text="With what people wrote."),
+                ),
+                (
+                    "fresh_pseudonyms",
+                    models.BooleanField(default=False, help_text="With new names for annotators."),
+                ),
+                ("rows", models.JSONField(default=dict, help_text="Rows by table.")),
+                ("filename", models.CharField(blank=True, max_length=120)),
+                ("size", models.PositiveBigIntegerField(blank=True, help_text="Bytes.", null=True)),
+                ("sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="exports",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='ItemNote',
+            name="ItemNote",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('text', models.TextField(blank=True)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('changed_at', models.DateTimeField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('changed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('item', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='note', to='studies.item')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='item_notes', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("text", models.TextField(blank=True)),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("changed_at", models.DateTimeField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "changed_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "item",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="note",
+                        to="studies.item",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="item_notes",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'notes',
-                'ordering': ['pk'],
+                "verbose_name_plural": "notes",
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='ItemTag',
+            name="ItemTag",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=40)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('note', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='analysis.itemnote')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=40)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "note",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tags",
+                        to="analysis.itemnote",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='Labelling',
+            name="Labelling",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('sentence', models.TextField(blank=True)),
-                ('lines', models.JSONField(default=list, help_text="[item, choice, the judge's answer, signal, reason] of each item.")),
-                ('certificate', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='labelling', to='analysis.certificate')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                ("sentence", models.TextField(blank=True)),
+                (
+                    "lines",
+                    models.JSONField(
+                        default=list,
+                        help_text="[item, choice, the judge's answer, signal, reason] of each item.",
+                    ),
+                ),
+                (
+                    "certificate",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="labelling",
+                        to="analysis.certificate",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='Report',
+            name="Report",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('number', models.PositiveIntegerField(help_text='1, 2, … within the study.')),
-                ('threshold', models.PositiveSmallIntegerField()),
-                ('bootstrap', models.PositiveIntegerField(help_text='Resamples of every kind.')),
-                ('seed', models.BigIntegerField()),
-                ('inputs_hash', models.CharField(blank=True, max_length=64)),
-                ('withdrawn_answers', models.PositiveIntegerField(help_text='Answers that had been withdrawn when the report was built.', null=True)),
-                ('software', models.JSONField(default=dict)),
-                ('result', models.JSONField(null=True)),
-                ('content_security_policy', models.TextField(blank=True)),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reports', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                ("number", models.PositiveIntegerField(help_text="1, 2, … within the study.")),
+                ("threshold", models.PositiveSmallIntegerField()),
+                ("bootstrap", models.PositiveIntegerField(help_text="Resamples of every kind.")),
+                ("seed", models.BigIntegerField()),
+                ("inputs_hash", models.CharField(blank=True, max_length=64)),
+                (
+                    "withdrawn_answers",
+                    models.PositiveIntegerField(
+                        help_text="Answers that had been withdrawn when the report was built.",
+                        null=True,
+                    ),
+                ),
+                ("software", models.JSONField(default=dict)),
+                ("result", models.JSONField(null=True)),
+                ("content_security_policy", models.TextField(blank=True)),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="reports",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='Recheck',
+            name="Recheck",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('found', models.JSONField(help_text='The number of changed values, the first of them, and the reasons.', null=True)),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rechecks', to='analysis.report')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "found",
+                    models.JSONField(
+                        help_text="The number of changed values, the first of them, and the reasons.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="rechecks",
+                        to="analysis.report",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='ShareLink',
+            name="ShareLink",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_id', models.CharField(default=studies.models.keys.public_id, editable=False, max_length=22, unique=True)),
-                ('key_hash', models.CharField(editable=False, max_length=64)),
-                ('note', models.CharField(blank=True, help_text='Who gets it.', max_length=120)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('opened', models.PositiveIntegerField(default=0, help_text='How often it was opened.')),
-                ('last_opened_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('report', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='share_links', to='analysis.report')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "public_id",
+                    models.CharField(
+                        default=studies.models.keys.public_id,
+                        editable=False,
+                        max_length=22,
+                        unique=True,
+                    ),
+                ),
+                ("key_hash", models.CharField(editable=False, max_length=64)),
+                ("note", models.CharField(blank=True, help_text="Who gets it.", max_length=120)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "opened",
+                    models.PositiveIntegerField(default=0, help_text="How often it was opened."),
+                ),
+                ("last_opened_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "report",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="share_links",
+                        to="analysis.report",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
+                "ordering": ["-created_at", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='AcceptedFinding',
+            name="AcceptedFinding",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('check_name', models.CharField(max_length=60)),
-                ('reason', models.TextField()),
-                ('accepted_at', models.DateTimeField(auto_now_add=True)),
-                ('accepted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='accepted_findings', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("check_name", models.CharField(max_length=60)),
+                ("reason", models.TextField()),
+                ("accepted_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "accepted_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="accepted_findings",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['accepted_at', 'pk'],
-                'constraints': [models.UniqueConstraint(fields=('study', 'check_name'), name='finding_accepted_once_per_study'), models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='accepted_finding_has_reason')],
+                "ordering": ["accepted_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "check_name"), name="finding_accepted_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True),
+                        name="accepted_finding_has_reason",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='AnalysisPlan',
+            name="AnalysisPlan",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('content', models.JSONField(help_text='Threshold, margin, analyses, exclusions, judges, seed.')),
-                ('answers', models.PositiveIntegerField(help_text='Answers of people at that time.')),
-                ('judgments', models.PositiveIntegerField(help_text='Judgments at that time.')),
-                ('seal', models.CharField(max_length=64)),
-                ('frozen_at', models.DateTimeField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('frozen_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='analysis_plan', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "content",
+                    models.JSONField(
+                        help_text="Threshold, margin, analyses, exclusions, judges, seed."
+                    ),
+                ),
+                (
+                    "answers",
+                    models.PositiveIntegerField(help_text="Answers of people at that time."),
+                ),
+                ("judgments", models.PositiveIntegerField(help_text="Judgments at that time.")),
+                ("seal", models.CharField(max_length=64)),
+                ("frozen_at", models.DateTimeField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "frozen_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="analysis_plan",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('seal', ''), _negated=True), name='plan_is_sealed')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("seal", ""), _negated=True), name="plan_is_sealed"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Audit',
+            name="Audit",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('fingerprint', models.CharField(blank=True, help_text='Of what was audited.', max_length=64)),
-                ('items', models.PositiveIntegerField(default=0)),
-                ('findings', models.JSONField(default=list, help_text='One for each check, in their order.')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='audit', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "fingerprint",
+                    models.CharField(blank=True, help_text="Of what was audited.", max_length=64),
+                ),
+                ("items", models.PositiveIntegerField(default=0)),
+                (
+                    "findings",
+                    models.JSONField(default=list, help_text="One for each check, in their order."),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="audit",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='audit_state'), models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='audit_progress'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='audit_end_says_why')],
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="audit_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="audit_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="audit_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='certificate',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='certificate_state'),
+            model_name="certificate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="certificate_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='certificate',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='certificate_progress'),
+            model_name="certificate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="certificate_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='certificate',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='certificate_end_says_why'),
+            model_name="certificate",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="certificate_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='comparison_state'),
+            model_name="comparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="comparison_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='comparison_progress'),
+            model_name="comparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="comparison_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='comparison_end_says_why'),
+            model_name="comparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="comparison_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.UniqueConstraint(fields=('study', 'run'), name='comparison_once_per_run'),
+            model_name="comparison",
+            constraint=models.UniqueConstraint(
+                fields=("study", "run"), name="comparison_once_per_run"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='comparison',
-            constraint=models.UniqueConstraint(condition=models.Q(('run', None)), fields=('study',), name='comparison_once_without_run'),
+            model_name="comparison",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("run", None)),
+                fields=("study",),
+                name="comparison_once_without_run",
+            ),
         ),
         migrations.AddIndex(
-            model_name='compareditem',
-            index=models.Index(fields=['comparison', 'edition', 'pattern', 'people_band', 'judge_band'], name='compared_item_counts'),
+            model_name="compareditem",
+            index=models.Index(
+                fields=["comparison", "edition", "pattern", "people_band", "judge_band"],
+                name="compared_item_counts",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='compareditem',
-            constraint=models.UniqueConstraint(fields=('comparison', 'edition', 'key'), name='compared_item_once'),
+            model_name="compareditem",
+            constraint=models.UniqueConstraint(
+                fields=("comparison", "edition", "key"), name="compared_item_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='compareditem',
-            constraint=models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='compared_item_has_key'),
+            model_name="compareditem",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("key", ""), _negated=True), name="compared_item_has_key"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='errorcomparison',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='errorcomparison_state'),
+            model_name="errorcomparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="errorcomparison_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='errorcomparison',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='errorcomparison_progress'),
+            model_name="errorcomparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="errorcomparison_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='errorcomparison',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='errorcomparison_end_says_why'),
+            model_name="errorcomparison",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="errorcomparison_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='export_state'),
+            model_name="export",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="export_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='export_progress'),
+            model_name="export",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="export_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='export_end_says_why'),
+            model_name="export",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="export_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='export',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('expires_at__isnull', False), ('finished_at__isnull', False), ('size__isnull', False), models.Q(('filename', ''), _negated=True), models.Q(('sha256', ''), _negated=True)), _connector='OR'), name='export_done_has_file'),
+            model_name="export",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "done"), _negated=True),
+                    models.Q(
+                        ("expires_at__isnull", False),
+                        ("finished_at__isnull", False),
+                        ("size__isnull", False),
+                        models.Q(("filename", ""), _negated=True),
+                        models.Q(("sha256", ""), _negated=True),
+                    ),
+                    _connector="OR",
+                ),
+                name="export_done_has_file",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='itemtag',
-            constraint=models.UniqueConstraint(fields=('note', 'name'), name='item_tag_once'),
+            model_name="itemtag",
+            constraint=models.UniqueConstraint(fields=("note", "name"), name="item_tag_once"),
         ),
         migrations.AddConstraint(
-            model_name='itemtag',
-            constraint=models.CheckConstraint(condition=models.Q(('name', ''), _negated=True), name='item_tag_has_name'),
+            model_name="itemtag",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("name", ""), _negated=True), name="item_tag_has_name"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelling',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='labelling_state'),
+            model_name="labelling",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="labelling_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelling',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='labelling_progress'),
+            model_name="labelling",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="labelling_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='labelling',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='labelling_end_says_why'),
+            model_name="labelling",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="labelling_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='report_state'),
+            model_name="report",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="report_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='report_progress'),
+            model_name="report",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="report_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='report_end_says_why'),
+            model_name="report",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="report_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.UniqueConstraint(fields=('study', 'number'), name='report_number_once'),
+            model_name="report",
+            constraint=models.UniqueConstraint(
+                fields=("study", "number"), name="report_number_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.CheckConstraint(condition=models.Q(('threshold__range', (1, 100))), name='report_threshold'),
+            model_name="report",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("threshold__range", (1, 100))), name="report_threshold"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='report',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('finished_at__isnull', False), ('result__isnull', False)), _connector='OR'), name='report_done_has_result'),
+            model_name="report",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "done"), _negated=True),
+                    models.Q(("finished_at__isnull", False), ("result__isnull", False)),
+                    _connector="OR",
+                ),
+                name="report_done_has_result",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='recheck',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='recheck_state'),
+            model_name="recheck",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
+                name="recheck_state",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='recheck',
-            constraint=models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='recheck_progress'),
+            model_name="recheck",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("progress__range", (0, 100))), name="recheck_progress"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='recheck',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='recheck_end_says_why'),
+            model_name="recheck",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                    models.Q(("message", ""), _negated=True),
+                    _connector="OR",
+                ),
+                name="recheck_end_says_why",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='recheck',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), models.Q(('finished_at__isnull', False), ('found__isnull', False)), _connector='OR'), name='recheck_done_has_found'),
+            model_name="recheck",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "done"), _negated=True),
+                    models.Q(("finished_at__isnull", False), ("found__isnull", False)),
+                    _connector="OR",
+                ),
+                name="recheck_done_has_found",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sharelink',
-            constraint=models.CheckConstraint(condition=models.Q(('key_hash', ''), _negated=True), name='share_link_has_key'),
+            model_name="sharelink",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("key_hash", ""), _negated=True), name="share_link_has_key"
+            ),
         ),
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from analysis.data.items.comparisons import runs_to_compare
 from analysis.errors import BadParameters
 from annotation.prolific.money.reservations import with_fees
+from extras.planning.apps import PlanningConfig
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.runs.costs.estimates import estimate_run
@@ -66,7 +67,7 @@ def rates_of(study: Study) -> Rates:
     paid = with_fees(study, 1_000_000)
     if paid is not None:
         return Rates(Decimal(paid - 1_000_000) / 1_000_000, Decimal(0), is_stated=True)
-    mine = apps.get_app_config("planning")
+    mine = cast(PlanningConfig, apps.get_app_config("planning"))
     return Rates(mine.recruiting_fee, mine.recruiting_tax)
 
 

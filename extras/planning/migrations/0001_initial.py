@@ -7,51 +7,167 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('judging', '0001_initial'),
-        ('studies', '0001_initial'),
+        ("judging", "0001_initial"),
+        ("studies", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='PowerForecast',
+            name="PowerForecast",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('queued', 'waiting for a worker'), ('running', 'running'), ('done', 'done'), ('failed', 'failed'), ('gone', 'file deleted')], default='queued', max_length=10)),
-                ('progress', models.PositiveSmallIntegerField(default=0, help_text='Percent.')),
-                ('message', models.TextField(default='Waiting for a worker.', help_text='What happens at the moment, what came out, or why it failed.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Workers that started it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('heartbeat_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its worker was last heard of, or it was queued.')),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('expires_at', models.DateTimeField(blank=True, help_text='When its files are deleted. Empty: never.', null=True)),
-                ('assumptions', models.JSONField(default=dict, help_text='What the job simulates.')),
-                ('result', models.JSONField(help_text='Designs and their outcomes; null before any.', null=True)),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='power_forecast', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
+                    ),
+                ),
+                (
+                    "assumptions",
+                    models.JSONField(default=dict, help_text="What the job simulates."),
+                ),
+                (
+                    "result",
+                    models.JSONField(
+                        help_text="Designs and their outcomes; null before any.", null=True
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="power_forecast",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
-                'abstract': False,
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'gone'])), name='powerforecast_state'), models.CheckConstraint(condition=models.Q(('progress__range', (0, 100))), name='powerforecast_progress'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['failed', 'gone']), _negated=True), models.Q(('message', ''), _negated=True), _connector='OR'), name='powerforecast_end_says_why')],
+                "ordering": ["-created_at", "-pk"],
+                "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="powerforecast_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="powerforecast_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="powerforecast_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='WatchedComparison',
+            name="WatchedComparison",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('margin', models.FloatField(help_text='Of equivalence, when the comparison was fixed.')),
-                ('fixed_at', models.DateTimeField(auto_now_add=True)),
-                ('fixed_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='watched', to='judging.judgerun')),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='watched', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "margin",
+                    models.FloatField(help_text="Of equivalence, when the comparison was fixed."),
+                ),
+                ("fixed_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "fixed_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="watched",
+                        to="judging.judgerun",
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="watched",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('margin__gt', 0), ('margin__lt', 1)), name='watched_margin')],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("margin__gt", 0), ("margin__lt", 1)),
+                        name="watched_margin",
+                    )
+                ],
             },
         ),
     ]
