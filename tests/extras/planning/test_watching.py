@@ -1,15 +1,18 @@
 """A comparison that is fixed before any answer and may be looked at while people answer."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from django.utils import timezone
 
+from analysis.data.annotators.set_answers import PairAnswer
 from extras.planning.models import WatchedComparison
 from extras.planning.stats.confidence_sequence import confidence_sequence
 from extras.planning.watching import (
     NotWatchable,
+    _each_pair,
     fix_comparison,
     state_of,
     watched,
@@ -144,3 +147,16 @@ def test_viewers_cannot_fix_it():
 
     assert viewer.post(URL, {"run": run.public_id, "final": "on"}).status_code == 404
     assert "Fix comparison" not in viewer.get(URL).content.decode()
+
+
+def test_an_order_of_a_whole_set_is_one_answer_for_each_of_its_pairs():
+    pairs = [
+        PairAnswer(1, "a", "r1", "r1", "r2", True),
+        PairAnswer(2, "b", "r2", "r1", "r2", False),
+    ]
+    of_set = SimpleNamespace(answers=lambda item, ranking: pairs if ranking == [1, 2] else [])
+    rows = [(7, 1, "r1", "r1", [1, 2]), (8, 5, "r2", "r1", None)]
+
+    found = list(_each_pair(rows, of_set))
+
+    assert found == [(7, 1, "r1", "r1"), (7, 2, "r2", "r1"), (8, 5, "r2", "r1")]
