@@ -167,7 +167,6 @@ class Accuracies(Section):
     """Accuracy overall and at high and low certainty, of annotators and of every run."""
 
     name = "accuracies"
-    is_long = True
     analyses = (
         Analysis(
             "accuracy",

@@ -292,7 +292,6 @@ class Claims(Section):
         "own_responses",
         "counterfactual",
     )
-    turn = "first"
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return claims(study, earlier)
