@@ -11,7 +11,6 @@ class AnalysisConfig(AppConfig):
         from analysis.lifecycle.study_content import content_of
         from analysis.lifecycle.study_part import PlanFile
         from analysis.pages import workbench
-        from analysis.pages.planning import panels
         from studies.importers import uploads
         from studies.services.accounts import team
         from studies.services.whole_studies import removal, shown_people
@@ -23,4 +22,3 @@ class AnalysisConfig(AppConfig):
         shown_people.register(remove_files_and_rows)
         uploads.register(audit_for)
         workbench.register()
-        panels.register()

@@ -21,9 +21,5 @@ class NotShareable(AnalysisError):
     """A report cannot be shared: it is not finished, or its files are deleted."""
 
 
-class NotWatchable(AnalysisError):
-    """A comparison cannot be fixed: it is fixed already, or there are answers."""
-
-
 class BadRecipe(AnalysisError):
     """A recipe or its file of models cannot be used; the message names the field."""

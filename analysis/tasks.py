@@ -12,7 +12,6 @@ from analysis.models import (
     Comparison,
     ErrorComparison,
     Export,
-    Forecast,
     Recheck,
     Report,
 )
@@ -67,14 +66,6 @@ def audit_items(audit_id: int) -> None:
 
 
 @shared_task
-def compute_forecast(forecast_id: int) -> None:
-    """Compute a queued forecast; running it twice computes it once."""
-    from analysis.planning import requests
-
-    requests.compute_queued(forecast_id=forecast_id)
-
-
-@shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     from analysis.disagreements import freshness
@@ -84,7 +75,6 @@ def tidy_report_jobs() -> None:
     tidy_jobs(Comparison, compare_items)
     tidy_jobs(ErrorComparison, compare_errors)
     tidy_jobs(Recheck, recheck_report)
-    tidy_jobs(Forecast, compute_forecast)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)
     remove_drafts("reports", "exports")

@@ -175,14 +175,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
 
 
 def _deciding_pages(page: "Page") -> Iterator[str]:
-    """What a study can show, and which items people and judges get."""
-    page.goto(f"/studies/{STUDY}/planning/")
-    if not page.get_by_role("heading", name="Cost").count():
-        page.get_by_role("button", name="Compute forecast").click()
-        page.get_by_role("heading", name="Cost").wait_for(timeout=_PATIENCE_MS)
-    yield "plan"
-    page.goto(f"/studies/{STUDY}/planning/watched/")
-    yield "watched-comparison"
+    """Which items people and judges get."""
     page.goto(f"/studies/{STUDY}/reports/draw/")
     yield "items-for-annotators"
 

@@ -15,6 +15,7 @@ NAMES = [
     "option_sets",
     "packs",
     "personas",
+    "planning",
     "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

@@ -4,9 +4,6 @@ Two lanes run side by side, so that one works while the other waits. The first r
 PostgreSQL with Redis, as production has it. The second starts the product's processes, once on each
 pair of servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL with Redis;
 and then runs on SQLite the pages in Chromium and whatever a database can change.
-
-A few tests that fail are run once more, alone, because a busy machine can make a test fail. Those
-that pass then are listed at the end with their first failure.
 """
 
 import os
@@ -24,9 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit, urlunsplit
-from xml.etree import ElementTree
-
-import pytest
 
 from tests.migrated import TEMPLATE, copy_migrated, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
@@ -62,20 +56,9 @@ DIFFERS_ON_SQLITE = (
 )
 ROOT = Path(__file__).resolve().parent.parent
 NEVER = "not gpu and not live and not real_browsers"
-REPORT = "report.xml"
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:
 # the workers of all passes and a hundred processes import the same ones.
 UNSET = {"DATABASE_URL", "CELERY_BROKER_URL", "PYTHONDONTWRITEBYTECODE"}
-# Timing makes one test fail, or two. When more fail, running them again would only take time.
-FEW = 10
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a pass ended, and the first failures of tests that passed when they were tried again."""
-
-    ok: bool
-    tried_again: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,54 +71,37 @@ class Pass:
     parallel: Sequence[str] = ()
     servers: dict[str, str] = field(default_factory=dict)
 
-    def run(self, output: IO[bytes] | None = None) -> Result:
-        """Run it, with its lines in `output` or, without one, on the terminal."""
+    def run(self, output: IO[bytes] | None = None) -> bool:
+        """Whether it passed; its lines go to `output` or, without one, to the terminal."""
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="thirdperson-pass-") as folder:
-            code = self._pytest(Path(folder), output, *self.parallel)
-            failed = failures(Path(folder, REPORT))
-            if code == pytest.ExitCode.TESTS_FAILED and 0 < len(failed) <= FEW:
-                _write(output, f"=== {self.title}: {len(failed)} failed; once more, alone\n")
-                code = self._pytest(Path(folder), output, "--last-failed")
-            else:
-                failed = {}
+            command = [sys.executable, "-m", "pytest", "-q", "--durations=10"]
+            # Passes that run side by side must not write to the same cache.
+            command += ["-o", f"cache_dir={folder}", "-m", f"{self.select} and {NEVER}"]
+            command += [*self.arguments, *self.parallel, *sys.argv[1:]]
+            kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+            code = subprocess.run(
+                command, env=kept | self.servers, stdout=output, stderr=output, check=False
+            ).returncode
         minutes, seconds = divmod(round(time.monotonic() - started), 60)
         _write(output, f"=== {self.title}: {minutes} min {seconds} s\n\n")
-        return Result(ok=True, tried_again=failed) if code == 0 else Result(ok=False)
-
-    def _pytest(self, folder: Path, output: IO[bytes] | None, *arguments: str) -> int:
-        command = [sys.executable, "-m", "pytest", "-q", "--durations=10"]
-        # Passes that run side by side must not forget each other's failures.
-        command += ["-o", f"cache_dir={folder}", f"--junitxml={folder / REPORT}"]
-        command += ["-m", f"{self.select} and {NEVER}", *self.arguments, *arguments, *sys.argv[1:]]
-        kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-        environment = kept | self.servers
-        return subprocess.run(
-            command, env=environment, stdout=output, stderr=output, check=False
-        ).returncode
+        return code == 0
 
 
-def failures(report: Path) -> dict[str, str]:
-    """What failed, by test, in a report of pytest in the format of JUnit."""
-    if not report.exists():
-        return {}
-    return {
-        f"{case.get('classname')}::{case.get('name')}": fault.text or ""
-        for case in ElementTree.parse(report).iter("testcase")
-        for fault in case
-        if fault.tag in ("failure", "error")
-    }
+def marked(mark: str, folder: str = "tests", *, without: str = "") -> list[str]:
+    """The files with tests that have a mark: collecting all the others takes ten seconds."""
+    files = sorted((ROOT / folder).rglob("test_*.py"))
+    found = [file for file in files if f"pytest.mark.{mark}" in file.read_text("utf-8")]
+    return [str(file) for file in found if file.name != without]
 
 
-def marked_end_to_end(*, without: str = "") -> list[str]:
-    """The files with end-to-end tests: collecting all the others takes ten seconds.
+def end_to_end(*, without: str) -> list[str]:
+    """Two of them go the whole way from items to a report.
 
-    Two of them go the whole way from items to a report: by default the demo does on SQLite, and a
-    whole job on PostgreSQL, each `without` the other; with --all both on both.
+    By default the demo does on SQLite, and a whole job on PostgreSQL, each `without` the other;
+    with --all both do on both.
     """
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    marked = [file for file in files if "pytest.mark.e2e" in file.read_text("utf-8")]
-    return [str(file) for file in marked if file.name != without or "--all" in sys.argv]
+    return marked("e2e", without="" if "--all" in sys.argv else without)
 
 
 def prepare() -> None:
@@ -157,18 +123,6 @@ def prepare() -> None:
 def _write(output: IO[bytes] | None, text: str) -> None:
     (output or sys.stdout.buffer).write(text.encode())
     (output or sys.stdout.buffer).flush()
-
-
-def warning(tried_again: dict[str, str]) -> str:
-    """What to say about tests that failed first and passed then."""
-    faults = [f"--- {name}\n{text[-4000:]}\n" for name, text in tried_again.items()]
-    return "\n".join(
-        [
-            f"=== PASSED ONLY WHEN TRIED AGAIN: {len(tried_again)}. A busy machine can do that,",
-            "and so can a fault that shows now and then. Make the test wait for what it needs.",
-            *faults,
-        ]
-    )
 
 
 def next_redis_database(url: str) -> str:
@@ -202,19 +156,19 @@ def main() -> int:
                 Pass(
                     "SQLite, end to end",
                     "not postgres and e2e",
-                    marked_end_to_end(without="test_whole_job.py"),
+                    end_to_end(without="test_whole_job.py"),
                     servers=browser,
                 ),
                 Pass(
                     "PostgreSQL and Redis, end to end",
                     "not sqlite and e2e",
-                    marked_end_to_end(without="test_demo.py"),
+                    end_to_end(without="test_demo.py"),
                     servers=apart,
                 ),
                 Pass(
                     "SQLite",
                     "not postgres and not e2e",
-                    DIFFERS_ON_SQLITE,
+                    [*DIFFERS_ON_SQLITE, *marked("browser", "tests/extras")],
                     parallel=PARALLEL,
                     servers=browser,
                 ),
@@ -230,10 +184,7 @@ def main() -> int:
         return 2
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stdout.write(f"\n{used.ru_utime + used.ru_stime:.0f} seconds of computing in all\n")
-    tried_again = {name: text for one in results for name, text in one.tried_again.items()}
-    if tried_again:
-        sys.stdout.write(f"\n{warning(tried_again)}\n")
-    return 0 if all(one.ok for one in results) else 1
+    return 0 if all(results) else 1
 
 
 if __name__ == "__main__":

@@ -305,7 +305,8 @@ DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_asdict", "_make", 
 
 def private_names(text: str) -> Iterator[str]:
     """Names with an underscore that a module takes from packages of others."""
-    tree, others = ast.parse(text), set()
+    tree = ast.parse(text)
+    others: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found = [(a.name, a.asname or a.name.partition(".")[0]) for a in node.names]

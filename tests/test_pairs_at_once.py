@@ -52,10 +52,10 @@ LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
     "a file that is uploaded": r"studies:import|judging:recover-wording$",
     "asks a model at once": r"judging:test-judge",
-    "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
+    "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
     r"judging:(discuss|extend)|audit|reports:(verify|share|revoke|draw)|"
-    r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:item-persona|"
+    r"exports:(again|delete|stale)|webhooks:|studies:item-persona|"
     r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",
 }

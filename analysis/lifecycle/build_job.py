@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,6 @@ from analysis.report.render import content_security_policy, render_across, rende
 from analysis.report.section import Report as Contents
 from analysis.report.study_tables import tables_across
 from analysis.report.tables import FIRST_ROWS, Table
-from analysis.report.two_processes import is_large, meanwhile
 from studies.jobs.runner import Progress, carry_out
 from studies.statements import clock
 
@@ -166,13 +164,10 @@ def _write(
     try:
         failed: list[str] = []
         tables = all_tables(result, failed)
-        data_files = partial(_write_data_files, result, tables, draft)
-        if is_large(len(result.get("items", ()))):
-            with meanwhile(data_files):
-                _write_page(result, tables, draft, number, failed)
-        else:
-            data_files()
-            _write_page(result, tables, draft, number, failed)
+        with (draft / "report.json").open("w", encoding="utf-8") as file:
+            file.writelines(json_parts(result))
+        write_tables(list(tables.values()), draft / "tables")
+        _write_page(result, tables, draft, number, failed)
         out.mkdir(exist_ok=True)
         # report.json marks the folder as the folder of a report, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
@@ -183,13 +178,6 @@ def _write(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return result
-
-
-def _write_data_files(result: Contents, tables: Mapping[str, Table], draft: Path) -> None:
-    """Write report.json and the tables; what a second process has begun is written again."""
-    with (draft / "report.json").open("w", encoding="utf-8") as file:
-        file.writelines(json_parts(result))
-    write_tables(list(tables.values()), draft / "tables")
 
 
 def _write_page(

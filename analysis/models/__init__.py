@@ -5,7 +5,6 @@ from analysis.models.audits import AcceptedFinding, Audit
 from analysis.models.comparisons import ComparedItem, Comparison
 from analysis.models.exports import Export
 from analysis.models.item_notes import ItemNote, ItemTag
-from analysis.models.planning import Forecast, WatchedComparison
 from analysis.models.reports import AnalysisPlan, Recheck, Report, ShareLink
 
 __all__ = [
@@ -16,11 +15,9 @@ __all__ = [
     "Comparison",
     "ErrorComparison",
     "Export",
-    "Forecast",
     "ItemNote",
     "ItemTag",
     "Recheck",
     "Report",
     "ShareLink",
-    "WatchedComparison",
 ]

@@ -2,8 +2,8 @@
 
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,6 @@ from analysis.report.encode import Json, steps
 from analysis.report.registration import alone_on_sealed, registration
 from analysis.report.section import Section, attempted, merge
 from analysis.report.study import Study
-from analysis.report.two_processes import Compute, computed, is_large
 from studies.prompts import BANDS
 from studies.version import version
 
@@ -60,24 +59,12 @@ def build_report(
     on_progress(5, "Counting votes.")
     order = in_order_of_computing()
     progress = steps(on_progress, 10, 90)
-    done = 0
-
-    def compute(section: Section) -> Json:
-        return section.compute(study, report)
-
-    def announced(section: Section) -> Json:
-        nonlocal done
+    for done, section in enumerate(order):
         progress(done / len(order), f"Computing {section.name.replace('_', ' ')}.")
-        done += 1
-        made = attempted(lambda: compute(section), part=section.name, failed=failed)
-        return {} if made is None else made
-
-    independent = [section for section in order if not section.needs]
-    for found in _results(independent, study, here=announced, there=compute):
-        merge(report, found)
-    for section in order:
-        if section.needs:
-            merge(report, announced(section))
+        compute = partial(section.compute, study, report)
+        found = attempted(compute, part=section.name, failed=failed)
+        if found is not None:
+            merge(report, found)
     if failed:
         report["failed_parts"] = sorted(failed)
     part = alone_on_sealed(study)
@@ -102,17 +89,6 @@ def _headline_of(study: Study, order: Sequence[Section]) -> Json:
         if section.name in wanted:
             merge(report, section.compute(study, report))
     return report
-
-
-def _results(
-    sections: Sequence[Section], study: Study, *, here: Compute, there: Compute
-) -> Iterable[Json]:
-    """Results of sections that need no other, in two processes if the study is large."""
-    runs = study.data.runs
-    if not is_large(len(study.data.answers) + sum(len(run.judgments) for run in runs)):
-        return map(here, sections)
-    study.prepare()
-    return computed(sections, here=here, there=there)
 
 
 def frame(study: Study) -> Json:

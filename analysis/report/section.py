@@ -25,7 +25,6 @@ RAISES = False
 
 Report = Mapping[str, Any]
 # The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
-Turn = Literal["any", "first", "last"]
 Place = Literal["headline", "finding", "missing", "methods", "limit"]
 
 
@@ -99,10 +98,6 @@ class Section:
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
 
-    A second process may compute a section whose `turn` is "any". Sections with a row for every item
-    or person, or that share what `Study` keeps for them, are computed "first" in the first process,
-    and the one with most rows "last". Of the others, those that are `is_long` come before the rest.
-
     An extra's section that `has_claims` hands in the tests behind them, and needs no claims itself.
 
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
@@ -117,8 +112,6 @@ class Section:
     sources: Sequence[Source] = ()
     keys = ""
     has_threshold = False
-    turn: Turn = "any"
-    is_long = False
     has_claims = False
     inside = "Tables and figures"
     is_open = False

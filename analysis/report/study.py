@@ -86,10 +86,6 @@ class Study:
             return None
         return dawid_skene(self.votes, max_iterations=self.label_steps)
 
-    def prepare(self) -> None:
-        """Compute now what most sections use, before the process is copied."""
-        _ = self.people, self.judges, self.shared, self.truth, self.binary_truth, self.correct_alone
-
     def votes_with_options_of(self, run: Run) -> Votes:
         """Single answers, with as many options as annotators or the run had."""
         return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))

@@ -166,6 +166,14 @@ from .comparison.replacement import (
     pooled_replacement_test,
     pooled_replacement_tests,
 )
+from .comparison.sample_sizes import (
+    alpha_sd,
+    annotators_needed,
+    equivalence_items,
+    mcnemar_items,
+    recruiting_cost,
+    wilson_items,
+)
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (
     annotator_blocks,
@@ -226,23 +234,6 @@ from .labels.aggregation import (
 from .labels.dawid_skene import DawidSkene, dawid_skene
 from .labels.label_models import Glad, Mace, glad, mace
 from .labels.one_coin import OneCoin, one_coin
-from .planning.confidence_sequence import ConfidenceSequence, confidence_sequence
-from .planning.layout import Layout, random_layout
-from .planning.power import Power, simulate_power
-from .planning.sample_sizes import (
-    alpha_sd,
-    annotators_needed,
-    equivalence_items,
-    mcnemar_items,
-    recruiting_cost,
-    wilson_items,
-)
-from .planning.study_model import Effects, StudyModel
-from .planning.variance_components import (
-    PilotAnswers,
-    VarianceComponents,
-    variance_components,
-)
 from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
@@ -281,7 +272,6 @@ __all__ = [
     "Change",
     "Clusters",
     "CochranQ",
-    "ConfidenceSequence",
     "Contests",
     "Contrast",
     "CorrectedWinRates",
@@ -290,7 +280,6 @@ __all__ = [
     "DawidSkene",
     "DifferenceBounds",
     "Discrimination",
-    "Effects",
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
@@ -309,7 +298,6 @@ __all__ = [
     "JudgeComparison",
     "JudgePair",
     "Kind",
-    "Layout",
     "LeaveOneOut",
     "LeaveOneOutSummary",
     "LengthPull",
@@ -326,10 +314,8 @@ __all__ = [
     "PairedCounts",
     "PairedDifference",
     "PanelSide",
-    "PilotAnswers",
     "PooledReplacement",
     "PositionBias",
-    "Power",
     "PoweredMean",
     "ProbeEffect",
     "Proportion",
@@ -350,14 +336,12 @@ __all__ = [
     "SingleOrderBias",
     "SoftLabelScores",
     "Strengths",
-    "StudyModel",
     "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
     "Trust",
     "TwoWayVariance",
     "Unanimity",
-    "VarianceComponents",
     "VerbosityBias",
     "Votes",
     "WeightedMean",
@@ -403,7 +387,6 @@ __all__ = [
     "compare_groups",
     "compare_high_sets",
     "compare_judges",
-    "confidence_sequence",
     "corrected_win_rates",
     "count_pairs",
     "crowd_equivalence",
@@ -483,7 +466,6 @@ __all__ = [
     "preference_entropy",
     "price_mixes",
     "probe_effect",
-    "random_layout",
     "ranking_agreement",
     "ranks",
     "recalibrate",
@@ -509,7 +491,6 @@ __all__ = [
     "shared_guess",
     "shared_people",
     "shared_stereotype",
-    "simulate_power",
     "soft_label_scores",
     "stands_out",
     "starting_threshold",
@@ -523,7 +504,6 @@ __all__ = [
     "two_way_variance",
     "unanimity",
     "unreachable_thresholds",
-    "variance_components",
     "verbosity_bias",
     "wald_interval",
     "weighted_mean",

@@ -16,7 +16,6 @@ from config.env import (
     key_variables,
     mail_server,
     one_of,
-    percentage,
     read_dotenv,
     secret_key,
     sqlite,
@@ -239,9 +238,6 @@ JUDGE_STORED_KEYS = env("JUDGE_STORED_KEYS", cast=flag, default=False)
 JUDGE_HOSTS = env("JUDGE_HOSTS", cast=words, default=[])
 JUDGE_LINK_LOCAL = env("JUDGE_LINK_LOCAL", cast=flag, default=False)
 
-# What recruiting costs on top of rewards, in percent; None while nobody has said.
-RECRUITING_FEE = env("RECRUITING_FEE", cast=percentage, default=None)
-RECRUITING_TAX = env("RECRUITING_TAX", cast=percentage, default=None)
 PROLIFIC_BASE_URL = env(
     "PROLIFIC_BASE_URL",
     cast=address("http", "https"),

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TypeVar
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
@@ -13,10 +12,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_p
 
 from studies.models import Study
 from tests.browser.annotators import enter_items, make_everyday_study
-from tests.sampling import some
 from tests.servers import chromium
-
-Look = TypeVar("Look")
 
 FLAGS = [
     "--no-sandbox",
@@ -31,7 +27,7 @@ PHONE = {"width": 390, "height": 844}
 SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-# Axe's rules about colours, which take two thirds of its time and more.
+# Axe's rules about colours: their results alone differ between themes, and they take most time.
 ABOUT_COLORS = ("color-contrast", "link-in-text-block")
 # How long anything may take that has to come: a machine that is busy must not fail a test.
 PATIENCE_MS = 60_000
@@ -55,8 +51,10 @@ def until(page: Page, expression: str, arg: object = None) -> None:
     raise AssertionError(f"{page.url}: this did not become true: {expression}\n{problem}")
 
 
-def axe(page: Page, *, colors: bool = True, within: str = "html") -> AxeResults:
-    """What axe finds in the page, once it has loaded, and by default in its colours.
+def axe(
+    page: Page, *, colors: bool = True, others: bool = True, within: str = "html"
+) -> AxeResults:
+    """What axe finds in the page, once it has loaded, in its colours and by its other rules.
 
     Of the page or of the parts `within` it: for a chapter of a report, whose rest others look at.
 
@@ -66,17 +64,19 @@ def axe(page: Page, *, colors: bool = True, within: str = "html") -> AxeResults:
     for _ in range(3):
         page.wait_for_load_state()
         with suppress(Error):
-            return _violations(page, colors, within)
+            return _violations(page, colors, others, within)
         page.wait_for_timeout(200)
-    return _violations(page, colors, within)
+    return _violations(page, colors, others, within)
 
 
-def _violations(page: Page, colors: bool, within: str) -> AxeResults:
+def _violations(page: Page, colors: bool, others: bool, within: str) -> AxeResults:
     """Axe's results without its long lists of what is well."""
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
     rules = {rule: {"enabled": colors} for rule in ABOUT_COLORS}
-    options = {"resultTypes": ["violations"], "rules": rules}
+    options: dict[str, object] = {"resultTypes": ["violations"], "rules": rules}
+    if not others:
+        options["runOnly"] = ABOUT_COLORS
     run = (
         "([within, options]) => axe.run(within, options).then(({ violations }) => ({ violations }))"
     )
@@ -101,31 +101,19 @@ def fits_and_reads_well(page: Page, *, within: str = "html") -> None:
 
 
 def is_well_in_both_themes(page: Page, *, within: str = "html") -> None:
-    """The same in light and in dark colours, the dark ones in the other of two widths.
-
-    Axe looks at a page in one of the two, which changes from commit to commit; with --all in both.
-    """
+    """The same in light and in dark colours, the dark ones in the other of two widths."""
     before = page.viewport_size
-    themes = _in_turn(page, "light", "dark")
-    if "light" in themes:
-        _reads_well(page, within)
+    _reads_well(page, within)
     _fits_every_width(page)
-    if "dark" in themes:
-        page.emulate_media(color_scheme="dark")
-        _reads_well(page, within)
-        page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="dark")
+    _reads_well(page, within, others=False)
+    page.emulate_media(color_scheme="light")
     page.set_viewport_size(before)
 
 
-def _in_turn(page: Page, *looks: Look) -> list[Look]:
-    """One of several looks at a page, another one in other commits; with --all each of them."""
-    named = {f"{page.title()}, {look}": look for look in looks}
-    return [named[name] for name in some(named, keep=1)]
-
-
-def _reads_well(page: Page, within: str) -> None:
-    """Fail where axe finds something; at colours it looks in every other commit, or with --all."""
-    found = axe(page, colors=any(_in_turn(page, True, False)), within=within)
+def _reads_well(page: Page, within: str, *, others: bool = True) -> None:
+    """Fail where axe finds something in the colours of a page, or by its other rules."""
+    found = axe(page, others=others, within=within)
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
 
 
@@ -147,8 +135,7 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
 
 
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def running() -> Iterator[Browser]:
     """One Chromium for the tests of this folder, and gone before those of another one.
 
     Playwright's synchronous interface keeps an event loop running in this thread, where code that
@@ -159,6 +146,9 @@ def browser() -> Iterator[Browser]:
         browser = launch(playwright)
         yield browser
         browser.close()
+
+
+browser = pytest.fixture(running, scope="package", name="browser")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
 EXPECTED = 0.6
-# Standard deviations on the logit scale that the planner assumes without a pilot: what makes the
+# Standard deviations on the logit scale that are assumed without data: what makes the
 # items of one persona, or of one question, easy or hard together, and an item on its own.
 SD_SHARED, SD_ITEM = 0.25, 1.0
 
@@ -21,8 +21,8 @@ class TooFewItems(ItemCheck):
     title = "Enough items"
     rule = (
         "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin on "
-        "either side. Items that share a persona or a question count as fewer, by the effects that "
-        "the planner assumes."
+        "either side. Items that share a persona or a question count as fewer, as if what "
+        "each makes easy or hard had an SD of .25 on the logit scale."
     )
     remedy = "Add items with own answers, or plan a wider margin in the settings."
 

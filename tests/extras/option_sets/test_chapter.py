@@ -13,7 +13,6 @@ from analysis.data.dataset import load_dataset
 from analysis.data.items.aggregates import annotator_aggregates
 from analysis.data.items.item_answers import answers_to, as_given, majority_on, shown_with
 from analysis.data.items.texts import item_facts
-from analysis.data.watched_comparison import watched_answers
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences
 from analysis.report.render import render_html
@@ -232,9 +231,6 @@ def test_other_readers_of_answers_see_the_same_pairs(whole):
         ("31", "r2", 80.0),
     }
     assert (load_all_answers(data).choice >= 0).sum() == len(data.answers)
-    run = whole.judge_runs.get(judge__name="content")
-    watched = watched_answers(whole, run)
-    assert (watched.answers, len(watched.observations)) == (60 * 2 * 3, 3)
 
     item = Item.objects.select_related("persona", "study").get(study=whole, key="q000:31")
     [one] = annotator_aggregates(whole, [item.key])

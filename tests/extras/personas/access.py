@@ -15,6 +15,6 @@ def known(study: Study) -> dict[str, str]:
     """What the parameters of addresses are for things that the study has."""
     job = DraftingJob.objects.create(study=study, state=DraftingJob.State.DONE)
     draft = ProfileDraft.objects.create(
-        job=job, persona=study.personas.first(), state=ProfileDraft.State.WRITTEN
+        job=job, persona=study.personas.earliest("pk"), state=ProfileDraft.State.WRITTEN
     )
     return {"draft_id": draft.public_id}

@@ -165,7 +165,6 @@ class HighAndLow(Section):
     """Tables A and B, and the values of their cells at other thresholds."""
 
     name = "high_and_low"
-    is_long = True
     analyses = (
         Analysis(
             "certain",

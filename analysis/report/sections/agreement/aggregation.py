@@ -112,7 +112,6 @@ class Aggregation(Section):
     """Accuracy of every rule that combines several answers into one."""
 
     name = "aggregation"
-    turn = "first"
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return {"human": {"aggregation": aggregation(study)}}

@@ -273,7 +273,6 @@ class Coefficients(Section):
     """Every customary coefficient, and the source article's bootstrap."""
 
     name = "agreement_coefficients"
-    is_long = True
     analyses = (
         Analysis(
             "agreement",

@@ -168,7 +168,6 @@ class Replacement(Section):
     """The alternative annotator test, the pooled test, and kappa with annotators."""
 
     name = "replacement"
-    is_long = True
     analyses = (
         Analysis(
             "replacement",

@@ -162,7 +162,6 @@ class CertaintyComparison(Section):
     """The certainty of annotators next to that of every run."""
 
     name = "certainty_comparison"
-    is_long = True
     analyses = (
         Analysis(
             "certainty_beside",

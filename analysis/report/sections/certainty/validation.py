@@ -138,7 +138,6 @@ class Validation(Section):
     """Measures with intervals, and corrections and thresholds measured on other items."""
 
     name = "validation"
-    is_long = True
 
     def compute(self, study: Study, earlier: Report) -> Json:
         folds, held_out = item_folds(study.data), held_out_items(study.data)

@@ -168,7 +168,6 @@ class Disagreement(Section):
     """What the disagreement of people leaves possible, and whether judges reproduce it."""
 
     name = "disagreement"
-    is_long = True
     title = "Disagreement"
     inside = "The best possible agreement, and distances from all answers of an item"
     sources = (Source("disagreement", "ceiling"),)

@@ -47,14 +47,9 @@ def at_a_glance(report: Report) -> Table:
         ["People, single answers", single, None, None, None],
     ]
     for each in people["reference_accuracy"]:
-        share = {
-            "accuracy": each["accuracy"],
-            "correct": None,
-            "n": None,
-            "ci": None,
-            "small": False,
-        }
-        rows.append([f"Reference: {each['reference']}", share, None, None, None])
+        uncounted = {"correct": None, "n": None, "ci": None, "small": False}
+        reached = uncounted | {"accuracy": each["accuracy"]}
+        rows.append([f"Reference: {each['reference']}", reached, None, None, None])
     for name, judge, versus in zip(
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
@@ -178,7 +173,6 @@ class Accuracies(Section):
     """Accuracy overall and at high and low certainty, of annotators and of every run."""
 
     name = "accuracies"
-    is_long = True
     analyses = (
         Analysis(
             "accuracy",

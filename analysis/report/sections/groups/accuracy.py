@@ -184,7 +184,6 @@ class GroupAccuracy(Section):
     """Accuracy of the majority and of every run by topic and by persona feature."""
 
     name = "group_accuracy"
-    turn = "first"
     analyses = (
         Analysis(
             "groups",

@@ -282,7 +282,6 @@ class Claims(Section):
     """How many claims were tested, and how many hold."""
 
     name = "claims"
-    turn = "first"
 
     @property
     def needs(self) -> Sequence[str]:  # type: ignore[override]

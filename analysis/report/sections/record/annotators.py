@@ -114,7 +114,6 @@ class Annotators(Section):
     """One row for each annotator."""
 
     name = "annotators"
-    turn = "first"
     sources = (Source("human.checks", "raters"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:

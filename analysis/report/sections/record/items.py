@@ -90,7 +90,6 @@ class Items(Section):
     """Every item, one by one."""
 
     name = "items_one_by_one"
-    turn = "last"
     sources = (Source("inputs", "items"),)
 
     def compute(self, study: Study, earlier: Report) -> Json:

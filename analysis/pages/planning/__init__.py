@@ -1,1 +1,0 @@
-"""Pages about what a study can show, and about a comparison that is watched."""

@@ -1,0 +1,16 @@
+from django.apps import AppConfig
+
+from config.env import env, percentage
+
+
+class PlanningConfig(AppConfig):
+    name = "extras.planning"
+    addresses = {"studies/<slug:slug>/planning/": "extras.planning.urls"}
+    # What recruiting costs on top of rewards, in percent; None while nobody has said.
+    recruiting_fee = env("RECRUITING_FEE", cast=percentage, default=None)
+    recruiting_tax = env("RECRUITING_TAX", cast=percentage, default=None)
+
+    def ready(self) -> None:
+        from extras.planning import panels
+
+        panels.register()

@@ -1,0 +1,140 @@
+"""What a forecast reads: items, prices, and the answers of a pilot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, cast
+
+from django.apps import apps
+from django.db.models import QuerySet
+
+from analysis.data.items.comparisons import runs_to_compare
+from analysis.errors import BadParameters
+from annotation.prolific.money.reservations import with_fees
+from extras.planning.apps import PlanningConfig
+from judging.errors import JudgingError
+from judging.models import Judge, JudgeRun
+from judging.runs.costs.estimates import estimate_run
+from judging.runs.costs.usage import usage_of
+from judging.runs.rows.spec import RunSpec
+from studies.errors import StudyError
+from studies.models import Item, Study
+
+if TYPE_CHECKING:
+    from extras.planning.stats.variance_components import PilotAnswers
+
+
+def items_for_people(study: Study) -> int:
+    """The items that annotators answer; those of a draft, whose seats are not set, are all.
+
+    A whole set on one screen is one of them.
+    """
+    return study.human_sample or _items(study).count()
+
+
+def _items(study: Study) -> QuerySet[Item]:
+    found = Item.objects.filter(study=study)
+    return found.filter(seats_needed__gt=0) if study.shows_whole_sets else found
+
+
+def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
+    """Codes of the persona and of the question of each item, in the order of the keys."""
+    rows = _items(study).order_by("key").values_list("persona_id", "question")
+    personas: dict[int, int] = {}
+    questions: dict[str, int] = {}
+    return (
+        [personas.setdefault(persona, len(personas)) for persona, _ in rows],
+        [questions.setdefault(question, len(questions)) for _, question in rows],
+    )
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The platform's fee on rewards, and the tax on the fee; None if unknown.
+
+    `is_stated` if they are what the platform asked for this study.
+    """
+
+    fee: Decimal | None
+    tax: Decimal | None
+    is_stated: bool = False
+
+
+def rates_of(study: Study) -> Rates:
+    """Fee and tax of recruiting. Without a platform there are none."""
+    if study.entry != Study.Entry.PROLIFIC:
+        return Rates(Decimal(0), Decimal(0))
+    paid = with_fees(study, 1_000_000)
+    if paid is not None:
+        return Rates(Decimal(paid - 1_000_000) / 1_000_000, Decimal(0), is_stated=True)
+    mine = cast(PlanningConfig, apps.get_app_config("planning"))
+    return Rates(mine.recruiting_fee, mine.recruiting_tax)
+
+
+def judge_dollars(study: Study, items: int, judges: int) -> Decimal | None:
+    """US dollars for `judges` runs over `items`, at the mean price of the study's runs.
+
+    None if the study has no run yet, or none with a price.
+    """
+    each = [
+        price for run in runs_to_compare(study) if (price := _dollars_per_item(run)) is not None
+    ]
+    if not each:
+        return None
+    return sum(each, Decimal(0)) / len(each) * items * judges
+
+
+def _dollars_per_item(run: JudgeRun) -> Decimal | None:
+    judge: Judge = run.judge
+    each = run.samples * (2 if run.orders == "both" else 1)
+    if usage := usage_of(run):
+        return usage.dollars(judge, each, by_batch=run.by_batch)
+    try:
+        found = estimate_run(run, RunSpec.of(run))
+    except (StudyError, JudgingError):
+        return None
+    if found.dollars is None or not found.questions:
+        return None
+    return found.dollars / found.questions * each
+
+
+def pilot_answers(slug: str) -> "PilotAnswers":
+    """The answers of a pilot that can be scored, and its best judge.
+
+    Raises `BadParameters` if there are too few.
+    """
+    import numpy as np
+
+    from analysis.data.dataset import load_dataset
+    from analysis.data.verdicts import people_votes, run_verdicts
+    from extras.planning.stats.variance_components import PilotAnswers
+
+    data = load_dataset(slug)
+    votes = people_votes(data)
+    truth = data.scored_truth(offers_tie=data.study.allow_tie).astype(np.int64)[votes.item]
+    known = truth >= 0
+    if known.sum() < 2:
+        raise BadParameters(
+            f"Study “{slug}” has no answers to items with a known right answer, so it says "
+            "nothing about accuracy. Choose another pilot."
+        )
+    runs = [run_verdicts(data, run).correct for run in data.runs if run.features == "all"]
+    judge = max(runs, key=lambda correct: int((correct == 1).sum()), default=None)
+    return PilotAnswers(
+        (votes.choice[known] == truth[known]).astype(np.int64),
+        votes.item[known],
+        votes.annotator[known],
+        np.array(_codes([item.persona for item in data.items])),
+        np.array(_codes([item.question for item in data.items])),
+        None if judge is None else judge.astype(np.int64),
+    )
+
+
+def _codes(values: Sequence[str]) -> list[int]:
+    """Codes that are the same for equal values; where some are known, an empty one is alone."""
+    seen: dict[str | int, int] = {}
+    known = any(values)
+    return [
+        seen.setdefault(value if value or not known else number, len(seen))
+        for number, value in enumerate(values)
+    ]

@@ -1,0 +1,18 @@
+from celery import shared_task
+
+from extras.planning.models import PowerForecast
+from studies.jobs.cleanup import tidy_jobs
+
+
+@shared_task
+def compute_forecast(forecast_id: int) -> None:
+    """Compute a queued forecast; running it twice computes it once."""
+    from extras.planning import requests
+
+    requests.compute_queued(forecast_id=forecast_id)
+
+
+@shared_task
+def tidy() -> None:
+    """Restart forecasts that a killed worker left behind."""
+    tidy_jobs(PowerForecast, compute_forecast)

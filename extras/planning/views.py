@@ -1,0 +1,204 @@
+"""What a study can show, and the comparison that may be watched while people answer."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from analysis.data.items.comparisons import labelled, runs_to_compare
+from analysis.errors import AnalysisError
+from extras.planning import wording
+from extras.planning.assumptions import LABELS, RANGES, Assumptions
+from extras.planning.panels import what_if_context
+from extras.planning.requests import forecast_of, request_forecast
+from extras.planning.sources import items_for_people
+from extras.planning.watching import fix_comparison, has_answers, watched
+from studies.jobs.pages import Retry, job_status
+from studies.models.studies import Membership, Study
+from studies.money import format_money
+from studies.selectors import get_study, studies_for
+from studies.services.items.expected_time import expected_time
+
+WHOLE = ("items", "answers", "per_annotator", "judges")
+SHARES = ("accuracy_people", "accuracy_judge")
+EFFECTS = ("sd_item", "sd_annotator", "sd_persona", "sd_question", "overlap")
+_HINTS = {
+    "accuracy_people": "Share of items, for example 0.6. Empty: 0.6, or what the pilot shows.",
+    "accuracy_judge": "Empty: differences of −10 to +10 points from the majority.",
+    "judges": "Runs that compete for being the best.",
+}
+
+
+class _WholeField(forms.FloatField):
+    """A whole number whose bounds may be those of any number."""
+
+    def clean(self, value: Any) -> int | None:
+        found = super().clean(value)
+        if found is not None and found != int(found):
+            raise forms.ValidationError("Enter a whole number.")
+        return None if found is None else int(found)
+
+
+class ForecastForm(forms.Form):
+    """The design and what it assumes; empty fields take the study's values, or the defaults."""
+
+    pilot = forms.ChoiceField(
+        label="Pilot",
+        required=False,
+        help_text="A study of yours with answers. Its accuracies and effects replace the defaults.",
+    )
+
+    def __init__(self, *args: Any, pilots: list[Study], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["pilot"].choices = [  # type: ignore[attr-defined]
+            ("", "None: use the defaults"),
+            *((study.slug, study.title) for study in pilots),
+        ]
+        for name in (*WHOLE, *SHARES, *EFFECTS):
+            low, high = RANGES[name]
+            kind = _WholeField if name in WHOLE else forms.FloatField
+            self.fields[name] = kind(
+                label=LABELS[name],
+                required=False,
+                min_value=low,
+                max_value=high,
+                help_text=_HINTS.get(name, ""),
+                widget=forms.NumberInput(attrs={"step": "1" if name in WHOLE else "any"}),
+            )
+        self.order_fields((*WHOLE, *SHARES, "pilot", *EFFECTS))
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        return [self[name] for name in (*WHOLE, *SHARES, "pilot")]
+
+    @property
+    def effects(self) -> list[forms.BoundField]:
+        return [self[name] for name in EFFECTS]
+
+    def chosen(self) -> dict[str, Any]:
+        """The values that were entered."""
+        return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
+
+
+class WatchForm(forms.Form):
+    run = forms.ChoiceField(label="Judge run")
+    final = forms.BooleanField(
+        label="I understand that the judge and the margin cannot change after I fix them",
+        error_messages={"required": "Confirm that the choice is final."},
+    )
+
+    def __init__(self, *args: Any, runs: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["run"].choices = runs  # type: ignore[attr-defined]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the newest forecast, and the form that asks for another."""
+    study = get_study(request.user, slug)
+    if request.method == "GET":
+        return _forecast_page(request, study, ForecastForm(pilots=_pilots(request)))
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = ForecastForm(request.POST, pilots=_pilots(request))
+    if form.is_valid():
+        try:
+            assumed = Assumptions.of(study, items_there=items_for_people(study), **form.chosen())
+        except AnalysisError as error:
+            form.add_error(None, str(error))
+        else:
+            user = cast(User, request.user)
+            request_forecast(study_id=study.pk, assumed=assumed, user=user)
+            return redirect("planning:forecast", slug=slug)
+    return _forecast_page(request, study, form, status=422)
+
+
+@login_required
+@require_GET
+def status(request: HttpRequest, slug: str) -> JsonResponse:
+    """The progress of the forecast, for the page that follows it."""
+    return job_status(forecast_of(get_study(request.user, slug).pk))
+
+
+def _forecast_page(
+    request: HttpRequest, study: Study, form: ForecastForm, status: int = 200
+) -> HttpResponse:
+    job = forecast_of(study.pk)
+    context: dict[str, Any] = {
+        "study": study,
+        "form": form,
+        "job": job,
+        "retry": Retry(url=request.path),
+        "may_edit": _may_edit(request, study),
+        "items": items_for_people(study),
+    }
+    if job is not None and job.result:
+        design = job.result["designs"][0]
+        context |= what_if_context(job.result, request.GET.get("design", ""))
+        context |= {
+            "result": job.result,
+            "design": design,
+            "states": list(wording.STATES.values()),
+            "rows": wording.rows_of(design),
+            "detectable": wording.detectable_words(design),
+            "costs": [*wording.cost_lines(design), *_hourly(study)],
+            "assumed": wording.assumed_lines(job.result),
+            "majority": design["majority"] * 100,
+            "margin": job.result["assumptions"]["margin"] * 100,
+        }
+    return render(request, "planning/forecast.html", context, status=status)
+
+
+def _hourly(study: Study) -> Iterator[tuple[str, str]]:
+    """The pay an hour by the duration in the settings, and by what the items take to read."""
+    yield "Pay an hour as stated", format_money(study.reward * 60 / study.minutes, study.currency)
+    if expected := expected_time(study):
+        words = format_money(expected.hourly(study.reward), study.currency)
+        yield "Pay an hour by reading time", f"{words}. {expected.words}."
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def watched_comparison(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the watched comparison, or the form that fixes it before the first answer."""
+    study = get_study(request.user, slug)
+    runs = [(run.public_id, label) for run, label in labelled(runs_to_compare(study))]
+    form, code = WatchForm(runs=runs), 200
+    if request.method == "POST":
+        study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+        form = WatchForm(request.POST, runs=runs)
+        if form.is_valid():
+            try:
+                user, run_id = cast(User, request.user), form.cleaned_data["run"]
+                fix_comparison(study_id=study.pk, run_id=run_id, user=user)
+            except AnalysisError as error:
+                form.add_error(None, str(error))
+            else:
+                messages.success(request, "Comparison fixed.")
+                return redirect("planning:watched", slug=slug)
+        code = 422
+    watch = watched(study)
+    context = {
+        "study": study,
+        "watch": watch,
+        "form": form,
+        "has_runs": bool(runs),
+        "has_answers": has_answers(study),
+        "margin": (study.equivalence_margin if watch is None else watch.comparison.margin) * 100,
+        "may_edit": _may_edit(request, study),
+    }
+    return render(request, "planning/watched.html", context, status=code)
+
+
+def _pilots(request: HttpRequest) -> list[Study]:
+    return list(studies_for(request.user).order_by("title")[:200])
+
+
+def _may_edit(request: HttpRequest, study: Study) -> bool:
+    return studies_for(request.user, role=Membership.Role.EDITOR).filter(pk=study.pk).exists()

@@ -1,0 +1,52 @@
+"""The planner and the watched comparison in a real browser."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from extras.planning.assumptions import Assumptions
+from extras.planning.requests import compute_queued, request_forecast
+from extras.planning.watching import fix_comparison
+from tests.browser.conftest import is_well_in_both_themes, open_page, running, signed_in
+from tests.extras.planning.test_watching import people_answer, study_with_run
+from tests.factories import make_items, make_study
+
+__all__ = ["open_page", "signed_in"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+browser = pytest.fixture(running, scope="module", name="browser")
+
+
+@pytest.fixture
+def page(signed_in):
+    User.objects.create_superuser("ada", password="a good long secret")
+    return signed_in()
+
+
+def looks_well(page, *paths):
+    for path in paths:
+        page.goto(path, wait_until="networkidle")
+        is_well_in_both_themes(page)
+
+
+def test_the_planner_is_well_before_and_after_a_forecast_and_on_the_launch_page(page, monkeypatch):
+    monkeypatch.setattr("extras.planning.forecast.SIZES", (2.0,))
+    monkeypatch.setattr("extras.planning.forecast.ANSWERS", (3,))
+    study = make_study(slug="plan", state="draft", items_per_annotator=10, title="Plan ahead")
+    make_items(study, 40)
+    looks_well(page, "/studies/plan/planning/")
+
+    assumed = Assumptions.of(study, items_there=40)
+    compute_queued(forecast_id=request_forecast(study_id=study.pk, assumed=assumed, user=None).pk)
+
+    looks_well(page, "/studies/plan/planning/", "/studies/plan/launch/", "/studies/plan/")
+    assert page.get_by_role("link", name="Plan: what this study can show").is_visible()
+
+
+def test_the_watched_comparison_is_well_before_and_after_it_is_fixed(page):
+    study, items, run = study_with_run()
+    address = f"/studies/{study.slug}/planning/watched/"
+    looks_well(page, address)
+
+    fix_comparison(study_id=study.pk, run_id=run.public_id, user=None)
+    people_answer(study, items, 12, wrong=6)
+
+    looks_well(page, address, f"/studies/{study.slug}/")
