@@ -45,7 +45,3 @@ class HasMoved(PassportError):
 
 class NotWatchable(AnalysisError):
     """A comparison cannot be fixed: it is fixed already, or there are answers."""
-
-
-class BadRecipe(AnalysisError):
-    """A recipe or its file of models cannot be used; the message names the field."""

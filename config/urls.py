@@ -65,8 +65,9 @@ urlpatterns = [
     path("prolific/webhook/", webhook, name="prolific-webhook"),
     path("api/v1/<path:route>", gateway, name="api"),
 ]
-# What extras add: the beginnings of addresses, each with the module that has the rest.
-urlpatterns += [
+# What extras add: the beginnings of addresses, each with the module that has the rest. They may
+# begin with addresses of the core, so they come before these.
+urlpatterns[1:1] = [
     path(start, include(module))
     for app in apps.get_app_configs()
     for start, module in getattr(app, "addresses", {}).items()

@@ -11,6 +11,7 @@ NAMES = [
     "datasets",
     "judge_models",
     "publication",
+    "replication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

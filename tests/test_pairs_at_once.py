@@ -49,7 +49,7 @@ TYPED = {
 # Views that no button of this study reaches, and why.
 LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
-    "a file that is uploaded": r"studies:import|judging:(replies|recover-wording|pack)$",
+    "a file that is uploaded": r"studies:import|judging:(replies|pack)$",
     "asks a model at once": r"judging:(test-judge|profiles|decide-profile)",
     "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
