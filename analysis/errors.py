@@ -19,7 +19,3 @@ class ForeignFiles(AnalysisError):
 
 class NotShareable(AnalysisError):
     """A report cannot be shared: it is not finished, or its files are deleted."""
-
-
-class BadRecipe(AnalysisError):
-    """A recipe or its file of models cannot be used; the message names the field."""

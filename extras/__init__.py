@@ -17,6 +17,7 @@ NAMES = [
     "personas",
     "planning",
     "publication",
+    "replication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

@@ -50,7 +50,7 @@ TYPED = {
 # Views that no button of this study reaches, and why.
 LEFT_OUT = {
     "recruiting on Prolific, tried with the simulated one": r"people:prolific-",
-    "a file that is uploaded": r"studies:import|judging:recover-wording$",
+    "a file that is uploaded": r"studies:import",
     "asks a model at once": r"judging:test-judge",
     "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"

@@ -14,25 +14,12 @@ OF_REPORT = (
     "cite.bib",
     "methods.txt",
 )
-OF_REPLICATION = ("replication.json", "replication.html", "tables")
-OF_REPRODUCTION = ("reproduction.json", "reproduction.html", "tables")
 OF_METHODS = ("methods.json", "methods.html", "tables")
 
 
-def holds_report(folder: Path) -> bool:
-    return _begins_with(folder / "report.json", '{\n "schema": "thirdperson.report/')
-
-
-def holds_replication(folder: Path) -> bool:
-    return _begins_with(folder / "replication.json", '{\n "schema": "thirdperson.replication/')
-
-
-def holds_reproduction(folder: Path) -> bool:
-    return _begins_with(folder / "reproduction.json", '{\n "schema": "thirdperson.reproduction/')
-
-
-def holds_methods(folder: Path) -> bool:
-    return _begins_with(folder / "methods.json", '{\n "schema": "thirdperson.methods/')
+def holds(folder: Path, name: str) -> bool:
+    """Whether `folder` has an earlier result of this program in `NAME.json`."""
+    return _begins_with(folder / f"{name}.json", f'{{\n "schema": "thirdperson.{name}/')
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:

@@ -14,8 +14,6 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from analysis.replication.cells import TITLES
-from analysis.replication.tables import verdict
 from analysis.report.contents import all_chapters, all_figures, all_sentences, all_tables
 from analysis.report.figures import Figure
 from analysis.report.files.citation import bibtex, methods_paragraph
@@ -176,79 +174,49 @@ def render_across(
     reports: Sequence[Mapping[str, Any]], tables: Sequence[Table], *, date: Date
 ) -> str:
     """Render the page of several studies: their tables side by side, and links to each report."""
-    context = {
-        "reports": reports,
-        "report": {},  # tables are marked by the plan of one report
-        "shown": [shown(table) for table in tables],
-        "pooled": [report for report in reports if is_pooled(report)],
-        "is_simulated": any(report["study"]["simulated"] for report in reports),
-        "date": date,
-        "facts": _json({"slug": "studies", "threshold": None, "tex": TEX}),
-        "style": _file("css/report.css"),
-        "script": _script(),
-        "policy": content_security_policy(),
-    }
-    return render_to_string("analysis/report/across.html", context)
-
-
-def render_replication(
-    result: Mapping[str, Any], tables: Mapping[str, Table], figures: Sequence[Figure]
-) -> str:
-    """Render the page of a replication; `result` is the content of replication.json."""
-    named = {figure.name: figure for figure in figures}
-    context = {
-        "result": result,
-        "report": {},  # as above
-        "verdict": verdict(result["cells"]),
-        "files": shown(tables["files"]),
-        "cells": [shown(tables[name]) for name in TITLES if name in tables],
-        "printed": shown(tables["printed"]),
-        "figures": [(figure, shown(tables[figure.name])) for figure in figures],
-        "plots": _json(_plots(named)),
-        "facts": _json({"slug": "replication", "threshold": None, "tex": TEX}),
-        "style": _file("css/report.css"),
-        "script": _script(),
-        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
-        "policy": content_security_policy(),
-    }
-    return render_to_string("analysis/report/replication.html", context)
-
-
-def render_reproduction(
-    result: Mapping[str, Any],
-    tables: Sequence[Table],
-    figures: Sequence[tuple[Figure, Table]],
-) -> str:
-    """Render the page of a reproduction; `result` is the content of reproduction.json."""
-    context = {
-        "result": result,
-        "report": {"study": {"simulated": result["simulated"]}},
-        "tables": [shown(table) for table in tables if table.name != "costs"],
-        "costs": shown(next(table for table in tables if table.name == "costs")),
-        "figures": [(figure, shown(table)) for figure, table in figures],
-        "plots": _json(_plots({figure.name: figure for figure, _ in figures})),
-        "facts": _json({"slug": "reproduction", "threshold": None, "tex": TEX}),
-        "style": _file("css/report.css"),
-        "script": _script(),
-        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
-        "policy": content_security_policy(),
-    }
-    return render_to_string("analysis/report/reproduction.html", context)
+    return render_document(
+        "analysis/report/across.html",
+        slug="studies",
+        reports=reports,
+        shown=[shown(table) for table in tables],
+        pooled=[report for report in reports if is_pooled(report)],
+        is_simulated=any(report["study"]["simulated"] for report in reports),
+        date=date,
+    )
 
 
 def render_method_checks(result: Mapping[str, Any], tables: Sequence[Table], *, words: str) -> str:
     """Render the page of the checks of statistics; `words` says how many promises were kept."""
-    context = {
-        "result": result,
-        "report": {},  # as above
-        "words": words,
-        "shown": [shown(table) for table in tables],
-        "facts": _json({"slug": "methods", "threshold": None, "tex": TEX}),
+    return render_document(
+        "analysis/report/method_checks.html",
+        slug="methods",
+        result=result,
+        words=words,
+        shown=[shown(table) for table in tables],
+    )
+
+
+def render_document(
+    template: str, *, slug: str, figures: Sequence[Figure] = (), **context: Any
+) -> str:
+    """Render a page other than a report, in one file with the same style and script.
+
+    `template` extends “analysis/report/document.html”; files that the page offers begin with
+    `slug`. Without figures it does without what draws them.
+    """
+    drawing = {
+        "plots": _json(_plots({figure.name: figure for figure in figures})),
+        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
+    }
+    shared = {
+        "report": {},  # tables are marked by the plan of one report
+        "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
         "script": _script(),
         "policy": content_security_policy(),
+        **(drawing if figures else {}),
     }
-    return render_to_string("analysis/report/method_checks.html", context)
+    return render_to_string(template, shared | context)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Options, Side, Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 from judging.protocols.scores import Score
 
 FAMILY = "Formats of models that were trained to judge"

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from judging.models.runs import JudgeRun
-from judging.protocols.reading.codes import READ_AS
+from judging.protocols.reading import READ_AS
 from studies.models import Choice, Item, Side, public_id
 from studies.statements import clock
 

@@ -48,7 +48,6 @@ urlpatterns = [
     ),
     path("wordings/", wording_views.wordings_page, name="wordings"),
     path("wordings/write/", wording_views.write_wording, name="write-wording"),
-    path("wordings/recover/", wording_views.recover_wording, name="recover-wording"),
     path("wordings/<str:wording_id>/", wording_views.wording_page, name="wording"),
     path("wordings/<str:wording_id>/delete/", wording_views.remove_wording, name="delete-wording"),
     path("<str:run_id>/", views.run_page, name="run"),

@@ -6,10 +6,10 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import FieldError, InvalidValue, JudgingError
@@ -19,23 +19,21 @@ from judging.selectors import may_edit
 from judging.wordings.checks import MOST_LETTERS, SLOTS
 from judging.wordings.comparison import compare
 from judging.wordings.examples import example_prompts
-from judging.wordings.recovered import import_protocol
 from judging.wordings.versions import (
+    MORE,
     checked_texts,
     delete_wording,
     is_used,
     newest_wording,
     save_wording,
 )
-from studies.errors import StaleVersion, StudyError
-from studies.importers.files.bundle import File
+from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.pages.framed import with_frames
 from studies.selectors import get_study
 from studies.texts.slots import names_in
 
 TEXTS = ("template", "template_without_persona")
-MOST_MEGABYTES = 10  # of a result file: more than twice the largest that was released
 
 
 class WordingForm(forms.Form):
@@ -90,33 +88,6 @@ class WordingForm(forms.Form):
         return f"“{self.fields[field].label}”" if field in self.fields else field
 
 
-class ReleasedFileForm(forms.Form):
-    """A result file whose rows carry their prompts, and a name for the wording in it."""
-
-    file = forms.FileField(
-        label="Result file",
-        help_text="JSON Lines with prompt, user_info, ground_truth and answer in every row, as "
-        f"released with the paper; at most {MOST_MEGABYTES} MB.",
-        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
-    )
-    name = forms.CharField(
-        max_length=60,
-        required=False,
-        label="Name",
-        help_text="Without one, the wording is named after the file. A name that exists already "
-        "gets a new version, unless no run uses it yet.",
-    )
-
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MOST_MEGABYTES * 1_000_000:
-            raise forms.ValidationError(
-                f"The file has {(file.size or 0) / 1_000_000:,.1f} MB. Upload at most "
-                f"{MOST_MEGABYTES} MB, for example the first rows of the file."
-            )
-        return file
-
-
 @login_required
 @require_GET
 def wordings_page(request: HttpRequest, slug: str) -> HttpResponse:
@@ -127,6 +98,7 @@ def wordings_page(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "rows": rows.order_by("name", "-version"),
         "may_edit": may_edit(request.user, slug),
+        "sources": [(source.title, reverse(source.view, args=[slug])) for source in MORE],
     }
     return render(request, "judging/wordings.html", context)
 
@@ -201,32 +173,6 @@ def _checked(study: Study, form: WordingForm) -> dict[str, Any]:
     wording = PromptTemplate(study=study, setting=form.cleaned_data["setting"], **texts)
     remarks = dict.fromkeys(remark for found in checked.values() for remark in found.remarks)
     return {"remarks": list(remarks), "examples": example_prompts(wording), "is_checked": True}
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def recover_wording(request: HttpRequest, slug: str) -> HttpResponse:
-    """Find the wording of a released result file, prove it on every row, and store it."""
-    study, user = get_study(request.user, slug, role=Membership.Role.EDITOR), request.user
-    form = ReleasedFileForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
-    if form.is_valid():
-        upload: UploadedFile = form.cleaned_data["file"]
-        file = File(str(upload.name), upload.read())
-        try:
-            found = import_protocol(
-                study_id=study.pk,
-                file=file,
-                name=form.cleaned_data["name"],
-                user=cast(User, user),
-            )
-        except (StudyError, JudgingError) as error:
-            form.add_error("file", f"Nothing was stored. {error}")
-        else:
-            messages.success(request, found.proof)
-            return redirect("judging:wording", slug, found.wording.public_id)
-    context = {"study": study, "form": form}
-    status = 422 if form.errors else 200
-    return render(request, "judging/wording_recover.html", context, status=status)
 
 
 @login_required

@@ -13,37 +13,7 @@ from typing import Any
 from studies.models import Item, Side
 from studies.texts.slots import Slots
 
-_CONTENT = "content"
-
-
-class ExactTexts:
-    """Collects spellings; each text is stored once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._items: dict[str, dict[str, Any]] = {}
-
-    def add(self, item: Item, spelling: Mapping[str, str]) -> bool:
-        """Keep the spelling of an item; False if it was added before with another one."""
-        entry: dict[str, Any] = {
-            name: self._numbers.setdefault(text, len(self._numbers))
-            for name, text in spelling.items()
-        }
-        if entry:
-            entry[_CONTENT] = item.content_hash
-        return self._items.setdefault(item.key, entry) == entry
-
-    def stored(self) -> dict[str, Any]:
-        items = {key: entry for key, entry in self._items.items() if entry}
-        return {"texts": list(self._numbers), "items": items} if items else {}
-
-
-def spelling_of(slots: Slots, exact: Mapping[str, str], *, shown_first: str) -> dict[str, str]:
-    """The texts of a prompt that differ from those of its item, `slots`; responses by content."""
-    names = _names(shown_first)
-    return {
-        names.get(slot, slot): text for slot, text in exact.items() if text != getattr(slots, slot)
-    }
+CONTENT = "content"
 
 
 def with_exact_texts(
@@ -55,19 +25,20 @@ def with_exact_texts(
     nothing, gets the features as usual.
     """
     entry = stored.get("items", {}).get(item.key)
-    if entry is None or entry[_CONTENT] != item.content_hash:
+    if entry is None or entry[CONTENT] != item.content_hash:
         return slots
-    names = {name: slot for slot, name in _names(shown_first).items()}
+    names = {name: slot for slot, name in names_by_side(shown_first).items()}
     texts = {
         names.get(name, name): stored["texts"][number]
         for name, number in entry.items()
-        if name != _CONTENT
+        if name != CONTENT
     }
     if not whole_persona or not slots.persona:
         texts.pop("persona", None)
     return replace(slots, **texts)
 
 
-def _names(shown_first: str) -> dict[str, str]:
+def names_by_side(shown_first: str) -> dict[str, str]:
+    """The response, as it is stored, that stands in each slot of a response."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     return {"response_a": str(Side(shown_first)), "response_b": str(second)}

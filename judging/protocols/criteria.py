@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from judging.engine.interface import SIDES, Side, Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 
 _LETTER = re.compile(r"\[\[\s*([ABC])\s*\]\]")
 

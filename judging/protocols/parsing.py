@@ -1,7 +1,7 @@
 """Read a verdict from a reply.
 
 The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer in full
-(`[[A]] [[80]]`) or be only the letter. `verdicts` decides which of several verdicts counts.
+(`[[A]] [[80]]`) or be only the letter. Lenient reading also takes a statement in another form.
 An unusable verdict counts too: a judge that ends on `[[C]]` where no tie was offered is not
 given the `[[A]]` it wrote before.
 """
@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from judging.engine.interface import Side, Verdict
 from judging.engine.replies import without_thoughts
-from judging.protocols.reading.certainties import of_json
-from judging.protocols.reading.lenient import added_certainty, chooses_otherwise, read_leniently
-from judging.protocols.reading.mentions import Placed, readable
-from judging.protocols.verdicts import Found, decide, names_one_option
+from judging.protocols.reading.certainties import of_json, stated
+from judging.protocols.reading.statements import contradict, statements
+from judging.protocols.reading.text import Placed, plain, readable, without_next_turn
+from judging.protocols.reading.verdicts import Found, decide
 
 CERTAINTY = "certainty"  # only the certainty was read leniently
 
@@ -46,20 +46,42 @@ def parse_reply(
     if not is_lenient:
         return strict
     if strict.side is None:
-        read = read_leniently(reply)
-        if read is None or (read.side == "C" and not offers_tie):
-            return strict
-        found = _counted(read.side, read.certainty, read.position, offers_tie, asks_certainty)
-        is_letter = text[read.position : read.position + 1].upper() == read.side
-        return replace(
-            found, details={"read": read.code}, position=read.position if is_letter else None
-        )
-    if asks_certainty and strict.side != "C" and strict.certainty is None:
-        behind = strict.position if chosen and chosen.is_bracketed else None
-        added = added_certainty(reply, behind) if names_one_option(reply.text) else None
-        if added is not None:
-            return replace(strict, certainty=added, details={"read": CERTAINTY})
+        return _stated(reply, offers_tie, asks_certainty) or strict
+    if chosen and asks_certainty and strict.side != "C" and strict.certainty is None:
+        if not chosen.numbers:
+            added = stated(plain(without_next_turn(reply.text)), chosen.end)
+            if added is not None:
+                return replace(strict, certainty=added, details={"read": CERTAINTY})
     return strict
+
+
+def _decide(reply: Placed) -> tuple[Found | None, int | None]:
+    """The verdict in brackets; none without a certainty whose reasons choose another response."""
+    chosen, certainty = decide(reply.text)
+    if chosen and not chosen.numbers:
+        behind = plain(without_next_turn(reply.text, chosen.end)[chosen.end :])
+        if any(each.side != chosen.side for each in statements(behind)):
+            return None, None
+        if not chosen.is_bracketed and chosen.side and contradict(behind, chosen.side):
+            return None, None
+    return chosen, certainty
+
+
+def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | None:
+    """The verdict that a reply states in another form; None if it states none, or several."""
+    text = plain(without_next_turn(reply.text))
+    if re.search(r"\[\[[^\]\d]+\]\]", text):
+        return None  # what is in the brackets was not clear
+    found = statements(text)
+    if len({each.side for each in found}) != 1:
+        return None
+    chosen = found[0]
+    if contradict(text, chosen.side) or (chosen.side == "C" and not offers_tie):
+        return None
+    certainty = chosen.certainty if chosen.code == "json" else stated(text, chosen.end)
+    place = reply.places[chosen.position]
+    verdict = _counted(chosen.side, certainty, place, offers_tie, asks_certainty)
+    return replace(verdict, details={"read": chosen.code})
 
 
 def _counted(
@@ -74,15 +96,6 @@ def _counted(
         return Verdict(None, None)
     has_certainty = asks_certainty and side != "C"
     return Verdict(side, certainty if has_certainty else None, position=position)
-
-
-def _decide(reply: Placed) -> tuple[Found | None, int | None]:
-    """The verdict that counts; not a letter without a certainty whose reasons choose another."""
-    chosen, certainty = decide(reply.text)
-    if chosen and chosen.number is None:
-        if chooses_otherwise(reply, chosen.end, chosen.side, is_bracketed=chosen.is_bracketed):
-            return None, None
-    return chosen, certainty
 
 
 def read_form(text: str) -> tuple[Side | None, int | None] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
 _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z))")

@@ -7,7 +7,7 @@ from typing import Any
 from judging.engine.interface import Options, Side, Verdict
 from judging.engine.messages import Messages, only_step
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 
 # In double brackets, as the continuation of the prompt's open ones, or alone.
 _BRACKETS = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")

@@ -1,6 +1,7 @@
 """Storing, changing and deleting the wordings of a study."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -10,6 +11,7 @@ from judging.errors import InvalidValue, Reason
 from judging.models import PromptTemplate
 from judging.protocols.registry import protocol
 from judging.wordings.checks import Checked, check_template
+from studies.additions import Additions
 from studies.models import Item, Study
 from studies.services.studies import check_seen, lock_study, record
 from studies.texts.normalisation import digest
@@ -20,6 +22,18 @@ _NO_TEXT = Reason(
 )
 _PROBLEM = Reason("problem", "{field}: {problem}")
 _IN_USE = Reason("in_use", "{field} “{value}” is used by a run, so it stays.")
+
+
+@dataclass(frozen=True)
+class WordingSource:
+    """A page of an extra that makes wordings, by its title and the name of its view."""
+
+    name: str
+    title: str
+    view: str
+
+
+MORE: Additions[WordingSource] = Additions()
 
 
 @transaction.atomic

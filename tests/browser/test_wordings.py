@@ -6,12 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from judging.models import PromptTemplate
-from studies.importers.items.import_source import read_paths
-from studies.importers.items.storage import import_items
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
-from tests.judging.wordings.test_released_wordings import released, written
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXT = "What would this person choose?\n\n{{ persona }}\n\n{{ question }}A: {{ response_a }}\n"
@@ -77,32 +74,3 @@ def test_the_form_works_without_a_script_on_a_phone(signed_in, study):
 
     page.get_by_role("heading", name="short, version 1").wait_for()
     assert PromptTemplate.objects.get().template == TEXT + "B: {{ response_b }}"
-
-
-def test_the_wording_of_a_result_file_is_found_and_a_damaged_file_is_refused(
-    signed_in, study, tmp_path
-):
-    path = written(tmp_path, released())
-    import_items(study.slug, read_paths([path], format="auto", task="preference"))
-    damaged = released(line_3={"prompt": released()[2]["prompt"].replace("First:", "One:")})
-    page = signed_in()
-    page.goto(f"/studies/{study.slug}/judges/wordings/")
-    page.get_by_role("link", name="Find wording in a result file").click()
-    page.get_by_label("Result file").set_input_files(written(tmp_path, damaged, "damaged.jsonl"))
-    page.get_by_role("button", name="Find wording").click()
-
-    page.get_by_text("Nothing was stored.").first.wait_for()
-    fits_and_reads_well(page)
-    look(page, "recover-error")
-    page.set_viewport_size(PHONE)
-    page.get_by_label("Result file").set_input_files(path)
-    page.get_by_label("Name").fill("theirs")
-    look(page, "recover-phone")
-    page.get_by_role("button", name="Find wording").click()
-    page.get_by_role("heading", name="theirs, version 1").wait_for()
-    page.get_by_text("rebuilds all 7 prompts byte for byte").first.wait_for()
-    fits_and_reads_well(page)
-    look(page, "recovered-phone")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.emulate_media(color_scheme="dark")
-    look(page, "recovered-dark")

@@ -35,9 +35,9 @@ REPLIES = [
     ("A]] - I am 100% sure of it.", "A", 100),
     ("A]] since the person is 35 years old.", "A", None),
     ("A]] They earn 50 dollars an hour.", "A", None),
-    # the last verdict decides
-    ("First I thought [[A]], but it is [[B]] [[30]]", "B", 30),
-    ("A]] is tempting, yet [[B]] fits. [[64]]", "B", 64),
+    # of several verdicts none is taken, unless the last one stands by itself
+    ("First I thought [[A]], but it is [[B]] [[30]]", None, None),
+    ("A]] is tempting, yet [[B]] fits. [[64]]", None, None),
     ("[[A]] … no, [[C]]", None, None),
     ("[[B]] [[80]] On reflection: [[tie]]", None, None),
     ("[[A]] but then [[neither]]", None, None),
@@ -55,8 +55,8 @@ REPLIES = [
     ("It is not [[A]] [[80]]", None, None),
     ("[[A]] [[80]] rather than [[B]] [[20]]", "A", 80),
     ("[[A]] is not as good as [[B]] [[80]]", "B", 80),
-    ("Between [[A]] and [[B]], I choose [[B]] [[75]]", "B", 75),
-    ("They like [[A]] but would pick [[B]] [[70]]", "B", 70),
+    ("Between [[A]] and [[B]], I choose [[B]] [[75]]", None, None),
+    ("They like [[A]] but would pick [[B]] [[70]]", None, None),
     ("I am not sure, but [[A]] [[40]]", "A", 40),
     # certainty
     ("[[A]] [[0]]", "A", None),
@@ -64,13 +64,13 @@ REPLIES = [
     ("[[A]] [[999]]", "A", None),
     ("[[A]] [[high]]", "A", None),
     ("[[A]] [[Highly Confident]]", "A", None),
-    ("[[A]] [[40]] or rather [[60]]", "A", 60),
+    ("[[A]] [[40]] or rather [[60]]", "A", None),
     ("[[60]] [[A]]", "A", 60),
     ("[[A]] [[80]], so [[A]]", "A", 80),
     # a certainty of what was given up is none of the last verdict's
-    ("[[A]] [[80]] On reflection: [[B]]", "B", None),
-    ("A]] [[80]] On reflection: [[B]]", "B", None),
-    ("[[A]] [[80]] On reflection: [[B]] [[0]]", "B", None),
+    ("[[A]] [[80]] On reflection: [[B]]", None, None),
+    ("A]] [[80]] On reflection: [[B]]", None, None),
+    ("[[A]] [[80]] On reflection: [[B]] [[0]]", None, None),
     ("[[A]] [[-5]]", "A", None),
     # nothing to go by
     ("", None, None),
@@ -132,15 +132,15 @@ REPLIES = [
     ("It isn't [[B]].", None, None),
     ("[[A]] is not what this person wants.", None, None),
     ("[[A]] ist besser als [[B]].", "A", None),
-    # a mind that was changed says so
-    ("[[A]] [[60]] Wait, the person is a vegan. [[B]] [[85]]", "B", 85),
-    ("[[A]] [[60]]\n\nI reconsidered: [[B]] [[75]]", "B", 75),
+    # a mind that was changed is asked again, unless only the last verdict stands by itself
+    ("[[A]] [[60]] Wait, the person is a vegan. [[B]] [[85]]", None, None),
+    ("[[A]] [[60]]\n\nI reconsidered: [[B]] [[75]]", None, None),
     ("I lean to [[A]]. Final answer: [[B]]", "B", None),
     ("Zuerst [[A]], bei näherer Überlegung: [[B]] [[35]]", "B", 35),
     # certainty: the number next to the verdict, not one of the explanation
     ("[[A]] [[80]]\n\nI used the scale from [[1]] to [[100]].", "A", 80),
     ("[[A]]\n\nOn the scale of [[1]] to [[100]]: [[64]]", "A", 64),
-    ("[[B]] [[45]] (where [[100]] would be highly certain)", "B", 45),
+    ("[[B]] [[45]] (where [[100]] would be highly certain)", "B", None),
     ("[[A]]\n\nOn the scale from [[1]] to [[100]] I am unsure.", "A", None),
     ("[[A]] [[70-80]]", "A", None),
     ("[[A]] [[70]]-[[80]]", "A", None),
@@ -211,7 +211,7 @@ def test_reading_a_reply_for_which_a_form_was_asked(reply, side, certainty):
     assert (verdict.side, verdict.certainty) == (side, certainty)
 
 
-@pytest.mark.parametrize("reply", ["[[C]]", "C]]", "C", "[[A]] then [[C]]", "[[Tie]]"])
+@pytest.mark.parametrize("reply", ["[[C]]", "C]]", "C", "[[Tie]]"])
 def test_a_tie_counts_where_it_is_offered_and_nowhere_else(reply):
     assert parse_reply(reply, offers_tie=True, asks_certainty=False).side == "C"
     assert parse_reply(reply, offers_tie=False, asks_certainty=False).side is None

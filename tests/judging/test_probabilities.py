@@ -49,7 +49,7 @@ VERDICT = ("A", {"A": 0.6, "B": 0.2, "C": 0.1, " A": 0.1})
         ([("[[", {"[[": 1.0}), VERDICT, ("]]", {})], False, {"A": 7 / 9, "B": 2 / 9}),
         # The last verdict counts, and with it the probabilities of its letter.
         (
-            [("[[", {}), ("B", {"B": 0.9, "A": 0.1}), ("]] no, [[", {}), VERDICT, ("]]", {})],
+            [("Not [[", {}), ("B", {"B": 0.9, "A": 0.1}), ("]] but [[", {}), VERDICT, ("]]", {})],
             False,
             {"A": 7 / 9, "B": 2 / 9},
         ),
@@ -85,7 +85,6 @@ CERTAIN_B = {" B": 0.9, " A": 0.1}
         (("{", '"choice":', ' "'), '"}'),
         (("Option",), ""),
         (("I", " would", " choose"), " because A is long…"),
-        (("“Quoted” … ", "the answer is"), ", ½ sure."),
         (("| Tone | A |\n| Answer |",), " |"),
     ],
 )

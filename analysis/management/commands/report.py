@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, holds_report
+from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, holds
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
@@ -143,11 +143,13 @@ def _shown_on(bar: Any) -> Callable[[int, str], None]:
 
 def _check_output_folders(slugs: list[str], out: Path) -> None:
     if len(slugs) == 1:
-        check_output_folder(out, OF_REPORT, is_ours=holds_report(out))
+        check_output_folder(out, OF_REPORT, is_ours=holds(out, "report"))
         return
     folders = [*(out / slug for slug in slugs), out / "pooled"]
     # An earlier result has a page next to its tables; tables without a page are other files.
-    is_ours = (out / "report.html").exists() and any(map(holds_report, [out, *folders]))
+    is_ours = (out / "report.html").exists() and any(
+        holds(folder, "report") for folder in (out, *folders)
+    )
     check_output_folder(out, ("report.html", "tables"), is_ours=is_ours)
     for folder in folders:
-        check_output_folder(folder, OF_REPORT, is_ours=holds_report(folder))
+        check_output_folder(folder, OF_REPORT, is_ours=holds(folder, "report"))

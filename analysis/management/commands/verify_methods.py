@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.output_folders import OF_METHODS, check_output_folder, holds_methods
+from analysis.lifecycle.output_folders import OF_METHODS, check_output_folder, holds
 from studies.management.progress import progress_bar
 
 SEED = 20240701
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         try:
             checks = chosen_checks(options["only"])
             if out is not None:
-                check_output_folder(out, OF_METHODS, is_ours=holds_methods(out))
+                check_output_folder(out, OF_METHODS, is_ours=holds(out, "methods"))
         except AnalysisError as error:
             raise CommandError(str(error)) from error
         total = number_of_calls(checks, quick=quick)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from judging.engine.interface import Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 from judging.protocols.texts import languages, texts
 
 # The levels of studies/prompts/bands.txt, each of which spans twenty numbers.

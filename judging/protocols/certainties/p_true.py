@@ -7,7 +7,7 @@ from dataclasses import replace
 from judging.engine.interface import Options, Verdict
 from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.mentions import readable
+from judging.protocols.reading.text import readable
 
 # In every language of texts/.
 _WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}

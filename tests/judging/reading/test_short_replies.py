@@ -13,7 +13,7 @@ from judging.engine.messages import from_user
 from judging.engine.replies import without_cut_end, without_thoughts
 from judging.protocols.certainty import Certainty
 from judging.protocols.parsing import parse_reply
-from judging.protocols.reading.mentions import FIRST, LAST, readable
+from judging.protocols.reading.text import FIRST, LAST, readable
 from judging.protocols.registry import protocol
 
 

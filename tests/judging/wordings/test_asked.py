@@ -1,7 +1,5 @@
 """What a server is asked in wordings of the study's own, and what is stored of it."""
 
-import hashlib
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -9,34 +7,13 @@ from django.test import Client
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.campaigns import CampaignPlan, start_campaign
-from judging.wordings.recovered import import_protocol
 from judging.wordings.versions import save_wording
-from studies.importers.files.bundle import file_at
 from studies.models import Membership
 from tests.factories import make_items, make_study
-from tests.judging.llm_server import LlmServer, completion
-from tests.judging.run_helpers import asked, judge_all, states
-from tests.judging.wordings.test_released_wordings import released, study_of, written
+from tests.judging.llm_server import LlmServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "{{ persona }}|{{ question_text }}|{{ response_a }}|{{ response_b }}"
-
-
-def test_a_server_gets_the_bytes_of_the_released_prompts(tmp_path, llm: LlmServer, judge):
-    llm.answer = lambda body, n: completion("A]] [[70]]")
-    path = written(tmp_path, released())
-    study = study_of(path)
-    found = import_protocol(study_id=study.pk, file=file_at(path))
-
-    run = judge_all(
-        study, judge, wording_id=found.wording.pk, setting="certainty", orders="r1_first"
-    )
-
-    prompts = {row["prompt"] for row in released()}
-    assert set(asked(llm)) == prompts
-    hashes = {hashlib.sha256(prompt.encode()).hexdigest() for prompt in prompts}
-    assert set(run.judgments.values_list("prompt_sha256", flat=True)) == hashes
-    assert states(run) == {"done": 7}
 
 
 def test_a_campaign_of_wordings_and_framings_asks_each_and_pays_as_the_server_counts(

@@ -1,0 +1,1 @@
+"""The source paper repeated: its released files counted again, or its questions asked again."""

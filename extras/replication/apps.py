@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class ReplicationConfig(AppConfig):
+    name = "extras.replication"
+    addresses = {"studies/<slug:slug>/judges/wordings/recover/": "extras.replication.urls"}
+
+    def ready(self) -> None:
+        from judging.wordings.versions import MORE
+
+        MORE.add("extras.replication.views:SOURCE")

@@ -1,0 +1,38 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.replication.wordings.recovered import import_protocol
+from judging.errors import FieldError, JudgingError
+from judging.management.errors import option_name
+from studies.errors import StudyError
+from studies.importers.files.bundle import file_at
+from studies.management.study_lookup import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Find the wording of a released result file, whose rows carry their prompts, and store it "
+        "as a wording of the study. The study needs items of the same file. Nothing is stored "
+        "unless every prompt of the file is rebuilt byte for byte; otherwise two rows that "
+        "disagree are named."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--name", default="", help="of the wording (default: that of the file)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        path: Path = options["file"]
+        try:
+            found = import_protocol(study_id=study.pk, file=file_at(path), name=options["name"])
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except (StudyError, JudgingError) as error:
+            words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
+            raise CommandError(f"{path}: {words}") from error
+        self.stdout.write(str(found))

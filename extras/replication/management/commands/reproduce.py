@@ -1,0 +1,206 @@
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import ForeignFiles
+from extras.replication.recipes.recipe import BadRecipe
+from studies.management.progress import progress_bar
+
+
+def dollars(text: str) -> Decimal:
+    """A budget; argparse turns the `ValueError` into its message."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(text) from None
+    if not amount.is_finite() or amount <= 0:
+        raise ValueError(text)
+    return amount
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def option(text: str) -> tuple[str, str, str]:
+    data, dot, rest = text.partition(".")
+    name, sign, value = rest.partition("=")
+    if not (dot and sign):
+        raise ArgumentTypeError(f"“{text}”: write DATA.NAME=VALUE, for example prism.n=500")
+    return data, name, value
+
+
+class Command(BaseCommand):
+    help = (
+        "Repeat a published comparison with your models: creates one study for each data set, "
+        "asks every question within one budget, and sets the answers next to the published "
+        "figures. The same command again asks only what is not answered yet."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "recipe", help="name of a recipe, such as personalized-judge, or a .toml file"
+        )
+        parser.add_argument(
+            "--models",
+            type=Path,
+            required=True,
+            metavar="FILE.toml",
+            help="the models: a block [[judges]] with the fields of add_judge for each",
+        )
+        parser.add_argument(
+            "--data", type=Path, metavar="DIR", help="folder with a folder for each data set"
+        )
+        parser.add_argument(
+            "--outputs",
+            type=Path,
+            metavar="DIR",
+            help="the paper's released files: their prompts are used and their figures shown",
+        )
+        parser.add_argument(
+            "--estimate",
+            action="store_true",
+            help="show requests and cost, store and send nothing; without --data at full size",
+        )
+        parser.add_argument(
+            "--budget", type=dollars, metavar="USD", help="of all runs and studies together"
+        )
+        parser.add_argument(
+            "--change",
+            action="store_true",
+            help="replace the budget, or --limit, of an earlier call of this command",
+        )
+        parser.add_argument("--variant", action="append", help="only this variant; repeatable")
+        parser.add_argument(
+            "--option",
+            type=option,
+            action="append",
+            default=[],
+            metavar="DATA.NAME=VALUE",
+            help="replaces an option of an importer; repeatable",
+        )
+        parser.add_argument(
+            "--limit", type=positive, metavar="N", help="only the first N items of each study"
+        )
+        parser.add_argument(
+            "--prefix",
+            default="",
+            help="how the short names of the studies begin (default: the recipe's name)",
+        )
+        parser.add_argument(
+            "--owner", metavar="USERNAME", help="user who can see and change the studies"
+        )
+        parser.add_argument(
+            "--confirm-sharing",
+            metavar="REASON",
+            help="allows that items are sent to providers",
+        )
+        parser.add_argument(
+            "--inline", action="store_true", help="do the work here, without broker and workers"
+        )
+        parser.add_argument(
+            "--out", type=Path, metavar="DIR", help="write reproduction.html, .json and tables/"
+        )
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        from extras.replication.recipes.models_file import read_models
+        from extras.replication.recipes.recipe import find_recipe
+
+        try:
+            recipe, models = find_recipe(given["recipe"]), read_models(given["models"])
+            if given["estimate"]:
+                self._estimate(recipe, models, given)
+            else:
+                self._repeat(recipe, models, given)
+        except (BadRecipe, ForeignFiles) as error:
+            raise CommandError(str(error)) from error
+
+    def _estimate(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
+        from analysis.report.files.table_files import write_tables
+        from analysis.report.files.table_text import to_text
+        from extras.replication.recipes.costs import cost_table
+        from extras.replication.recipes.repetition import estimated
+
+        table = cost_table(recipe, estimated(recipe, models, _options(recipe, given)))
+        self.stdout.write(to_text(table))
+        if given["out"] is not None:
+            write_tables([table], given["out"])
+            self.stdout.write(f"Wrote {given['out']}/costs.csv.")
+        self.stdout.write("Nothing was stored or sent.")
+
+    def _repeat(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
+        from analysis.report.files.table_text import to_text
+        from extras.replication.output import check_output
+        from extras.replication.recipes.repetition import ask, found, prepare
+        from extras.replication.recipes.reproduction import write_reproduction
+
+        options, out = _options(recipe, given), given["out"]
+        if options.data is None:
+            raise CommandError("Name the folder with the data sets with --data, or --estimate.")
+        if out is not None:
+            check_output(out, "reproduction")
+        planned = prepare(recipe, models, options)
+        with progress_bar(sys.stderr, total=0, label=recipe.name) as bar:
+
+            def on_wait(ended: int, total: int) -> None:
+                bar.total = total
+                bar.update(ended - bar.n)
+
+            stopped = ask(
+                recipe,
+                planned,
+                budget=given["budget"],
+                inline=given["inline"],
+                change=given["change"],
+                confirm_sharing=given["confirm_sharing"],
+                user=options.owner,
+                on_wait=on_wait,
+            )
+        made = found(recipe, models, options, planned)
+        for table in made.tables:
+            self.stdout.write(to_text(table))
+        self.stdout.write(made.result["state"])
+        if out is not None:
+            try:
+                written = write_reproduction(made.result, made.tables, made.charts, out)
+            except OSError as error:
+                raise CommandError(
+                    f"{out} cannot be written: {error.strerror}. Name another folder with --out."
+                ) from error
+            self.stdout.write(f"Wrote {len(written)} files to {out}, among them {written[1]}.")
+        if stopped:
+            raise CommandError("\n".join(stopped))
+
+
+def _options(recipe: Any, given: dict[str, Any]) -> Any:
+    from extras.replication.recipes.repetition import Repetition
+
+    variants = tuple(given["variant"] or recipe.variants)
+    if unknown := [name for name in variants if name not in recipe.variants]:
+        known = ", ".join(recipe.variants)
+        raise BadRecipe(f"There is no variant “{unknown[0]}”. Use: {known}.")
+    replaced: dict[str, dict[str, str]] = {}
+    for data, name, value in given["option"]:
+        replaced.setdefault(data, {})[name] = value
+    owner = None
+    if given["owner"]:
+        owner = User.objects.filter(username=given["owner"]).first()
+        if owner is None:
+            raise CommandError(f"There is no user “{given['owner']}”.")
+    return Repetition(
+        variants=variants,
+        data=given["data"],
+        outputs=given["outputs"],
+        given=replaced,
+        limit=given["limit"],
+        owner=owner,
+        prefix=given["prefix"],
+    )

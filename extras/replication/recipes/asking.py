@@ -1,0 +1,169 @@
+"""A recipe's questions as campaigns: models, prompts, start, cost, work."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from django.contrib.auth.models import User
+
+from extras.replication.recipes.models_file import Models
+from extras.replication.recipes.recipe import BadRecipe, DataQuestion, Recipe
+from extras.replication.wordings.recovered import import_template
+from judging.errors import JudgingError
+from judging.models import JudgeRun
+from judging.protocols.registry import protocol
+from judging.runs import lifecycle
+from judging.runs.campaigns import CampaignPlan, cells_of
+from judging.runs.costs.estimates import RunEstimate, estimate_run
+from judging.runs.costs.shared_budgets import StudyPlan, start_with_shared_budget
+from judging.runs.judges import add_judge
+from judging.selectors import run_progress
+from judging.worker import runtime
+from studies.errors import StudyError
+from studies.importers.files.bundle import file_at
+from studies.models.studies import Study
+from studies.services.provider_permission import confirm_providers
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Raise errors of judging as errors of recipes, with the same words."""
+    try:
+        yield
+    except (JudgingError, StudyError) as error:
+        raise BadRecipe(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A question, the study that has its items, and the plan that asks it."""
+
+    question: DataQuestion
+    study: Study
+    plan: CampaignPlan
+
+
+@in_words()
+def add_models(models: Models) -> None:
+    """Add every model as a judge; those that are there are brought up to date."""
+    for fields in models.judges:
+        add_judge(**fields)
+
+
+@in_words()
+def allow_providers(studies: Sequence[Study], reason: str) -> None:
+    """Confirm that items of these studies are sent to providers."""
+    for study in studies:
+        confirm_providers(study_id=study.pk, reason=reason)
+
+
+@in_words()
+def plans(
+    recipe: Recipe,
+    questions: Sequence[DataQuestion],
+    studies: Mapping[tuple[str, str], Study],
+    models: Models,
+    *,
+    outputs: Path | None = None,
+    limit: int | None = None,
+) -> list[Planned]:
+    """A plan for each question, asked of every model.
+
+    `studies` are by data set and variant. With `outputs`, the prompts of the released files
+    that the recipe names are used where they are there.
+    """
+    planned = []
+    for question in questions:
+        study = studies[question.data.key, question.variant]
+        plan = CampaignPlan(
+            name=f"{recipe.name}: {question.ask.key}"[:120],
+            judges=models.names,
+            settings=[question.ask.setting],
+            features=[question.features],
+            orders=[recipe.orders],
+            wordings=[_wording(question, study, outputs)],
+            samples=recipe.samples,
+            limit=limit,
+        )
+        planned.append(Planned(question, study, plan))
+    return planned
+
+
+def _wording(question: DataQuestion, study: Study, outputs: Path | None) -> str:
+    """The recovered wording of a question, or the protocol's own as an empty name."""
+    name = question.ask.wordings.get(question.data.key)
+    if outputs is None or name is None or not (outputs / name).is_file():
+        return ""
+    stored = import_template(
+        study_id=study.pk, file=file_at(outputs / name), name=f"released {question.ask.key}"
+    )
+    if stored.setting != question.ask.setting:
+        return ""  # such as the prompt that asked for a certainty from 1 to 5
+    return stored.reference
+
+
+@in_words()
+def start(
+    recipe: Recipe,
+    planned: Sequence[Planned],
+    *,
+    budget: Decimal | None,
+    enqueue: bool,
+    change: bool = False,
+    user: User | None = None,
+) -> None:
+    """Start, or continue, every run within one budget; with `change` within another one."""
+    start_with_shared_budget(
+        [StudyPlan(one.study.pk, one.plan) for one in planned],
+        name=f"{recipe.name}: budget",
+        budget=budget,
+        enqueue=enqueue,
+        change=change,
+        user=user,
+    )
+
+
+@in_words()
+def runs_of(planned: Planned) -> list[JudgeRun]:
+    """The run of each model for a question, stored or not, in the order of the models."""
+    return [cell.run for cell in cells_of(planned.study, planned.plan)]
+
+
+@in_words()
+def estimates(planned: Planned) -> list[RunEstimate]:
+    """What each model is asked and what it costs, from the items that are there."""
+    return [estimate_run(cell.run, cell.spec) for cell in cells_of(planned.study, planned.plan)]
+
+
+def reply_tokens(setting: str) -> int:
+    return protocol(setting).reply_tokens
+
+
+def requests_for_each(setting: str) -> int:
+    return protocol(setting).steps
+
+
+def work_off(planned: Sequence[Planned], *, on_wait: Callable[[int, int], None]) -> list[str]:
+    """Judge every run in this process; return a sentence for each run that stopped early.
+
+    `on_wait` gets the finished and all judgments of the runs so far.
+    """
+    runs = [run for one in planned for run in runs_of(one)]
+    total = sum(run_progress(run).total for run in runs)
+
+    def show() -> None:
+        on_wait(sum(run_progress(run).ended for run in runs), total)
+
+    try:
+        for run in runs:
+            lifecycle.work_off(run_id=run.pk, on_wait=show)
+            show()
+    finally:
+        runtime.shut_down()
+    stopped = JudgeRun.objects.filter(
+        pk__in=[run.pk for run in runs],
+        state__in=[JudgeRun.State.STOPPED_BUDGET, JudgeRun.State.STOPPED_OUTAGE],
+    ).select_related("judge")
+    return [f"Run {run.public_id} of {run.judge.name}: {run.sentence}" for run in stopped]

@@ -1,0 +1,232 @@
+"""Published figures, released outputs and today's answers next to each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from analysis.report.render import render_document, shown
+from analysis.report.tables import Column, Table
+from analysis.report.text.numbers import decimal
+from extras.replication.output import write_output
+from extras.replication.recipes.recipe import Recipe
+from extras.replication.recipes.results import NOTHING, ModelAnswers
+from extras.replication.released.cells import published
+from extras.replication.released.charts import Bars, PaperFigure, bars_table
+
+SCHEMA = "thirdperson.reproduction/1"
+PUBLISHED, RELEASED = "published", "released output"
+_FIGURES = {
+    "figure2": "Figure 2: certainty and accuracy with the whole persona",
+    "figure3": "Figure 3: the same with fewer features",
+}
+_ABOUT_FIGURES = (
+    "Answers of A or B by stated certainty in tens, cut to 40–90 as in the paper; the accuracy "
+    "stands above each bar."
+)
+
+
+def cell_rows(
+    recipe: Recipe,
+    answers: Sequence[ModelAnswers],
+    released: Sequence[Mapping[str, Any]] = (),
+) -> list[dict[str, Any]]:
+    """One row for each figure: published, counted from a released file, or answered now.
+
+    `released` are the cells of a replication, if the folder of released outputs was given.
+    """
+    printed = [
+        _row(cell, cell["part"], PUBLISHED, cell["model"], cell) for cell in recipe.published
+    ]
+    rows = [*printed, *_released(released), *_now(recipe, answers)]
+    tables, places = list(recipe.tables), _places(rows)
+    return sorted(rows, key=lambda row: (tables.index(row["table"]), places[_place(row)]))
+
+
+def _places(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """The rows of the tables in the order in which they are first named."""
+    return {key: number for number, key in enumerate(dict.fromkeys(map(_place, rows)))}
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["table"], row["row"]
+
+
+def _released(cells: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    for cell in cells:
+        if cell["computed"] is not None or cell["computed_n"] == 0:
+            part = "overall" if cell["part"] == "average" else cell["part"]
+            model = cell["column"].removesuffix(f" {part}")
+            counts = {
+                "accuracy": cell["computed"],
+                "correct": cell["computed_correct"],
+                "n": cell["computed_n"],
+            }
+            yield _row(cell, part, RELEASED, model, counts)
+
+
+def _now(recipe: Recipe, answers: Sequence[ModelAnswers]) -> Iterator[dict[str, Any]]:
+    by_question = {
+        (a.question.data.key, a.question.ask.key, a.question.variant, a.model): a for a in answers
+    }
+    averaged: dict[tuple[str, str, str, str], list[float | None]] = {}
+    sizes: dict[tuple[str, str], int] = {}
+    for cell in recipe.cells:
+        if cell.average:
+            sizes[cell.table, cell.average] = sizes.get((cell.table, cell.average), 0) + 1
+    for cell in recipe.cells:
+        for (data, ask, variant, model), found in by_question.items():
+            if (data, ask) != (cell.data, cell.ask):
+                continue
+            counts = found.rules[cell.rule][cell.part]
+            source = recipe.variants[variant]
+            yield _row({"table": cell.table, "row": cell.row}, cell.part, source, model, counts)
+            if cell.average:
+                key = (cell.table, cell.average, source, model)
+                averaged.setdefault(key, []).append(counts["accuracy"])
+    for (table, row, source, model), values in averaged.items():
+        known = [value for value in values if value is not None]
+        is_whole = len(known) == sizes[table, row]
+        mean = sum(known) / len(known) if is_whole else None
+        counts = {"accuracy": mean, "correct": None, "n": None}
+        yield _row({"table": table, "row": row}, "overall", source, model, counts)
+
+
+def _row(
+    cell: Mapping[str, Any], part: str, source: str, model: str, counts: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "table": cell["table"],
+        "row": cell["row"],
+        "part": part,
+        "source": source,
+        "model": model,
+        "accuracy": counts.get("accuracy"),
+        "correct": counts.get("correct"),
+        "n": counts.get("n"),
+    }
+
+
+def tables(recipe: Recipe, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Each table of the recipe, in each of its rows published figures above today's."""
+    return [
+        _table(name, title, [row for row in rows if row["table"] == name])
+        for name, title in recipe.tables.items()
+        if any(row["table"] == name for row in rows)
+    ]
+
+
+def _table(name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    parts = [part for part in ("overall", "high", "low") if any(r["part"] == part for r in rows)]
+    found: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["row"], row["source"], row["model"]), {})[row["part"]] = row
+    columns = (
+        Column("Row"),
+        Column("Source"),
+        Column("Model"),
+        *(Column(part.capitalize(), "tally") for part in parts),
+    )
+    cells = [
+        [*key, *(_counts(by_part.get(part)) for part in parts)] for key, by_part in found.items()
+    ]
+    return Table(name, title, columns, cells, _note(name))
+
+
+def _counts(row: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: (row or {}).get(key) for key in NOTHING}
+
+
+def _note(name: str) -> str:
+    if name in ("table5", "table7"):
+        return (
+            "Only published figures: the people's answers were not released, and 300 new items "
+            "need annotators. Invite them to the OpinionQA study; its report compares both."
+        )
+    if name == "table1":
+        return (
+            "Without tie, a reply without a verdict is left out; with tie, it is wrong, as in the "
+            "paper. Averages are over the data sets above, once all of them are answered."
+        )
+    return "High: a certainty of the threshold or more; an answer without one is low."
+
+
+def persona_table(personas: Sequence[tuple[str, str, Sequence[str]]]) -> Table:
+    """Table 6: the features that the paper lists, and those of the personas that were asked about.
+
+    `personas` are data set, variant, and feature labels.
+    """
+    listed = [
+        (s["row"].removeprefix("Features of a ").removeprefix("Features of an "), s["text"])
+        for s in published()["statements"]
+        if s["table"] == "table6"
+    ]
+    rows = [[title.removesuffix(" persona"), PUBLISHED, text] for title, text in listed]
+    rows += [[title, source, ", ".join(labels)] for title, source, labels in personas]
+    return Table(
+        "table6",
+        "Table 6: features of a persona",
+        (Column("Data"), Column("Source"), Column("Features")),
+        rows,
+    )
+
+
+def charts(
+    recipe: Recipe, answers: Sequence[ModelAnswers], released: Sequence[PaperFigure] = ()
+) -> list[PaperFigure]:
+    """The figures: a panel for each model and question that states a certainty.
+
+    Panels of the `released` files, if there are any, come first.
+    """
+    made = []
+    for name, asks in recipe.figures.items():
+        panels = tuple(
+            replace(panel, title=f"{panel.title} · {RELEASED}")
+            for chart in released
+            if chart.name == name
+            for panel in chart.panels
+        )
+        panels += tuple(
+            Bars(_panel_title(recipe, one), _summary(one), one.bars)
+            for one in answers
+            if one.question.ask.key in asks and one.bars
+        )
+        if panels:
+            made.append(PaperFigure(name, panels, (_FIGURES.get(name, name), _ABOUT_FIGURES)))
+    return made
+
+
+def _panel_title(recipe: Recipe, one: ModelAnswers) -> str:
+    parts = [one.question.data.title, one.model, recipe.variants[one.question.variant]]
+    if one.question.features != "all":
+        parts.insert(2, one.question.features)
+    return " · ".join(parts)
+
+
+def _summary(one: ModelAnswers) -> str:
+    counts = one.rules["drop_nonAB"]
+    parts = [f"All {decimal(counts['overall']['accuracy'])}"]
+    for band in ("high", "low"):
+        part = counts[band]
+        parts.append(
+            f"{band.capitalize()} {decimal(part['accuracy'])} ({part['correct']}/{part['n']})"
+        )
+    return "<br>".join(parts)
+
+
+def write_reproduction(
+    result: Mapping[str, Any], tables: Sequence[Table], charts: Sequence[PaperFigure], out: Path
+) -> list[Path]:
+    """Write reproduction.json, reproduction.html and tables/ to `out`, and return the paths."""
+    bars = [(chart.figure, bars_table(chart)) for chart in charts]
+    page = render_document(
+        "replication/reproduction.html",
+        slug="reproduction",
+        figures=[figure for figure, _ in bars],
+        result=result,
+        report={"study": {"simulated": result["simulated"]}},
+        tables=[shown(table) for table in tables if table.name != "costs"],
+        costs=shown(next(table for table in tables if table.name == "costs")),
+        drawn=[(figure, shown(table)) for figure, table in bars],
+    )
+    return write_output(out, "reproduction", result, page, [*tables, *(table for _, table in bars)])

@@ -1,0 +1,202 @@
+"""A released result file: what its name says, and its rows with answer, truth and certainty."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DATASETS = {"ap": "PR", "ec": "EC", "prism": "PRISM", "opinionqa": "OpinionQA"}
+MODELS = {
+    "gpt-3.5-turbo": "GPT-3.5",
+    "gpt-4o": "GPT-4",
+    "command-r-plus": "Command R+",
+    "meta-llama_Meta-Llama-3-70B-Instruct": "Llama-3 70B",
+}
+FEATURES = {
+    "all_features": "All features",
+    "key_features": "Three features",
+    "least_imp_feature": "Least important feature",
+}
+
+_NAME = re.compile(
+    r"(?P<dataset>ap|ec|prism|opinionqa)"
+    r"_(?P<prompt>all_features_with_tie|all_features|no_persona)"
+    r"(?:_(?P<features>all_features|key_features|least_imp_feature))?"
+    r"_(?P<model>[A-Za-z][\w.+-]*?)"
+    r"(?:_(?P<edition>new|jun_?\d+))?"
+    r"\.jsonl"
+)
+SIDES = ("A", "B", "C")
+
+_SCALE = re.compile(r"certainty level from 1 to (\d{1,9})(?!\d)")
+_NEEDED = ("prompt", "answer", "certainty", "ground_truth")
+
+
+class ReplicationError(Exception):
+    """Base of this package's errors."""
+
+
+class NothingToReplicate(ReplicationError):
+    """The folder cannot be read or holds no released result file."""
+
+
+class UnreadableFile(ReplicationError):
+    """A file is named like a released result but does not hold one."""
+
+
+@dataclass(frozen=True)
+class ResultName:
+    """The parts of a released file's name.
+
+    `features` are those that the prompt named; `edition` is the suffix of a repeated run.
+    """
+
+    file: str
+    dataset: str
+    with_tie: bool
+    with_persona: bool
+    features: str
+    model: str
+    edition: str
+
+    @classmethod
+    def parse(cls, file: str) -> "ResultName | None":
+        """Read a file name; None if it is not the name of a result file.
+
+        >>> name = ResultName.parse("prism_all_features_with_tie_all_features_gpt-4o.jsonl")
+        >>> name.dataset, name.with_tie, name.features, name.model
+        ('PRISM', True, 'All features', 'GPT-4')
+        >>> ResultName.parse("notes.jsonl") is None
+        True
+        """
+        found = _NAME.fullmatch(file)
+        if found is None:
+            return None
+        with_persona = found["prompt"] != "no_persona"
+        return cls(
+            file=file,
+            dataset=DATASETS[found["dataset"]],
+            with_tie=found["prompt"] == "all_features_with_tie",
+            with_persona=with_persona,
+            features=FEATURES[found["features"] or "all_features"] if with_persona else "None",
+            model=MODELS.get(found["model"], found["model"]),
+            edition=found["edition"] or "",
+        )
+
+    @property
+    def title(self) -> str:
+        """A readable title of the file, for headings."""
+        parts = [self.dataset, self.model]
+        if not self.with_persona:
+            parts.append("no persona")
+        elif self.features != "All features":
+            parts.append(self.features.lower())
+        if self.with_tie:
+            parts.append("with tie")
+        return " · ".join(parts)
+
+
+@dataclass(frozen=True)
+class ReleasedAnswer:
+    """One judgment.
+
+    Attributes
+    ----------
+    answer : str or None
+        A, B or C (tie) as the first character of the reply; None for any other reply.
+    raw_answer : str
+        The value in the file, cut to 20 characters; ``False`` where there was no reply.
+    truth : str
+        A, B or C.
+    certainty : int or None
+        The stated value; None where it is missing or not a whole number from 0 up.
+    raw_certainty : str
+        The value in the file, for example ``NA``.
+    scale : int or None
+        Highest certainty that the prompt offered; None where it asked for none.
+    tie_offered : bool
+        Whether the prompt offered C.
+    flag : bool or None
+        The file's own mark of right or wrong.
+    prompt : str
+    """
+
+    answer: str | None
+    raw_answer: str
+    truth: str
+    certainty: int | None
+    raw_certainty: str
+    scale: int | None
+    tie_offered: bool
+    flag: bool | None
+    prompt: str
+
+    @property
+    def parsed(self) -> bool:
+        """Whether the answer is one that the prompt offered."""
+        return self.answer in ("A", "B") or (self.answer == "C" and self.tie_offered)
+
+    @property
+    def correct(self) -> bool:
+        return self.answer is not None and self.answer == self.truth
+
+
+def read_rows(path: Path) -> list[ReleasedAnswer]:
+    """Read a whole file, or raise `UnreadableFile` with the number of the faulty line.
+
+    Lines end at a line feed alone: texts hold carriage returns and other separators.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableFile(f"{path.name} cannot be read: {error.strerror}. Check it.") from error
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(_row(json.loads(line)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise UnreadableFile(
+                f"{path.name}, line {number}: not a released result ({error}). "
+                "Fetch the file again: a file kept elsewhere leaves only a pointer behind."
+            ) from error
+    if not rows:
+        raise UnreadableFile(f"{path.name} is empty. Fetch the file again.")
+    return rows
+
+
+def _row(raw: Any) -> ReleasedAnswer:
+    if not isinstance(raw, dict):
+        raise TypeError("a line must hold an object")
+    if missing := [key for key in _NEEDED if key not in raw]:
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    prompt, truth = str(raw["prompt"]), str(raw["ground_truth"])
+    if truth not in SIDES:
+        raise ValueError(f"ground_truth is {truth[:20]!r}, not A, B or C")
+    scale = _SCALE.search(prompt)
+    flag = raw.get("acc")
+    return ReleasedAnswer(
+        answer=raw["answer"] if raw["answer"] in SIDES else None,
+        raw_answer=str(raw["answer"])[:20],
+        truth=truth,
+        certainty=_certainty(raw["certainty"]),
+        raw_certainty=str(raw["certainty"]),
+        scale=int(scale[1]) if scale else None,
+        tie_offered="[[C]]" in prompt,
+        flag=bool(flag) if flag is not None else None,
+        prompt=prompt,
+    )
+
+
+def _certainty(value: Any) -> int | None:
+    """A whole number from 0 up; None for false, "NA" and anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if value >= 0 else None
+    if isinstance(value, float):
+        return int(value) if value >= 0 and value.is_integer() else None
+    text = str(value).strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

@@ -1,0 +1,1 @@
+"""Wordings of the prompts that released result files carry."""

@@ -1,0 +1,234 @@
+"""Wordings recovered from released result files, each proven on every prompt of its file."""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from extras.replication.wordings.recovery import NotRecovered, recover
+from extras.replication.wordings.released import ReleasedPrompt, read_prompts
+from judging.models import PromptTemplate
+from judging.prompts.asking import Asking
+from judging.prompts.exact_texts import CONTENT, names_by_side
+from judging.protocols.framings import OBSERVER, framing
+from judging.protocols.registry import protocol
+from judging.protocols.standard import Standard
+from judging.wordings.versions import save_wording
+from studies.importers.files.bundle import File
+from studies.importers.items.personalized_judge import aligned
+from studies.models import Item, Study
+from studies.prompts import slots_of
+from studies.prompts.language import PROMPT_LANGUAGE
+from studies.services.studies import lock_study
+from studies.texts.slots import Slots
+
+_SCALE = 100  # the certainties that our protocols read
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A wording of a file, and the number of its prompts, all of which it rebuilds.
+
+    `from_items`: those whose items the study has, and which were rebuilt from these.
+    """
+
+    wording: PromptTemplate
+    prompts: int
+    from_items: int
+
+    @property
+    def proof(self) -> str:
+        part = "" if self.from_items == self.prompts else f", {self.from_items:,} of them"
+        return (
+            f"“{self.wording.name}”, version {self.wording.version}: rebuilds all "
+            f"{self.prompts:,} prompts byte for byte{part} from the items of this study."
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"{self.proof} Use it with: --wording {shlex.quote(self.wording.reference)} --setting "
+            f"{self.wording.setting}{'' if self.wording.template else ' --features none'}"
+        )
+
+
+@transaction.atomic
+def import_protocol(
+    *, study_id: int, file: File, name: str = "", user: User | None = None
+) -> Recovered:
+    """Store the wording of a released file, some of whose items the study has.
+
+    Nothing is stored unless it rebuilds the prompt of every row: from the study's items, or from
+    the row's own texts if the study lacks its item. Raises `NotRecovered` or `Refused` with the
+    rows at fault.
+    """
+    study = lock_study(study_id)
+    every = read_prompts(file)
+    found = recover([prompt.row for prompt in every])
+    if not {"response_a", "response_b"} <= set(found.slots):
+        raise NotRecovered("The prompts of this file do not show both responses of its rows.")
+    setting, remark = _setting_of(every)
+    shows_persona = "persona" in found.slots
+    items = _items_of(study, every)
+    prompts = [prompt for prompt in every if prompt.released.item_id in items]
+    if shows_persona:
+        _check_personas(prompts, items)
+    field = "template" if shows_persona else "template_without_persona"
+    wording = PromptTemplate(study=study, setting=setting, **{field: found.text})
+    wording.exact_texts = _exact_texts(prompts, items, found.slots, study)
+    _prove(wording, prompts, items)
+    stored = save_wording(
+        study_id=study.pk,
+        name=name or file.name.removesuffix(".jsonl")[:60],
+        setting=setting,
+        note=f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} "
+        f"prompts it rebuilds byte for byte.{remark}",
+        source=PromptTemplate.Source.RECOVERED,
+        exact_texts=wording.exact_texts,
+        user=user,
+        **{field: found.text},
+    )
+    return Recovered(stored, len(every), len(prompts))
+
+
+def import_template(
+    *, study_id: int, file: File, name: str, user: User | None = None
+) -> PromptTemplate:
+    """Store the words of a released file's prompts as a wording of any study.
+
+    Unlike `import_protocol`, the study needs none of its items, so profiles and texts are spelled
+    as the study spells them. Where nothing is known of a person, the profile is empty. Raises
+    `NotRecovered` or `Refused`, and `InvalidValue`.
+    """
+    every = read_prompts(file)
+    found = recover([prompt.row for prompt in every])
+    setting, remark = _setting_of(every)
+    shows_persona = "persona" in found.slots
+    return save_wording(
+        study_id=study_id,
+        name=name,
+        setting=setting,
+        note=f"The words of {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} prompts "
+        f"they rebuild from their own texts.{remark}",
+        source=PromptTemplate.Source.RECOVERED,
+        template=found.text if shows_persona else "",
+        template_without_persona=found.text.replace("{{ persona }}", ""),
+        user=user,
+    )
+
+
+def _setting_of(prompts: list[ReleasedPrompt]) -> tuple[str, str]:
+    """The protocol that reads the replies, and a remark if it leaves something out."""
+    common = Counter((prompt.released.setting, prompt.released.certainty_max) for prompt in prompts)
+    [((setting, most), _)] = common.most_common(1)
+    if most in (None, _SCALE):
+        return setting, ""
+    return Standard.name, (
+        f" They ask for a certainty from 1 to {most}, which is not stored: certainties here are "
+        f"from 1 to {_SCALE}."
+    )
+
+
+def _items_of(study: Study, prompts: list[ReleasedPrompt]) -> dict[str, Item]:
+    """The study's items of the file by key. Raises `NotRecovered` if it has none of them."""
+    keys = {prompt.released.item_id for prompt in prompts}
+    items = {
+        item.key: item
+        for item in Item.everything.filter(study=study).select_related("persona")
+        if item.key in keys
+    }
+    if not items:
+        raise NotRecovered(
+            "The study has none of the items of this file. Import the same file as items first."
+        )
+    return items
+
+
+def _check_personas(prompts: list[ReleasedPrompt], items: dict[str, Item]) -> None:
+    """Raise `NotRecovered` if a prompt shows another profile than its item has."""
+    for prompt in prompts:
+        row, item = prompt.released, items[prompt.released.item_id]
+        if _sentences(item.persona.features) != _sentences(row.features):
+            raise NotRecovered(
+                f"Line {row.line}: the prompt shows another profile than item {item.key} has. "
+                "Import the items of this file into a study of their own."
+            )
+
+
+def _sentences(features: "list[Mapping[str, str]] | tuple[Mapping[str, str], ...]") -> list[str]:
+    return [feature["text"] for feature in features]
+
+
+def _exact_texts(
+    prompts: list[ReleasedPrompt], items: dict[str, Item], slots: list[str], study: Study
+) -> dict[str, object]:
+    """How the file spells the texts of its items, where it differs from them."""
+    texts = ExactTexts()
+    for prompt in prompts:
+        item = items[prompt.released.item_id]
+        item.study = study
+        shown = _shown_first(prompt, item)
+        exact = {slot: prompt.row.texts[slot] for slot in slots}
+        spelling = spelling_of(slots_of(item, shown_first=shown), exact, shown_first=shown)
+        if not texts.add(item, spelling):
+            raise NotRecovered(
+                f"Line {prompt.row.line}: item {item.key} occurs twice in this file, spelled in "
+                "two ways. Keep one of the rows."
+            )
+    return texts.stored()
+
+
+def _shown_first(prompt: ReleasedPrompt, item: Item) -> str:
+    return aligned(prompt.released, item.r1).shown_first
+
+
+def _prove(wording: PromptTemplate, prompts: list[ReleasedPrompt], items: dict[str, Item]) -> None:
+    """Build every prompt as a run would. Raises `NotRecovered` if one differs from its row."""
+    asking = Asking(
+        study=wording.study,
+        protocol=protocol(wording.setting),
+        features=None if wording.template else [],
+        framing=framing(OBSERVER),
+        language=PROMPT_LANGUAGE,
+        template=wording,
+    )
+    for prompt in prompts:
+        item = items[prompt.released.item_id]
+        [message] = asking.messages(item, shown_first=_shown_first(prompt, item))
+        if message.text != prompt.row.prompt:
+            raise NotRecovered(
+                f"Line {prompt.row.line}: the prompt cannot be rebuilt from item {item.key}."
+            )
+
+
+class ExactTexts:
+    """Collects spellings; each text is stored once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._items: dict[str, dict[str, Any]] = {}
+
+    def add(self, item: Item, spelling: Mapping[str, str]) -> bool:
+        """Keep the spelling of an item; False if it was added before with another one."""
+        entry: dict[str, Any] = {
+            name: self._numbers.setdefault(text, len(self._numbers))
+            for name, text in spelling.items()
+        }
+        if entry:
+            entry[CONTENT] = item.content_hash
+        return self._items.setdefault(item.key, entry) == entry
+
+    def stored(self) -> dict[str, Any]:
+        items = {key: entry for key, entry in self._items.items() if entry}
+        return {"texts": list(self._numbers), "items": items} if items else {}
+
+
+def spelling_of(slots: Slots, exact: Mapping[str, str], *, shown_first: str) -> dict[str, str]:
+    """The texts of a prompt that differ from those of its item, `slots`; responses by content."""
+    names = names_by_side(shown_first)
+    return {
+        names.get(slot, slot): text for slot, text in exact.items() if text != getattr(slots, slot)
+    }

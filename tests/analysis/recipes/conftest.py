@@ -1,1 +1,0 @@
-from tests.judging.conftest import engine, llm  # noqa: F401 - fixtures of a real server

@@ -1,0 +1,3 @@
+from tests.judging.conftest import engine, llm
+
+__all__ = ["engine", "llm"]
