@@ -52,7 +52,7 @@ LEFT_OUT = {
     "a file that is uploaded": r"studies:import|judging:(replies|recover-wording|pack)$",
     "asks a model at once": r"judging:(test-judge|profiles|decide-profile)",
     "changes nothing": r"people:text-preview|planning:forecast|studies:providers-decide",
-    "needs data that this study does not have": r"people:(linked|second-visit-ids|invitations)|"
+    "needs data that this study does not have": r"people:invitations|"
     r"judging:(discuss|extend)|audit|certificates|reports:(verify|share|revoke|draw)|"
     r"planning:watched|exports:(again|delete|stale)|webhooks:|studies:(changed-personas|item-persona)|"
     r"people:(release|person)|studies:team-(remove|hand-over)|analysis:",

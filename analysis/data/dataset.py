@@ -21,7 +21,6 @@ from analysis.data.annotators.raters import (
     promised_of,
     quotas_of,
 )
-from analysis.data.annotators.retests import RETESTS
 from analysis.data.arrays import (
     Dataset,
     FrozenPlan,
@@ -45,7 +44,6 @@ from studies.prompts.own_answers import wording_in
 from studies.selectors import item_languages
 
 _READERS = [
-    RETESTS,
     ADVICE,
     OPTION_SETS,
     SYSTEMS,

@@ -17,7 +17,6 @@ from .families import (
     planning,
     published_data,
     replacement,
-    retest,
     systems,
 )
 
@@ -32,7 +31,6 @@ FAMILIES: Mapping[str, Sequence[MethodCheck]] = {
     "planning": planning.CHECKS,
     "disagreement": disagreement.CHECKS,
     "replacement": replacement.CHECKS,
-    "retest": retest.CHECKS,
     "systems": systems.CHECKS,
     "biases": biases.CHECKS,
     "flags": flags.CHECKS,

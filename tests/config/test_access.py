@@ -6,6 +6,7 @@ new fails here until it is in the table it belongs to.
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -132,9 +133,6 @@ NOT_HERE = {
     "media/<sha256>/",
     "people/annotator/",
     "people/invitations/",
-    "people/linked/",
-    "people/second-visits/",
-    "people/second-visits/ids/",
     "people/prolific/bonuses/act/",
     "reports/<public_id>/download/",
     "reports/<public_id>/items.json",
@@ -146,6 +144,9 @@ NOT_HERE = {
     "reports/annotator/",
     "webhooks/<public_id>/again/",
 }
+# An extra has a module `access` beside its tests if its addresses are not for every editor.
+for _file in sorted(Path(__file__).parents[1].glob("extras/*/access.py")):
+    NOT_HERE |= import_module(f"tests.extras.{_file.parent.name}.access").NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
     "judges/available/<judge_id>/<action>/",

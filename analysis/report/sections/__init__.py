@@ -21,7 +21,6 @@ from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
-from analysis.report.sections.retest import RetestSection
 from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
@@ -32,7 +31,6 @@ SECTIONS: list[Section] = [
     Insight(),
     Agreement(),
     Disagreement(),
-    RetestSection(),
     Groups(),
     Ablations(),
     Wording(),
