@@ -29,7 +29,6 @@ from analysis.data.arrays import (
 )
 from analysis.data.certificates import CERTIFICATES
 from analysis.data.extras import READERS
-from analysis.data.items.advice import ADVICE
 from analysis.data.items.draws import DRAW
 from analysis.data.items.option_sets import OPTION_SETS
 from analysis.data.items.ranked_sets import RANKED_SETS
@@ -44,7 +43,6 @@ from studies.prompts.own_answers import wording_in
 from studies.selectors import item_languages
 
 _READERS = [
-    ADVICE,
     OPTION_SETS,
     SYSTEMS,
     CRITERIA,

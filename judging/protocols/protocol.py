@@ -1,12 +1,28 @@
 """The base class of judging protocols: the question to a judge and the reading of its reply."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from judging.engine.interface import SIDES, Options, Verdict
 from judging.engine.messages import Messages, with_replies
 from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
+
+
+class EarlierReplies(Protocol):
+    """What a run shows of other runs; protocols know neither items nor slots."""
+
+    def own_reply(self, item: Any, shown_first: str) -> str:
+        """The reply of the same judge with which a judgment begins."""
+        ...
+
+    def change(self, slots: Any, item: Any, shown_first: str) -> Any:
+        """The texts of an item, with what others wrote about it."""
+        ...
+
+    def why_not(self, items: Any) -> dict[int, str]:
+        """The items that are not asked about, with the reason."""
+        ...
 
 
 class JudgingProtocol:
@@ -18,10 +34,11 @@ class JudgingProtocol:
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
-    `needs_advice`: it asks only about items that have an advice.
+    `left_out`: what fields of an item hold about which it cannot ask, and `why_left_out`.
+    `needs_slots`: slots that a wording must have, each with what the protocol does with it.
     `needs_options`: it shows all options of the set that an item was paired from; the pairs of a
     set share the request and its reply.
-    `needs_others`: it shows the replies of other runs, so only a discussion starts it.
+    `needs_others`: it goes on from the replies of other runs, so it is not started by itself.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
     probabilities would have written.
@@ -43,7 +60,9 @@ class JudgingProtocol:
     reply_tokens: ClassVar[int] = 8
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
-    needs_advice: ClassVar[bool] = False
+    left_out: ClassVar[Mapping[str, Any]] = {}
+    why_left_out: ClassVar[str] = ""
+    needs_slots: ClassVar[Mapping[str, str]] = {}
     needs_options: ClassVar[bool] = False
     needs_others: ClassVar[bool] = False
     needs_probabilities: ClassVar[bool] = False
@@ -69,6 +88,10 @@ class JudgingProtocol:
     def of_study(self, criteria: Sequence[Mapping[str, str]]) -> "JudgingProtocol":
         """The protocol as it reads the replies of a study with these criteria."""
         return self
+
+    def goes_on_from(self, run: Any) -> "EarlierReplies | None":
+        """What a run with this protocol shows of other runs."""
+        return None
 
     def of_options(self, shown: tuple[int, ...], pair: tuple[int, int]) -> "JudgingProtocol":
         """The protocol as it reads a reply about a set of options, for one of its pairs.

@@ -3,7 +3,6 @@
 from analysis.report.section import Section
 from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
-from analysis.report.sections.advice import AdviceSection
 from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
@@ -36,7 +35,6 @@ SECTIONS: list[Section] = [
     Wording(),
     Position(),
     Bias(),
-    AdviceSection(),
     Criteria(),
     OptionSetsSection(),
     Systems(),

@@ -7,9 +7,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.advice.protocols import Discussion
 from judging.errors import BadRun
 from judging.models import Campaign, JudgeRun, Jury
-from judging.protocols.discussion import Discussion
 from judging.runs.lifecycle import start_run
 from judging.runs.rows.spec import RunSpec
 from judging.runs.rows.study_facts import StudyFacts

@@ -6,9 +6,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from extras.advice.discussions import start_discussion
 from judging.errors import BadRun, ConflictingValue
 from judging.models import Attempt, Campaign, JudgeRun, Judgment, Jury
-from judging.runs.discussions import start_discussion
 from judging.runs.lifecycle import work_off
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -116,10 +116,10 @@ def test_a_jury_without_a_first_round_is_told_what_to_do(jury):
 
 
 def test_the_setting_is_not_started_by_itself(jury):
-    with pytest.raises(ConflictingValue, match="second round of a jury") as error:
+    with pytest.raises(ConflictingValue, match="goes on from the replies of a jury") as error:
         start(jury.study, jury.judges.first(), setting="discussion")
 
-    assert "press “Start discussion” at the jury" in str(error.value)
+    assert "start it at the jury" in str(error.value)
     assert "command" not in str(error.value)
 
 
@@ -140,7 +140,7 @@ def test_the_page_of_the_campaign_starts_it_for_editors_within_its_budget(jury, 
     campaign = Campaign.objects.create(
         study=study, name="c", plan={"name": "c", "judges": [], "juries": {"panel": []}}
     )
-    url = reverse("judging:discuss", args=[study.slug, campaign.public_id, jury.pk])
+    url = reverse("advice:discuss", args=[study.slug, campaign.public_id, jury.pk])
     page = reverse("judging:campaign", args=[study.slug, campaign.public_id])
     viewer, editor = sign_in(study, "viewer"), sign_in(study, "editor")
 

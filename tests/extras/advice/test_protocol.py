@@ -97,5 +97,5 @@ def test_a_study_without_advice_refuses_the_setting(judge):
     study = make_study()
     make_item(study=study)
 
-    with pytest.raises(ConflictingValue, match="needs items with an advice"):
+    with pytest.raises(ConflictingValue, match="The item has no advice"):
         start(study, judge, setting="advice")

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from extras.advice.discussions import start_discussion
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import JudgeRun, Jury
-from judging.runs.discussions import start_discussion
 from judging.runs.lifecycle import work_off
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart

@@ -1,10 +1,13 @@
 """Answers before and after an advice: figures counted by hand, and intervals that cover."""
 
+import doctest
+
 import numpy as np
 import pytest
 
-from analysis.stats.comparison.persuasion import persuasion
 from analysis.stats.core.shared_variance import Sharing
+from extras.advice import persuasion as module
+from extras.advice.persuasion import persuasion
 
 
 def independent(n: int) -> Sharing:
@@ -46,3 +49,10 @@ def test_what_nobody_did_is_undefined_with_its_reason():
     assert found.dissuaded.n == 2
     nobody = persuasion([-1], [-1], [np.nan], [np.nan], [1], independent(1))
     assert (nobody.n, nobody.shift.value, nobody.shift.reason) == (0, None, "empty_group")
+
+
+def test_the_example_gives_what_it_shows():
+    found = doctest.testmod(module)
+
+    assert found.attempted > 1
+    assert not found.failed

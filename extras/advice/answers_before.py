@@ -28,7 +28,7 @@ class Before:
 
 
 @dataclass(frozen=True, eq=False)
-class Advice(Extra):
+class Advised(Extra):
     """What items advise, and the answers before it.
 
     Attributes
@@ -60,7 +60,7 @@ class Advice(Extra):
         return found.hexdigest()
 
 
-def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advice | None:
+def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advised | None:
     """The advice of a study whose items have some, with the answers before it; else None."""
     rows = Item.objects.filter(study=study).exclude(advice={}).values_list("pk", "advice")
     kinds, favors = [""] * len(position), np.full(len(position), MISSING, dtype=np.int8)
@@ -70,7 +70,7 @@ def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advic
     if not any(kinds):
         return None
     of_runs = _of_runs(study, position)
-    return Advice(
+    return Advised(
         kinds=tuple(kinds),
         favors=favors,
         people=_of_people(study, position, data.raters, data.answers),
@@ -130,4 +130,4 @@ def _before(rows: Iterable[_Given | None]) -> Before:
     )
 
 
-ADVICE = Reader("advice", advice_of)
+ADVISED = Reader("advice", advice_of)

@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.advice import Advice
 from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import InitialAnswer
+from extras.advice.answers_before import Advised
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study, store, stored_at_once
 
@@ -79,8 +79,8 @@ def test_the_page_has_the_chapter_only_where_items_have_advice(study):
     answer(make_rater(study=plain), item, "r1")
 
     assert "advice" not in built(plain)
-    assert load_dataset(plain.slug).of(Advice) is None
-    assert load_dataset(study.slug).of(Advice) is not None
+    assert load_dataset(plain.slug).of(Advised) is None
+    assert load_dataset(study.slug).of(Advised) is not None
 
 
 def test_answers_before_the_advice_are_part_of_the_hash_of_the_data(study):

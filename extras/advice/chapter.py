@@ -6,23 +6,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.arrays import Codes
-from analysis.data.items.advice import Advice, Before
 from analysis.report.encode import Json, cell, put, tested
 from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import percent
 from analysis.stats.comparison.general_difference import GeneralDifference
-from analysis.stats.comparison.persuasion import Persuasion, persuasion
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import Sharing
+from extras.advice.answers_before import Advised, Before
+from extras.advice.persuasion import Persuasion, persuasion
 
 _PEOPLE = "People"
 
 
 def advice(study: Study) -> Json:
     """The entry of report.json; empty for a study whose items have no advice."""
-    given = study.data.of(Advice)
+    given = study.data.of(Advised)
     if given is None:
         return {}
     answers = study.data.answers
@@ -170,6 +170,25 @@ class AdviceSection(Section):
     name = "advice"
     title = "Advice"
     inside = "Answers before and after the advice"
+    keys = """
+advice | object | Answers before and after the advice, of people and of each judge.
+advice.items | count | Items with advice.
+kinds | object | Items by kind of advice.
+kinds.* | count | Items with this kind of advice.
+favors | count | Items whose advice argues for one response.
+changed | object | Answers that changed after the advice.
+persuaded | object | Answers against the advice at first that are for it afterwards.
+persuaded_sure | object | The same of answers that were certain at first.
+persuaded_unsure | object | The same of answers that were uncertain at first.
+dissuaded | object | Answers with the advice at first that are against it afterwards.
+count | count | Answers for which the statement holds.
+advice.shift | object | Share of answers for the response of the advice, after less before.
+advice.weight | object | Weight of the advice: 0 stays, 1 takes it over with full certainty.
+advice.certainty | object | Change of certainty where the choice was kept.
+advice.accuracy | object | Right answers among those that were given twice.
+before | share | Right before the advice.
+after | share | Right after the advice.
+"""
     analyses = (Analysis("advice", tables=("advice", "advice_weight"), paths=("advice",)),)
 
     def is_needed(self, report: Report) -> bool:
@@ -192,3 +211,6 @@ class AdviceSection(Section):
                     f"{who}: of {moved['n']:,} answers against the advice, "
                     f"{percent(moved['value'])} chose its response after it.",
                 )
+
+
+CHAPTER = AdviceSection()

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..accuracy.general_accuracy import general_proportion
-from ..core.results import BoolArray, FloatArray, Proportion
-from ..core.shared_variance import Sharing
-from .general_difference import GeneralDifference, general_difference
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import BoolArray, FloatArray, Proportion
+from analysis.stats.core.shared_variance import Sharing
 
 SURE = 100.0
 
