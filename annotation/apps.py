@@ -10,7 +10,6 @@ class AnnotationConfig(AppConfig):
         from annotation.researchers import workbench
         from annotation.researchers.setup import workbench as texts
         from annotation.services import study_copies
-        from annotation.services.own_profiles import wait_for_answers
         from studies.services import studies
         from studies.services.items import item_preview
         from studies.services.whole_studies import copies, removal, shown_people
@@ -18,7 +17,7 @@ class AnnotationConfig(AppConfig):
 
         copies.register(study_copies.copy_questions)
         removal.register(study_copies.content_of)
-        shown_people.register(wait_for_answers)
+        shown_people.register(study_copies.wait_for_answers)
         parts.register(Quotas())
         parts.register(Comprehension())
         studies.follow_state(follow_state)

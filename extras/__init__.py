@@ -8,11 +8,13 @@ its folder, `tests/extras/<name>` and its line leaves a program without that des
 from pathlib import Path
 
 NAMES = [
+    "advice",
     "certificates",
     "datasets",
     "judge_models",
     "local_models",
     "option_sets",
+    "own_answers",
     "packs",
     "personas",
     "planning",

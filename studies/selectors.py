@@ -46,11 +46,6 @@ def seat_groups(study: Study) -> list[SeatGroup]:
     return [SeatGroup(*row) for row in rows]
 
 
-def has_advice(study: Study) -> bool:
-    """Whether any item of the study has an advice."""
-    return Item.objects.filter(study=study).exclude(advice={}).exists()
-
-
 def item_languages(study: Study) -> list[str]:
     """The languages of the items that are judged, the most frequent first.
 

@@ -21,7 +21,6 @@ from analysis.data.annotators.raters import (
     promised_of,
     quotas_of,
 )
-from analysis.data.annotators.retests import RETESTS
 from analysis.data.arrays import (
     Dataset,
     FrozenPlan,
@@ -29,7 +28,6 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.extras import READERS
-from analysis.data.items.advice import ADVICE
 from analysis.data.items.draws import DRAW
 from analysis.data.items.systems import SYSTEMS
 from analysis.data.judges.criterion_verdicts import CRITERIA
@@ -42,8 +40,6 @@ from studies.prompts.own_answers import wording_in
 from studies.selectors import item_languages
 
 _READERS = [
-    RETESTS,
-    ADVICE,
     SYSTEMS,
     CRITERIA,
     DRAW,

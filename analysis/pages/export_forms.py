@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from analysis.exports.delivery.listing import FORMAT_LABELS, WHAT_LABELS
+from analysis.exports.delivery.listing import FORMAT_LABELS, labels
 from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import ExportError
@@ -21,7 +21,7 @@ def _checkbox(label: str, help_text: str) -> forms.BooleanField:
 
 
 class ExportForm(forms.Form):
-    what = forms.ChoiceField(label="Content", choices=list(WHAT_LABELS.items()), initial="all")
+    what = forms.ChoiceField(label="Content", choices=lambda: list(labels().items()), initial="all")
     format = forms.ChoiceField(
         label="Format",
         required=False,

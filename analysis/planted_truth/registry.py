@@ -16,7 +16,6 @@ from .families import (
     flags,
     published_data,
     replacement,
-    retest,
     systems,
 )
 
@@ -30,7 +29,6 @@ FAMILIES: Mapping[str, Sequence[MethodCheck]] = {
     "claims": claims.CHECKS,
     "disagreement": disagreement.CHECKS,
     "replacement": replacement.CHECKS,
-    "retest": retest.CHECKS,
     "systems": systems.CHECKS,
     "biases": biases.CHECKS,
     "flags": flags.CHECKS,

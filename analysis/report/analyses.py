@@ -1,6 +1,7 @@
 """Code and label of every analysis that a plan can name, in the report's order.
 
-Pages list them, so this module loads no section: the sections say what shows each of them.
+Pages list them, so this module loads no section: the sections say what shows each of them. An extra
+adds the labels of its own when Django starts.
 """
 
 ANALYSES = {
@@ -19,5 +20,4 @@ ANALYSES = {
     "ablations": "What judges lose with less of the persona",
     "wording": "How much depends on the wording, the framing and the order",
     "position": "Whether the side of the screen matters",
-    "advice": "How far people and judges follow an advice after their first answer",
 }

@@ -50,7 +50,6 @@ from .agreement.response_sets import (
     set_distance,
     set_vectors,
 )
-from .agreement.retest import Retest, retest_of, share_of_retest
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
 from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
@@ -323,7 +322,6 @@ __all__ = [
     "Reason",
     "Recalibration",
     "ReferenceJudge",
-    "Retest",
     "RiskCoverage",
     "RoganGladen",
     "RunNoise",
@@ -472,7 +470,6 @@ __all__ = [
     "recruiting_cost",
     "reference_judges",
     "retest_ceiling",
-    "retest_of",
     "risk_coverage",
     "rogan_gladen",
     "run_noise",
@@ -484,7 +481,6 @@ __all__ = [
     "set_vectors",
     "share_of_ceiling",
     "share_of_possible",
-    "share_of_retest",
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",

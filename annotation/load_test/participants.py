@@ -90,10 +90,10 @@ class Annotator:
             return
         page = await self._browser.get(self._location)
         if page.location:
-            # People who answer for themselves decide about their profile before.
+            # A page that an extra adds comes before.
             self._move(page)
-            profile = await self._browser.get(self._location)
-            self._move(await self._send(profile.text, {"do": "decide"}))
+            added = await self._browser.get(self._location)
+            self._move(await self._send(added.text, {"do": "decide"}))
             page = await self._browser.get(self._location)
         self._move(await self._send(page.text, {"comments": ""}))
 

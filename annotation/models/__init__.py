@@ -20,8 +20,6 @@ from annotation.models.answers import (
     InitialAnswer,
 )
 from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
-from annotation.models.linked_studies import LinkedStudy
-from annotation.models.own_profiles import OwnProfile
 from annotation.models.platform import (
     Bonus,
     BonusPayment,
@@ -33,7 +31,6 @@ from annotation.models.platform import (
     ProlificSubmission,
     Recruitment,
 )
-from annotation.models.retests import RetestAnswer, RetestVisit
 
 __all__ = [
     "Annotation",
@@ -53,8 +50,6 @@ __all__ = [
     "InitialAnswer",
     "Invitation",
     "LinkStart",
-    "LinkedStudy",
-    "OwnProfile",
     "ProlificEvent",
     "ProlificIdentity",
     "ProlificReservation",
@@ -63,7 +58,5 @@ __all__ = [
     "QuotaGroup",
     "Recruitment",
     "RelatedStudy",
-    "RetestAnswer",
-    "RetestVisit",
     "random_code",
 ]

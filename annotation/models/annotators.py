@@ -335,12 +335,7 @@ class CompletionCode(models.Model):
     """The code an annotator enters on the platform; each ending of a study has one."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="completion_codes")
-    # The end of a second visit is none of the first one, so it is no `Ending`.
-    SECOND_VISIT = "second_visit"
-
-    ending = models.CharField(
-        max_length=20, choices=[*Ending.choices, (SECOND_VISIT, "second visit")]
-    )
+    ending = models.CharField(max_length=20, choices=Ending)
     code = models.CharField(max_length=20, unique=True, default=random_code)
     created_at = clock.MomentField(auto_now_add=True)
 
@@ -350,8 +345,7 @@ class CompletionCode(models.Model):
                 fields=["study", "ending"], name="completion_code_once_per_ending"
             ),
             models.CheckConstraint(
-                condition=Q(ending__in=[*Ending.values, "second_visit"]),
-                name="completion_code_ending",
+                condition=Q(ending__in=Ending.values), name="completion_code_ending"
             ),
         ]
 

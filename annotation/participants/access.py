@@ -24,10 +24,7 @@ from studies.pages.signed_in import signed_in
 from studies.selectors import studies_for
 
 # The order of the steps. Steps that a study does not have are skipped by their state alone.
-ORDER = (
-    *("consent", "about", "instructions", "quiz", "practice", "task", "profile", "feedback"),
-    "done",
-)
+ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
 _SALT = "annotation.participant"

@@ -11,12 +11,10 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from annotation.content.own_profile import LONGEST_TEXT, ShownProfile
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
 from studies.pages.numbers import whole_number
 from studies.prompts import BANDS, band_of
-from studies.texts.normalisation import storable
 
 # Of the responses on a page, in lower case in names and ids.
 LETTERS = "abcde"
@@ -341,41 +339,3 @@ class FeedbackForm(ParticipantForm):
 
     def target_of(self, field: str) -> str:
         return {"ai_use": "ai_use-0"}.get(field, field)
-
-
-class ProfileForm(ParticipantForm):
-    """Whether others may see the profile, in the annotator's own words; off until ticked."""
-
-    text = forms.CharField(
-        required=False,
-        max_length=LONGEST_TEXT,
-        error_messages={"max_length": _("Shorten what you wrote to 500 characters")},
-    )
-    show = forms.BooleanField(required=False)
-    version = forms.CharField(required=False, max_length=64)
-
-    @property
-    def text_shown(self) -> str:
-        """What the annotator wrote, as it is shown and stored."""
-        given = self.data.get("text") if self.is_bound else self.initial.get("text")
-        return storable(given or "")[:LONGEST_TEXT]
-
-    @property
-    def is_ticked(self) -> bool:
-        return bool(self.data.get("show") if self.is_bound else self.initial.get("show"))
-
-    @property
-    def only_previews(self) -> bool:
-        return self.data.get("do") == "preview"
-
-    def agrees_to(self, shown: ShownProfile) -> bool:
-        """Whether the form decides: nobody agrees to a profile that they have not seen."""
-        if not self.is_valid():
-            return False
-        if not self.cleaned_data["show"]:
-            return True
-        if shown.is_empty:
-            self.add_error("show", _("There is nothing to show. Write a few words, or untick this"))
-        elif self.cleaned_data["version"] != shown.version:
-            self.add_error("show", _("The profile has changed. Look at it, then continue"))
-        return not self.errors

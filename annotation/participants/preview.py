@@ -11,14 +11,13 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.own_profile import preview_profile
 from annotation.content.practice import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
-from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm, ProfileForm
+from annotation.participants.added_steps import STEPS as ADDED
+from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.participants.items.context import ShownInitial, instructions_context, item_context
 from annotation.participants.items.progress import ItemProgress, Progress
-from annotation.participants.profile_views import profile_context
 from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
 
@@ -33,7 +32,6 @@ STEPS = {
     "practice": _("Practice"),
     "task": _("Item"),
     "attention": _("Attention check"),
-    "profile": _("Your profile"),
     "feedback": _("Feedback"),
 }
 # Steps that show items one after the other, and which kind of items.
@@ -45,7 +43,7 @@ _ITEMS = 30
 @study_page
 def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """Show one page as participants see it; sending it leads to the next. Others see a 404."""
-    if step not in STEPS or not may_preview(request, study):
+    if step not in _all_steps() or not may_preview(request, study):
         raise Http404
     steps = steps_of(study)
     # The page with the frames has its own links.
@@ -61,8 +59,8 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
         "instructions": instructions_context(study),
         "quiz": {"now": _first_question(study), "instructions_url": _url(study, "instructions")},
         "practice": _practice(study),
-        "profile": profile_context(study, ProfileForm(), preview_profile(study)),
         "feedback": {"form": FeedbackForm(), "answered": study.items_per_annotator},
+        **{each.name: dict(each.preview(study)) for each in ADDED if each.name == step},
     }
     return render(request, f"annotation/{step}.html", common | pages[step])
 
@@ -150,19 +148,25 @@ def _url(study: Study, step: str) -> str:
     return reverse("annotation:preview", args=[study.slug, step])
 
 
-def steps_of(study: Study) -> "dict[str, StrPromise]":
+def steps_of(study: Study) -> "dict[str, str | StrPromise]":
     """The steps that this study has."""
     has = {
         "quiz": study.comprehension_questions.exists(),
         "practice": _practice_items(study).exists(),
         "attention": items_of(study, "attention").exists(),
-        "profile": study.asks_own_answers,
-    }
-    return {step: label for step, label in STEPS.items() if has.get(step, True)}
+    } | {each.name: each.is_in(study) for each in ADDED}
+    return {step: label for step, label in _all_steps().items() if has.get(step, True)}
+
+
+def _all_steps() -> "dict[str, str | StrPromise]":
+    """The steps that a study can have, those of extras before the feedback."""
+    steps: dict[str, str | StrPromise] = {**STEPS}
+    last = steps.pop("feedback")
+    return steps | {each.name: each.title for each in ADDED} | {"feedback": last}
 
 
 def _after(step: str, steps: Collection[str]) -> str:
-    names = [name for name in STEPS if name in steps or name == step]
+    names = [name for name in _all_steps() if name in steps or name == step]
     return names[(names.index(step) + 1) % len(names)]
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.participants import comprehension_views, preview, profile_views, retest_views, views
+from annotation.participants import comprehension_views, preview, views
 from annotation.participants.items import media_views, task_views
 from studies.pages.framed import framed_here
 
@@ -21,11 +21,8 @@ urlpatterns = [
     path("quiz/<int:number>/", comprehension_views.quiz, name="quiz-question"),
     path("practice/", comprehension_views.practice, name="practice"),
     path("task/<int:position>/skip/", task_views.skip, name="skip"),
-    path("profile/", profile_views.profile, name="profile"),
     path("media/<str:sha256>/", media_views.media, name="media"),
     path("feedback/", views.feedback, name="feedback"),
-    path("retest/", retest_views.retest, name="retest"),
-    path("retest/<int:position>/", retest_views.retest_item, name="retest-item"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),
     path("pause/", views.pause, name="pause"),

@@ -1,9 +1,8 @@
 """The participants' pages before and after the items, in the order in which they are shown."""
 
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,7 +18,7 @@ from annotation.errors import (
     TookPartBefore,
     TooManyStarts,
 )
-from annotation.models import Annotator, RetestVisit
+from annotation.models import Annotator, Ending
 from annotation.participants.access import (
     bind,
     closed,
@@ -34,6 +33,7 @@ from annotation.participants.access import (
     study_page,
     took_part,
 )
+from annotation.participants.added_steps import NOTES, STEPS
 from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
 from annotation.participants.items.context import instructions_context, task_url
@@ -253,8 +253,9 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     progress = progress_of(annotator.pk)
     if progress.next_position is not None:
         return see_other(step_url(annotator, "task"))
-    if annotator.study.asks_own_answers and not hasattr(annotator, "own_profile"):
-        return see_other(step_url(annotator, "profile"))
+    for step in STEPS:
+        if address := step.first_at(annotator):
+            return see_other(address)
     form = FeedbackForm(
         request.POST if request.method == "POST" else None,
         initial={"comments": annotator.feedback},
@@ -298,23 +299,17 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
         "keeps_pay": code_ending(annotator) != ending,
-        **_second_visit(annotator),
-        "has_profile": study.asks_own_answers and hasattr(annotator, "own_profile"),
+        "notes": _notes(annotator) if ending == Ending.COMPLETED else [],
         "debrief": render_markdown(study.debrief),
         **code_context(study, completion_code(annotator) if confirmed else "", annotator),
     }
     return render(request, f"annotation/endings/{ending}.html", context)
 
 
-def _second_visit(annotator: Annotator) -> dict[str, Any]:
-    """When to come back, and the annotator's own link."""
-    study = annotator.study
-    visit = RetestVisit.objects.filter(annotator=annotator).first() if study.retest_share else None
-    if visit is None:
-        return {}
-    path = reverse("annotation:retest", args=[study.slug])
-    link = f"{path}?{urlencode({'code': visit.code})}"
-    return {"retest": visit, "retest_path": link, "retest_base": settings.PUBLIC_BASE_URL}
+def _notes(annotator: Annotator) -> list[tuple[str, Mapping[str, Any]]]:
+    """What extras add to the page of somebody who completed: templates and their contexts."""
+    notes = ((each.template, each.shown(annotator)) for each in NOTES)
+    return [(template, note) for template, note in notes if note]
 
 
 @require_http_methods(["GET", "POST"])

@@ -4,13 +4,7 @@ from annotation.participants import preview_views
 from annotation.prolific.pages import ledger_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import (
-    annotator_views,
-    capacity_views,
-    linked_views,
-    second_visit_views,
-    views,
-)
+from annotation.researchers import annotator_views, capacity_views, views
 from annotation.researchers.setup import (
     check_views,
     invitation_views,
@@ -43,9 +37,6 @@ urlpatterns = [
     path("annotator/", annotator_views.person, name="person"),
     path("checks/", check_views.checks, name="checks"),
     path("checks/items/", check_views.check_items, name="check-items"),
-    path("linked/", linked_views.linked, name="linked"),
-    path("second-visits/", second_visit_views.second_visits, name="second-visits"),
-    path("second-visits/ids/", second_visit_views.due_ids, name="second-visit-ids"),
     path("codes/", views.codes, name="codes"),
     path("preview/", preview_views.frames, name="preview"),
     path("preview/<slug:step>/", preview_views.frames, name="preview-step"),

@@ -89,7 +89,6 @@ _PAGES = (
 )
 _PROLIFIC = (("Prolific", "people:prolific"), ("Approve and pay", "people:prolific-settle"))
 _LIST = (("Invitations", "people:invitations"),)
-_OWN_ANSWERS = (("Linked study", "people:linked"), ("Second visits", "people:second-visits"))
 
 
 def annotator_pages(study: Study) -> list[SectionPage]:
@@ -99,8 +98,6 @@ def annotator_pages(study: Study) -> list[SectionPage]:
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
     ]
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
-    if study.asks_own_answers:
-        pages += _OWN_ANSWERS
     return own + [
         SectionPage("annotators", title, reverse(name, args=[study.slug]), for_editors=True)
         for title, name in pages

@@ -32,11 +32,3 @@ def code_for(*, study_id: int, ending: str) -> str:
     if not codes.exists():
         ensure_codes(study_id)
     return codes.get().code
-
-
-def second_visit_code(study_id: int) -> str:
-    """The code of a finished second visit; the first call for a study creates it."""
-    code, _ = CompletionCode.objects.get_or_create(
-        study_id=study_id, ending=CompletionCode.SECOND_VISIT
-    )
-    return code.code

@@ -21,7 +21,6 @@ from annotation.services.endings import (
 from annotation.services.exclusion import exclude, include
 from annotation.services.expiry import release_expired
 from annotation.services.extension import extend
-from annotation.services.own_profiles import decide_profile
 from annotation.services.skips import skip_item
 from annotation.services.steps import (
     consent,
@@ -36,7 +35,6 @@ __all__ = [
     "complete",
     "confirm",
     "consent",
-    "decide_profile",
     "decline",
     "doubt",
     "enter",

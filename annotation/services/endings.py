@@ -1,5 +1,8 @@
 """Endings of an annotator's part; each releases what it held and leaves a log row and a code."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -7,10 +10,20 @@ from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, Draft
 from annotation.seats import flow
 from annotation.services.identities import forget_person
-from annotation.services.own_profiles import forget_profile
-from annotation.services.retests import forget_retest, plan_retest
+from studies.additions import Additions
 from studies.services.studies import record
 
+
+@dataclass(frozen=True)
+class AtEnd:
+    """What an extra does with a locked annotator who completes, and with one who withdraws."""
+
+    name: str
+    completed: Callable[[Annotator], object]
+    withdrew: Callable[[Annotator], object]
+
+
+MORE: Additions[AtEnd] = Additions()
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
 
@@ -47,7 +60,8 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
         raise Unfinished(missing)
     flow.take_back(annotator, answered=True)
     flow.end(annotator, State.COMPLETED, user=user)
-    plan_retest(annotator)
+    for each in MORE:
+        each.completed(annotator)
     return annotator
 
 
@@ -55,14 +69,13 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 def withdraw(*, annotator_id: int) -> Annotator:
     """End at the annotator's request, also after completion: their answers leave the analysis.
 
-    Their identity, their answers about themselves and the texts they wrote are deleted, and a
-    profile of them that others may see is removed from every study.
+    Their identity, their answers about themselves and the texts they wrote are deleted.
     """
     annotator = _end(annotator_id, State.WITHDREW)
     Draft.objects.filter(assignment__annotator=annotator).delete()
     forget_person(annotator)
-    forget_profile(annotator)
-    forget_retest(annotator)
+    for each in MORE:
+        each.withdrew(annotator)
     return annotator
 
 

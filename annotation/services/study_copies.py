@@ -1,11 +1,13 @@
 """What people's side of a study has, for copying and deleting the whole study."""
 
+from collections.abc import Collection
+
 from annotation.models import (
     Annotation,
     Annotator,
+    Assignment,
     ComprehensionQuestion,
     DemographicQuestion,
-    LinkedStudy,
     ProlificStudy,
     QuotaGroup,
 )
@@ -34,10 +36,10 @@ def content_of(study: Study) -> Content:
             "The study is not completed on Prolific, so people may still have to be paid. Approve "
             "and pay them first."
         )
-    linked = LinkedStudy.objects.filter(first=study).values_list("study__slug", flat=True)
-    if slugs := ", ".join(f"“{slug}”" for slug in linked):
-        obstacles.append(
-            f"People of this study are shown in {slugs}, and could no longer take that back. "
-            "Delete these first."
-        )
     return Content([("annotators", people), ("answers", answers)], obstacles)
+
+
+def wait_for_answers(study: Study, items: Collection[int]) -> None:
+    """Lock seats at items that are deleted: an answer that is being stored comes first."""
+    seats = Assignment.objects.select_for_update(no_key=False).filter(item__in=items).order_by("pk")
+    list(seats.values_list("pk"))

@@ -3,10 +3,10 @@
 from judging.models import Judge
 from judging.protocols import registry
 from judging.runs.campaigns import SWEEPS
+from judging.runs.rows.combinations import asks_something
 from studies.models import Study
 from studies.personas.features import NAMED_SETS, meant_by
 from studies.prompts.language import base_of, is_prompt_language, language_name, prompt_languages
-from studies.selectors import has_advice
 
 OWN_WORDS = "-"  # no wording can have this name and a version
 _FEATURE_WORDS = {
@@ -37,7 +37,7 @@ def settings_for(study: Study) -> list[tuple[str, str]]:
         for each in registry.protocols()
         if not each.needs_others
         and (study.criteria or not each.needs_criteria)
-        and (not each.needs_advice or has_advice(study))
+        and asks_something(each, study)
         and each.is_for(study)
     ]
 

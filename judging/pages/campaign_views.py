@@ -7,12 +7,13 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import JudgingError
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.pages.campaign_forms import CampaignForm
+from judging.pages.jury_actions import MORE
 from judging.runs import campaigns, lifecycle
 from judging.runs.costs.estimates import (
     RunEstimate,
@@ -22,7 +23,6 @@ from judging.runs.costs.estimates import (
     gather,
 )
 from judging.runs.costs.probes import probes_of
-from judging.runs.discussions import has_first_round, start_discussion
 from judging.selectors import (
     RunProgress,
     RunRow,
@@ -122,29 +122,13 @@ def campaign_page(
     return render(request, template, context)
 
 
-def _juries(campaign: Campaign) -> list[tuple[Jury, bool]]:
-    """The juries of a campaign, and whether their judges can be shown each other's reasons."""
+def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
+    """The juries of a campaign, and the templates of what can be done with each."""
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
-    return [(jury, has_first_round(campaign.study, jury)) for jury in juries]
-
-
-@login_required
-@require_POST
-def discuss(request: HttpRequest, slug: str, campaign_id: str, jury_id: int) -> HttpResponse:
-    """Start the second round of a jury, within the budget of the campaign."""
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    campaign = get_campaign(study, campaign_id)
-    jury = get_object_or_404(Jury, study=study, pk=jury_id)
-    try:
-        runs = start_discussion(
-            study_id=study.pk, jury=jury, campaign=campaign, user=cast(User, request.user)
-        )
-    except (JudgingError, StudyError) as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"Discussion started: {len(runs)} runs.")
-    return redirect("judging:campaign", slug, campaign_id)
+    return [
+        (jury, [each.template for each in MORE if each.is_open(campaign, jury)]) for jury in juries
+    ]
 
 
 def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:

@@ -31,11 +31,6 @@ urlpatterns = [
         campaign_views.change_all,
         name="change-campaign",
     ),
-    path(
-        "campaign/<str:campaign_id>/discuss/<int:jury_id>/",
-        campaign_views.discuss,
-        name="discuss",
-    ),
     path("available/", judge_views.judges_page, name="judges"),
     path("available/add/", judge_views.add_judge, name="add-judge"),
     path("available/<int:judge_id>/", judge_views.judge_page, name="judge"),

@@ -17,10 +17,9 @@ from judging.errors import BadRun
 from judging.models import SAMPLED, JudgeRun, PromptTemplate
 from judging.prompts.attachments import user_message
 from judging.prompts.exact_texts import with_exact_texts
-from judging.prompts.first_round import FirstRound
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
-from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.protocol import EarlierReplies, JudgingProtocol
 from judging.protocols.registry import protocol
 from studies.models import Item, Study
 from studies.prompts import (
@@ -35,7 +34,6 @@ from studies.prompts import (
 from studies.prompts.language import PROMPT_LANGUAGE
 from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of
 
-_NO_ADVICE = "The item has no advice."
 _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 
@@ -45,8 +43,8 @@ class Asking:
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
     `template` is the study's own wording, used instead of the protocol's. `seed` draws the order of
-    responses. `probing` is the bias
-    probe of the run, if it has one, `first_round` the runs that it discusses.
+    responses. `probing` is the bias probe of the run, if it has one, `earlier_replies` what it
+    shows of other runs.
     """
 
     study: Study
@@ -57,21 +55,22 @@ class Asking:
     template: PromptTemplate | None
     seed: int = 0
     probing: Probing | None = None
-    first_round: FirstRound | None = None
+    earlier_replies: EarlierReplies | None = None
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self:
         """How a run asks; it need not be stored."""
+        asked = protocol(run.setting).of_study(run.study.criteria)
         return cls(
             study=run.study,
-            protocol=protocol(run.setting).of_study(run.study.criteria),
+            protocol=asked,
             features=run.feature_keys,
             framing=framing(run.framing),
             language=run.prompt_language,
             template=run.wording,
             seed=run.seed,
             probing=Probing.of(run),
-            first_round=FirstRound.of(run),
+            earlier_replies=asked.goes_on_from(run),
         )
 
     @property
@@ -96,8 +95,8 @@ class Asking:
             shown = "\n\n".join(filter(None, (slots.persona, slots.examples)))
             slots = replace(slots, persona=shown)
         slots = replace(slots, ask=words.question)
-        if self.first_round is not None:
-            slots = replace(slots, others=self.first_round.words_of_others(item, shown_first))
+        if self.earlier_replies is not None:
+            slots = self.earlier_replies.change(slots, item, shown_first)
         prompt = tuple(user_message(fill(each, slots), item) for each in steps_of(words.template))
         if system := self._system:
             prompt = (Message("system", system), *prompt)
@@ -127,26 +126,29 @@ class Asking:
     @property
     def asks_all(self) -> bool:
         """Whether it asks about every item, as far as `why_not` knows without reading them."""
-        return not (self.probing or self.first_round or self._needs_some)
+        return not (self.probing or self.earlier_replies or self._needs_some)
 
     @property
     def _needs_some(self) -> bool:
         """Whether the protocol can only ask about items that have something."""
-        return self.protocol.needs_advice or self.protocol.shares_requests
+        return bool(self.protocol.left_out) or self.protocol.shares_requests
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
-        """The replies with which a judgment begins: that of the first round in a discussion."""
-        return (self.first_round.own_reply(item, shown_first),) if self.first_round else ()
+        """The replies with which a judgment begins, if it goes on from other runs."""
+        found = self.earlier_replies
+        return (found.own_reply(item, shown_first),) if found else ()
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
         """The reason why the run does not ask about an item, by the id of each such item."""
         reasons: dict[int, str] = {}
-        if self.protocol.needs_advice:
-            without = items.model.objects.filter(pk__in=items.values("pk"), advice={})
-            reasons = dict.fromkeys(without.values_list("pk", flat=True), _NO_ADVICE)
+        if left_out := self.protocol.left_out:
+            without = items.model.objects.filter(pk__in=items.values("pk"), **left_out)
+            reasons = dict.fromkeys(
+                without.values_list("pk", flat=True), self.protocol.why_left_out
+            )
         reasons |= self.protocol.why_not(items)
-        if self.first_round is not None:
-            reasons |= self.first_round.why_not(items)
+        if self.earlier_replies is not None:
+            reasons |= self.earlier_replies.why_not(items)
         if self.probing is not None:
             reasons |= self.probing.why_not(items, self._shown_features)
         return reasons

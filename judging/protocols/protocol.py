@@ -22,6 +22,22 @@ class SharedPlaces(Protocol):
         """The request of a judgment; None if it is asked alone, or not at all."""
 
 
+class EarlierReplies(Protocol):
+    """What a run shows of other runs; protocols know neither items nor slots."""
+
+    def own_reply(self, item: Any, shown_first: str) -> str:
+        """The reply of the same judge with which a judgment begins."""
+        ...
+
+    def change(self, slots: Any, item: Any, shown_first: str) -> Any:
+        """The texts of an item, with what others wrote about it."""
+        ...
+
+    def why_not(self, items: Any) -> dict[int, str]:
+        """The items that are not asked about, with the reason."""
+        ...
+
+
 class JudgingProtocol:
     """A protocol that shows two responses as A and B; the reply names the better one.
 
@@ -31,12 +47,13 @@ class JudgingProtocol:
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
     `steps`: the number of requests that one judgment takes.
     `needs_criteria`: it can only be used in studies that have criteria.
-    `needs_advice`: it asks only about items that have an advice.
+    `left_out`: what fields of an item hold about which it cannot ask, and `why_left_out`.
+    `needs_slots`: slots that a wording must have, each with what the protocol does with it.
     `shares_requests`: one request asks about several items, and the choice of each follows from the
     reply: `places` says which, and `choice_of` what.
     `shows`: the slots without which a wording would not show what is judged.
     `more_makers`: a field of items with the makers of more responses than two, if it shows those.
-    `needs_others`: it shows the replies of other runs, so only a discussion starts it.
+    `needs_others`: it goes on from the replies of other runs, so it is not started by itself.
     `needs_probabilities`: it can only be used with judges that report option probabilities.
     `reads_words`: it reads more of a reply than the option that a model with only option
     probabilities would have written.
@@ -58,7 +75,9 @@ class JudgingProtocol:
     reply_tokens: ClassVar[int] = 8
     steps: ClassVar[int] = 1
     needs_criteria: ClassVar[bool] = False
-    needs_advice: ClassVar[bool] = False
+    left_out: ClassVar[Mapping[str, Any]] = {}
+    why_left_out: ClassVar[str] = ""
+    needs_slots: ClassVar[Mapping[str, str]] = {}
     shares_requests: ClassVar[bool] = False
     shows: ClassVar[tuple[str, ...]] = ("response_a", "response_b")
     more_makers: ClassVar[str] = ""
@@ -90,6 +109,10 @@ class JudgingProtocol:
     def is_for(self, study: Any) -> bool:
         """Whether a study has items that it can ask about."""
         return True
+
+    def goes_on_from(self, run: Any) -> "EarlierReplies | None":
+        """What a run with this protocol shows of other runs."""
+        return None
 
     def check(self, run: Any) -> None:
         """Raise `ConflictingValue` if a run, which need not be stored, cannot ask so."""

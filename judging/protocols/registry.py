@@ -1,13 +1,11 @@
 """The judging protocols of this program. Another one takes one module and one line here."""
 
 from judging.errors import BadRun
-from judging.protocols.advice import Advice
 from judging.protocols.certainties.levels import Levels
 from judging.protocols.certainties.p_true import PTrue
 from judging.protocols.certainties.second_turn import SecondTurn
 from judging.protocols.certainty import Certainty
 from judging.protocols.criteria import Criteria
-from judging.protocols.discussion import Discussion
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reasons import ReasonAfter, ReasonBefore, ReasonLine
 from judging.protocols.scores import Score10, Score100
@@ -28,8 +26,6 @@ PROTOCOLS: list[JudgingProtocol] = [
     Levels(),
     SecondTurn(),
     PTrue(),
-    Advice(),
-    Discussion(),
 ]
 MORE: Additions[JudgingProtocol] = Additions()
 DEFAULT = Standard.name

@@ -107,7 +107,7 @@ def _check_perspective(study: Study) -> None:
     if study.asks_own_answers:
         raise BadRun(
             f"In “{study.slug}” people answer for themselves, so there is no person to judge for. "
-            "Create its linked study under Annotators, Linked study, and start judges there."
+            "Start judges in a study in which others predict what they answered."
         )
 
 

@@ -21,7 +21,7 @@ SLOTS: dict[str, str] = {
     "bands": "what the numbers of certainty mean, one band a line",
     "criteria": "the criteria of the study, one a line",
     "examples": "other answers of the same person, if a run shows some",
-    "others": "what the other judges wrote, in the second round of a discussion",
+    "others": "what other judges wrote, for a setting that goes on from their replies",
     "options": "all responses, each with its letter, for settings that show more than two",
     "advice": "what is shown after the first answer, if the item has an advice",
 }
@@ -72,8 +72,11 @@ def check_template(
         )
     if protocol.needs_criteria and "criteria" not in used:
         problems.append(f"{{{{ criteria }}}} is missing: “{protocol.name}” asks about criteria.")
-    if protocol.needs_advice and "advice" not in used:
-        problems.append(f"{{{{ advice }}}} is missing: “{protocol.name}” asks before and after it.")
+    problems += [
+        f"{{{{ {name} }}}} is missing: “{protocol.name}” {why}."
+        for name, why in protocol.needs_slots.items()
+        if name not in used
+    ]
     return Checked(tuple(problems), tuple(_remarks(used, protocol, has)))
 
 

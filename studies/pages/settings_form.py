@@ -72,8 +72,7 @@ _HINTS = {
     "slug": "Used in addresses and commands: letters, digits, - and _. If empty, we derive it from "
     "the title. You cannot change it later.",
     "task": "Determines how the question is worded for annotators and judges.",
-    "perspective": "“For themselves” collects first-person answers: items show no profile, and "
-    "annotators may agree to be judged by others in a linked study.",
+    "perspective": "“For themselves” collects first-person answers: items show no profile.",
     "language": "The language of every page that annotators see.",
     "contact": "An e-mail address that annotators can write to.",
     "ask_certainty": "A number from 1 to 100 with every choice.",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.urls import reverse
 
 from analysis.data.annotators.answers import changes_of_people
+from analysis.exports.tables.catalogue import MORE
 from analysis.models import Export
 from analysis.report.text.numbers import number_of
 from studies.jobs.pages import Retry
@@ -25,7 +26,6 @@ WHAT_LABELS = {
     "aggregates": "Aggregates: majorities, one row per item and rater",
     "versions": "Model versions: one row per run, version of the model and hour",
     "anchors": "Anchors: one row per answer to an item that a run asked again",
-    "second-visits": "Second visits: one row per item that a person answered again",
     "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",
@@ -36,6 +36,13 @@ WHAT_LABELS = {
     "label-studio": "Tasks for Label Studio",
     "study": "The study as files: settings, items, judges and plan, without answers",
 }
+
+
+def labels() -> dict[str, str]:
+    """What can be exported, also of extras, as the form names it."""
+    return WHAT_LABELS | {each.name: each.label for each in MORE}
+
+
 FORMAT_LABELS = {
     "jsonl": "JSON Lines",
     "csv": "CSV",
@@ -147,7 +154,7 @@ def stale_elsewhere(study: Study) -> list[str]:
 
 def name_of(export: Export) -> str:
     """The name of the export: its label on the form, up to the colon."""
-    what = WHAT_LABELS[export.what].partition(":")[0].partition(",")[0]
+    what = labels().get(export.what, export.what).partition(":")[0].partition(",")[0]
     return f"{what}, {FORMAT_LABELS[export.format]}"
 
 

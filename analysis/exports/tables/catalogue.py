@@ -12,7 +12,6 @@ from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
 from analysis.exports.tables.people import annotation_lines, annotation_table, annotator_table
-from analysis.exports.tables.second_visits import second_visit_table
 from analysis.exports.tables.table_files import Table
 from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
@@ -25,7 +24,6 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "judgments": _PLAIN,
     "annotators": _PLAIN,
     "aggregates": _PLAIN,
-    "second-visits": _PLAIN,
     "notes": _PLAIN,
     "versions": _PLAIN,
     "anchors": _PLAIN,
@@ -58,11 +56,13 @@ class Disclosure:
 class ExportTable:
     """A table that an extra adds: its name, its formats with the default first, and how it is made.
 
-    `make` raises `ExportError` where the study has no such table.
+    `label` is that of the form: a name, a colon, and what a row is. `make` raises `ExportError`
+    where the study has no such table.
     """
 
     name: str
     formats: tuple[str, ...]
+    label: str
     make: Callable[[Study, Disclosure], Table]
 
 
@@ -97,9 +97,6 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
         case "aggregates":
             shape = columns.AGGREGATES
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
-        case "second-visits":
-            shape, times = columns.SECOND_VISITS, disclosure.times
-            return Table(what, shape, lambda: second_visit_table(study, times=times))
         case "notes":
             return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "versions":

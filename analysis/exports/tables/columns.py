@@ -181,16 +181,6 @@ AGGREGATES = _columns("""
     *first_person  text    The person's own answer.
     correct        boolean Whether the verdict is the person's own answer.
 """)
-SECOND_VISITS = _columns("""
-    study       text    Short name of the study.
-    item_id     text    The item's id.
-    rater_id    text    The person's exported name.
-    position    integer Position of the item in the second visit.
-    shown_first text    The response on side A: r1 or r2.
-    choice      text    r1, r2 or tie: the answer in content terms.
-    certainty   integer 1 to 100; empty on a tie or where not asked.
-    answered_at time    UTC, to the minute.
-""")
 COLUMNS_OF_WIDE = _columns("""
     column  text Name of the column in wide.csv.
     kind    text text, integer or number.

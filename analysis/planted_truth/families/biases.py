@@ -1,4 +1,4 @@
-"""Biases of judges: factors of the prompt, probes, advice, and length."""
+"""Biases of judges: factors of the prompt, probes, and length."""
 
 from functools import partial
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from analysis.stats import Sharing, length_pull, own_preference, probe_effect
 from analysis.stats.comparison.factor_effects import factor_effects
-from analysis.stats.comparison.persuasion import persuasion
 
 from ..checks import Counts, MethodCheck, compared, covers, errs
 from ..worlds.biases import PULL_OF_LENGTH, asked, of_own, probed, pulled
@@ -29,19 +28,6 @@ def probes(rng: np.random.Generator, counts: Counts, *, shift: float) -> None:
         counts.covered("shift", found.interval, shift)
         if not shift:
             counts.happened("a shift is found", found.p is not None and found.p < 0.05)
-
-
-PERSONAS, EACH = 40, 5
-
-
-def advice(rng: np.random.Generator, counts: Counts) -> None:
-    n = PERSONAS * EACH
-    sharing = Sharing.of_items(n, {"persona": np.arange(PERSONAS).repeat(EACH)})
-    follows = rng.beta(2, 3, PERSONAS).repeat(EACH)
-    after = (rng.random(n) < follows).astype(int)
-    zeros, sure = np.zeros(n, int), np.full(n, 60.0)
-    found = persuasion(zeros, after, sure, sure, np.ones_like(zeros), sharing)
-    counts.covered("shift towards the advice", found.shift.interval, 0.4)
 
 
 def length(rng: np.random.Generator, counts: Counts) -> None:
@@ -112,14 +98,6 @@ CHECKS = (
         {"shift": covers(), "a shift is found": errs(0.05, most=0.07)},
         quick=150,
         full=3000,
-    ),
-    MethodCheck(
-        "advice that personas follow to different degrees",
-        "40 personas × 5 items; each persona follows with a chance of its own, 40 % on average.",
-        advice,
-        {"shift towards the advice": covers()},
-        quick=300,
-        full=5000,
     ),
     MethodCheck(
         "the pull of length",

@@ -3,7 +3,6 @@
 from analysis.report.section import Section
 from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
-from analysis.report.sections.advice import AdviceSection
 from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
@@ -19,7 +18,6 @@ from analysis.report.sections.limits.section import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
-from analysis.report.sections.retest import RetestSection
 from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
@@ -30,13 +28,11 @@ SECTIONS: list[Section] = [
     Insight(),
     Agreement(),
     Disagreement(),
-    RetestSection(),
     Groups(),
     Ablations(),
     Wording(),
     Position(),
     Bias(),
-    AdviceSection(),
     Criteria(),
     Systems(),
     Estimation(),

@@ -6,9 +6,8 @@ from judging.errors import ConflictingValue, Reason
 from judging.models import JudgeRun
 from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
-from studies.models import Study
+from studies.models import Item, Study
 from studies.prompts.language import base_of, language_name, prompt_languages
-from studies.selectors import has_advice
 from studies.texts.slots import steps_of
 
 _NOT_TRANSLATED = Reason(
@@ -36,10 +35,9 @@ _ONLY_PROBABILITIES = Reason(
     "{field}: “{setting}” reads the words of a reply, and judge “{judge}” gives only option "
     "probabilities.",
 )
-_NO_ADVICE = Reason(
-    "no_advice",
-    "{field}: “{setting}” needs items with an advice, and this study has none. Import items that "
-    "have one.",
+_NOTHING_TO_ASK = Reason(
+    "nothing_to_ask",
+    "{field}: “{setting}” cannot ask about any item of this study. Of each it says: {why}",
 )
 _MEDIA_NOT_TAKEN = Reason(
     "media_not_taken",
@@ -103,8 +101,9 @@ def check_combination(run: JudgeRun) -> None:
     protocol, framing = registry.protocol(run.setting), framings.framing(run.framing)
     if protocol.needs_criteria and not run.study.criteria:
         raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)
-    if protocol.needs_advice and not has_advice(run.study):
-        raise ConflictingValue("setting", _NO_ADVICE, setting=protocol.name)
+    if not asks_something(protocol, run.study):
+        why = protocol.why_left_out
+        raise ConflictingValue("setting", _NOTHING_TO_ASK, setting=protocol.name, why=why)
     protocol.check(run)
     _check_judge(run, protocol)
     _check_media(run)
@@ -125,6 +124,12 @@ def check_combination(run: JudgeRun) -> None:
             raise ConflictingValue("bias_probe", _KEEPS_SPELLING, wording=run.wording)
     _check_language("framing", framing.name, framing.languages, run)
     _check_language("bias_probe", choice.name, choice.languages, run)
+
+
+def asks_something(protocol: JudgingProtocol, study: Study) -> bool:
+    """Whether the study has an item that the protocol can ask about."""
+    left_out = protocol.left_out
+    return not left_out or Item.objects.filter(study=study).exclude(**left_out).exists()
 
 
 def _check_media(run: JudgeRun) -> None:

@@ -58,7 +58,7 @@ def take_over(
     sources = _sources_of(run, user)
     asked = protocol(run.setting)
     # A reply about a set answers several judgments, and its options can have other numbers there.
-    # A discussion goes on from the judge's own reply, which its prompt does not show.
+    # What goes on from the judge's own reply does not show it in its prompt.
     if reuse == Reuse.FRESH or not sources or asked.shares_requests or asked.needs_others:
         return []
     found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)

@@ -28,8 +28,8 @@ _NO_START = Reason(
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
 _ONLY_DISCUSSED = Reason(
     "only_discussed",
-    "{field}: “{setting}” is the second round of a jury. When its first round has ended, press "
-    "“Start discussion” at the jury on the page of its campaign.",
+    "{field}: “{setting}” goes on from the replies of a jury. When all its judges have answered, "
+    "start it at the jury on the page of its campaign.",
 )
 _NO_STEPS_IN_BATCHES = Reason(
     "steps_in_batch",
@@ -72,7 +72,7 @@ class RunSpec:
     `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
     `prompt_language`: that of the words around the items; empty for that of the study.
     `reading`: how replies are read, in a new run.
-    `discusses`: the ids of the runs of a jury's first round, whose replies are shown.
+    `discusses`: the ids of the runs whose replies are shown.
     `anchors`: the number of items that are asked again at the start and the end.
     """
 

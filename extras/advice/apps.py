@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from django.apps import AppConfig
+
+
+class AdviceConfig(AppConfig):
+    name = "extras.advice"
+    addresses = {"studies/<slug:slug>/judges/": "extras.advice.urls"}
+
+    def ready(self) -> None:
+        from analysis.data.extras import READERS
+        from analysis.report import chapters
+        from analysis.report.analyses import ANALYSES
+        from judging.pages import jury_actions
+        from judging.protocols import registry, texts
+
+        texts.FOLDERS.append(Path(__file__).parent / "texts")
+        registry.MORE.add(f"{self.name}.protocols:ADVICE", f"{self.name}.protocols:DISCUSSION")
+        jury_actions.MORE.add(f"{self.name}.pages:DISCUSS")
+        READERS.add(f"{self.name}.answers_before:ADVISED")
+        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="bias")
+        ANALYSES["advice"] = "How far people and judges follow an advice after their first answer"

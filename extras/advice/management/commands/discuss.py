@@ -1,0 +1,68 @@
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.advice.discussions import start_discussion
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
+from judging.models import JudgeRun, Jury
+from judging.runs.lifecycle import work_off
+from judging.worker import runtime
+from judging.worker.database_outages import outlive_restart
+from studies.errors import StudyError
+from studies.management.study_lookup import find_study
+
+_POLL_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = (
+        "Start the second round of a jury: each judge sees the reasons that the others gave, and "
+        "chooses again. The first round is the latest run of each judge with --setting "
+        "reason-before. The same command again continues the same round."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--jury", required=True, metavar="NAME")
+        parser.add_argument("--budget", type=dollars, metavar="USD", help="of each judge")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
+        how.add_argument(
+            "--inline", action="store_true", help="do the work in this process, without a broker"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        jury = Jury.objects.filter(study=study, name=options["jury"]).first()
+        if jury is None:
+            names = ", ".join(Jury.objects.filter(study=study).values_list("name", flat=True))
+            raise CommandError(
+                f"Study “{study.slug}” has no jury “{options['jury']}”. It has: {names or 'none'}."
+            )
+        inline = options["inline"]
+        try:
+            runs = start_discussion(
+                study_id=study.pk, jury=jury, budget=options["budget"], enqueue=not inline
+            )
+        except (JudgingError, StudyError) as error:
+            raise command_error(error) from error
+        if inline:
+            try:
+                for run in runs:
+                    work_off(run_id=run.pk)
+            finally:
+                runtime.shut_down()
+        for run in runs:
+            while options["wait"] and run.is_active:
+                time.sleep(_POLL_SECONDS)
+                outlive_restart(run.refresh_from_db)
+            run.refresh_from_db()
+            self.stdout.write(
+                f"{run.judge.name}: {run.get_state_display()}. {run.sentence}".strip()
+            )
+        if inline and any(run.state != JudgeRun.State.DONE for run in runs):
+            raise CommandError("Not every judge has finished. The same command continues.")

@@ -1,0 +1,10 @@
+"""Addresses below /studies/<slug>/judges/."""
+
+from django.urls import path
+
+from extras.advice import pages
+
+app_name = "advice"
+urlpatterns = [
+    path("campaign/<str:campaign_id>/discuss/<int:jury_id>/", pages.discuss, name="discuss"),
+]

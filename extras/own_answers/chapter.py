@@ -1,0 +1,201 @@
+"""How often people repeat their own answers, and how close others come to what that allows."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.verdicts import Verdicts
+from analysis.report.encode import Json, cell, estimate
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.results import BoolArray, Estimate, IntArray
+from analysis.stats.core.shared_variance import Sharing
+from extras.own_answers.answers_twice import Retests
+from extras.own_answers.retest import Retest as Found
+from extras.own_answers.retest import retest_of, share_of_retest
+
+_TIE = 2
+
+
+def retest(study: Study) -> Json:
+    """The entry of report.json; empty without answers that were given twice."""
+    given = study.data.of(Retests)
+    if given is None:
+        return {}
+    # A third option has another chance and another ceiling.
+    two = (given.first < _TIE) & (given.again < _TIE)
+    every = np.ones(two.size, dtype=bool)
+    has_ties = study.data.study.allow_tie
+    found = _found(given, every)
+    sure = given.certainty >= study.threshold
+    unsure = given.certainty < study.threshold
+    out: Json = {
+        "people": len(given.people),
+        "all": _entry(found, has_ties),
+        "high": _entry(_found(given, sure), has_ties),
+        "low": _entry(_found(given, unsure), has_ties),
+        "threshold": study.threshold,
+        "with_ties": has_ties,
+        "two_options": int(two.sum()),
+    }
+    if given.is_linked and not has_ties:
+        judges = zip(study.data.runs, study.judges, strict=True)
+        out["share_of_people"] = _side(study, study.people, study.shared.items, given)
+        out["share_of_judges"] = [
+            identity(run) | _side(study, judge, study.shared.judged, given) for run, judge in judges
+        ]
+    return {"retest": out}
+
+
+def _found(given: Retests, rows: BoolArray) -> Found:
+    sharing = _sharing(given).take(rows)
+    return retest_of((given.first == given.again)[rows], sharing)
+
+
+def _sharing(given: Retests) -> Sharing:
+    return Sharing.of_items(
+        given.person.size, {"persona": given.person, "question": given.question}
+    )
+
+
+def _entry(found: Found, has_ties: bool) -> Json:
+    ceiling = Estimate(None, "not_identified") if has_ties else found.ceiling
+    return {"agreement": cell(found.agreement, "value", "count"), "ceiling": estimate(ceiling)}
+
+
+def _side(study: Study, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
+    """Accuracy about the own answers of people, and as a share of their ceiling."""
+    right = side.correct[side.scored] == 1
+    rows = sharing.take(side.scored)
+    accuracy = general_proportion(right, rows)
+    share = share_of_retest(
+        right,
+        _people_of(study, given)[side.scored],
+        rows,
+        given.first == given.again,
+        given.person,
+        _sharing(given),
+    )
+    return {"accuracy": cell(accuracy, "value", "count"), "share": estimate(share)}
+
+
+def _people_of(study: Study, given: Retests) -> IntArray:
+    """The person of each item, by the codes of `given`; others follow."""
+    codes = {name: place for place, name in enumerate(given.people)}
+    items = study.data.items
+    return np.array([codes.setdefault(item.persona, len(codes)) for item in items], dtype=np.int64)
+
+
+def _bands(found: Report) -> list[tuple[str, Report]]:
+    named = [
+        ("All answers", found["all"]),
+        (f"Certainty {found['threshold']} or more", found["high"]),
+        ("Lower certainty", found["low"]),
+    ]
+    return [(name, entry) for name, entry in named if entry["agreement"]["n"]]
+
+
+def retest_table(report: Report) -> Table:
+    found = report["retest"]
+    return table_of_entries(
+        "retest",
+        "How often people repeat their own answers",
+        _bands(found),
+        [
+            ("Asked twice", "count", "agreement.n"),
+            ("Same answer", "percent", "agreement.value"),
+            ("95 % interval", "percent_range", "agreement.ci"),
+            ("Best accuracy", "percent", "ceiling.value"),
+            ("95 % interval", "percent_range", "ceiling.ci", "Best accuracy"),
+        ],
+        "Certainty is that of the first answer. Best accuracy: what anybody can reach about the "
+        "first answers in the long run, if both answers slip alike, either way, and independently. "
+        "It is undefined if half of the answers or fewer are repeated, or if ties were offered.",
+        first="Answers",
+    )
+
+
+def retest_share_table(report: Report) -> Table:
+    found = report["retest"]
+    judges = found["share_of_judges"]
+    return table_of_entries(
+        "retest_share",
+        "Accuracy as a share of what people's own answers allow",
+        [
+            ("Majority of annotators", found["share_of_people"]),
+            *((run_name(entry, judges), entry) for entry in judges),
+        ],
+        [
+            ("Items", "count", "accuracy.n"),
+            ("Accuracy", "percent", "accuracy.value"),
+            ("95 % interval", "percent_range", "accuracy.ci", "Accuracy"),
+            ("Estimate", "percent", "share.value", "Share of what is possible"),
+            ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
+        ],
+        "Share: 0 is chance, 100 % the best accuracy of the table above; by chance it can be more. "
+        "Its interval allows for the uncertainty of both.",
+        first="Who",
+    )
+
+
+class RetestSection(Section):
+    """How often people repeat their own answers, and the ceiling that this sets."""
+
+    name = "retest"
+    title = "Own answers, asked again"
+    inside = "Answers given twice, and accuracy as a share of what is possible"
+    keys = """
+retest | object | Own answers that people gave twice, and the best accuracy that follows.
+retest.people | count | People who answered items again.
+retest.all | object | All answers that were given twice.
+retest.high | object | Those whose first answer was certain.
+retest.low | object | Those whose first answer was less certain.
+retest.threshold | certainty | From which certainty on an answer counts as certain.
+all.agreement | object | Answers that were the same both times.
+high.agreement | object | Answers that were the same both times.
+low.agreement | object | Answers that were the same both times.
+all.ceiling | object | Best possible accuracy about the first answers.
+high.ceiling | object | Best possible accuracy about the first answers.
+low.ceiling | object | Best possible accuracy about the first answers.
+retest.with_ties | flag | Whether a tie was offered, so that no best accuracy is known.
+retest.two_options | count | Answers given twice without a tie.
+share_of_people | object | The majority's accuracy about own answers, as a share of the possible.
+share_of_judges | list | The same for each judge.
+share_of_people.share | object | Accuracy as a share: 0 is chance, 1 what is possible.
+share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 what is possible.
+"""
+
+    def is_needed(self, report: Report) -> bool:
+        return "retest" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return retest(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "retest" in report:
+            yield retest_table(report)
+            if "share_of_people" in report["retest"]:
+                yield retest_share_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "retest" not in report:
+            return
+        found = report["retest"]
+        agreement, ceiling = found["all"]["agreement"], found["all"]["ceiling"]
+        words = (
+            f"{found['people']:,} people answered {agreement['n']:,} items again: "
+            f"{percent(agreement['value'])} of the answers were the same."
+        )
+        if ceiling["value"] is not None:
+            words += (
+                f" Nobody can predict the first answers better than {percent(ceiling['value'])} in "
+                "the long run, if slips are independent and as likely either way."
+            )
+        yield Sentence.of("finding", words)
+
+
+CHAPTER = RetestSection()

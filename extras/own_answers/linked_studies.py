@@ -1,0 +1,231 @@
+"""Makes a linked study: others predict what people answered who allow it."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import Annotator
+from extras.own_answers.models import LinkedStudy, OwnProfile
+from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
+from studies.errors import StudyError
+from studies.exporters.items import raw_item
+from studies.importers.files.faults import Faults, Refused
+from studies.importers.items.item_fields import OWN_ANSWER
+from studies.importers.items.records import CONTENT
+from studies.importers.items.validation import Validator
+from studies.media import storage
+from studies.media.storage import StoredMedia
+from studies.models import Choice, Item, Persona, Study
+from studies.personas.profile_text import what_it_asks
+from studies.services.items.content_hash import study_content_hash
+from studies.services.items.sampling import seat_items
+from studies.services.studies import create_study, lock_study, record
+from studies.texts.normalisation import fold
+
+DEFAULT_SEED = 20240701
+_LONGEST_KEY = 90  # letters of an item's key that fit before the name of a persona
+# Settings of the first study that the linked one begins with. Its texts are about somebody else,
+# so instructions, consent and debriefing are the standard ones again.
+_KEPT = (
+    *("task", "entry", "language", "contact", "researchers", "storage", "ethics", "currency"),
+    "reward",
+    *("criteria", "allow_tie", "tie_meaning", "ask_certainty", "certainty_control"),
+    *("persona_style", "certainty_threshold", "equivalence_margin", "is_simulated", "minutes"),
+    *("ai_policy", "source"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkRule:
+    """What is drawn: people, items of each, and how many of their other answers are shown.
+
+    None takes all people, all their items, and as many examples as people agreed to.
+    """
+
+    persons: int | None = None
+    items_per_person: int | None = None
+    examples: int | None = None
+    seed: int = DEFAULT_SEED
+
+
+@dataclass(frozen=True)
+class _Person:
+    profile: OwnProfile
+    answers: list[OwnAnswer]
+
+
+@transaction.atomic
+def link_study(
+    *, first_id: int, slug: str, rule: LinkRule, title: str = "", by: User | None = None
+) -> Study:
+    """A draft about the people of a first-person study who allow it; labels are their own answers.
+
+    With examples, an item shows others of the same person's answers, never the one to itself
+    (`profile_for`). Raises `StudyError` if nobody can be shown or the short name is taken.
+    """
+    first = lock_study(first_id)
+    if not first.asks_own_answers:
+        raise StudyError(
+            f"In “{first.slug}” people judge for somebody else. Only a study in which they answer "
+            "for themselves can be linked."
+        )
+    examples = _examples(first, rule)
+    there = _people(first)
+    chosen = _drawn(there, rule.persons, rule.seed)
+    if not chosen:
+        raise StudyError(
+            f"No person who completed “{first.slug}” allows others to see their profile, so there "
+            "is nobody to be predicted."
+        )
+    study = create_study(
+        slug=slug,
+        title=title or f"{first.title}: predicted by others"[:200],
+        owner=by,
+        show_history=examples,
+        **{name: getattr(first, name) for name in _KEPT},
+    )
+    storage.copy(first, study)
+    items = 0
+    for person in chosen:
+        own = _drawn(person.answers, rule.items_per_person, f"{rule.seed} {_name(person)}")
+        items += _store(study, person, own, examples, rule.seed)
+    storage.forget_unused(study)
+    seat_items(study)
+    study.content_hash = study_content_hash(study)
+    study.save(update_fields=["content_hash"])
+    kept = asdict(rule) | {"examples": examples}
+    LinkedStudy.objects.create(
+        study=study, first=first, rule=kept | {"consenting": len(there), "items": items}
+    )
+    record(first, "linked study", user=by, linked=slug, persons=len(chosen), items=items)
+    record(study, "linked to", user=by, first=first.slug, items=items, rule=kept)
+    return study
+
+
+def shown_people(first: Study) -> int:
+    """How many annotators of a study can be shown to others now."""
+    return _consenting(first).count()
+
+
+def _consenting(first: Study) -> Any:
+    return OwnProfile.objects.filter(
+        is_shown=True,
+        annotator__study=first,
+        annotator__state=Annotator.State.COMPLETED,
+        annotator__excluded_at=None,
+        annotator__failed_attention=False,
+    )
+
+
+def _people(first: Study) -> list[_Person]:
+    profiles = _consenting(first).select_related("annotator__study").order_by("persona_key")
+    people = [_Person(profile, own_answers(profile.annotator)) for profile in profiles]
+    return [person for person in people if person.answers]
+
+
+def _examples(first: Study, rule: LinkRule) -> int:
+    if rule.examples is None:
+        return first.show_history
+    if rule.examples > first.show_history:
+        raise StudyError(
+            f"People agreed that others see {first.show_history} of their answers, not "
+            f"{rule.examples}. Use {first.show_history} examples or fewer."
+        )
+    return rule.examples
+
+
+def _name(person: _Person) -> str:
+    return person.profile.persona_key
+
+
+def _drawn(found: Sequence[Any], wanted: int | None, seed: object) -> list[Any]:
+    """`wanted` of what was found, in its order; all if there are no more."""
+    if wanted is None or wanted >= len(found):
+        return list(found)
+    rng = random.Random(str(seed))  # noqa: S311  a sample that can be drawn again
+    return [found[place] for place in sorted(rng.sample(range(len(found)), wanted))]
+
+
+def _store(
+    study: Study, person: _Person, own: Sequence[OwnAnswer], examples: int, seed: int
+) -> int:
+    """Store a persona and its items; return how many items."""
+    history = examples_for(own, person.answers, examples, seed=f"{seed} {_name(person)} examples")
+    about = {
+        "id": _name(person),
+        "features": person.profile.features,
+        "text": person.profile.text or None,
+        "history": history,
+    }
+    faults = Faults()
+    validator = Validator(file="", task=study.task, faults=faults, media=StoredMedia(study))
+    checked = [validator.item(1, _raw(answer, about)) for answer in own]
+    if faults:
+        raise Refused(faults)
+    persona = Persona.objects.create(
+        study=study,
+        key=_name(person),
+        features=about["features"],
+        text=person.profile.text,
+        history=history,
+    )
+    made = [
+        Item(
+            study=study,
+            persona=persona,
+            content_hash=each.content_hash,
+            **{name: each.values[name] for name in CONTENT},
+        )
+        for each in checked
+        if each is not None
+    ]
+    return len(Item.everything.bulk_create(made))
+
+
+def _raw(answer: OwnAnswer, about: dict[str, Any]) -> dict[str, Any]:
+    """An item about one person, whose label is their own answer."""
+    item = answer.item
+    raw = raw_item(item)
+    raw.pop("advice", None)
+    raw.pop("option_set", None)
+    key = item.key if len(item.key) <= _LONGEST_KEY else sha256(item.key.encode()).hexdigest()
+    return raw | {
+        "id": f"{key}:{about['id']}",
+        "group": item.group or key,
+        "persona": about,
+        "first_person": {
+            "label": answer.choice,
+            "tie": answer.choice == Choice.TIE,
+            "source": "self_report",
+            "label_confidence": None if answer.certainty is None else answer.certainty / 100,
+        },
+        "metadata": {OWN_ANSWER: {"item": item.key, "certainty": answer.certainty}},
+    }
+
+
+def examples_for(
+    own: Sequence[OwnAnswer], answers: Sequence[OwnAnswer], examples: int, *, seed: str
+) -> list[dict[str, str]]:
+    """As few of a person's answers as give every item in `own` so many about something else.
+
+    An item leaves out what asks the same as it does; then the next ones take their places.
+    """
+    if not examples:
+        return []
+    possible = [answer.as_example for answer in answers if can_be_example(answer)]
+    random.Random(seed).shuffle(possible)  # noqa: S311
+    missing = [(what_it_asks(answer.item), examples) for answer in own]
+    chosen = []
+    for example in possible:
+        if not missing:
+            break
+        chosen.append(example)
+        about = fold(example["prompt"])
+        left = [(asked, n - (about not in asked)) for asked, n in missing]
+        missing = [(asked, n) for asked, n in left if n]
+    return chosen

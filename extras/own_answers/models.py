@@ -1,0 +1,148 @@
+"""Profiles that people allow others to see, studies made of them, and second visits."""
+
+import secrets
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models import Annotator, random_code
+from studies.models import Choice, Item, Side, Study
+from studies.models.keys import random_id
+from studies.statements import clock
+
+
+def persona_key() -> str:
+    """A name that says nothing about the annotator and is unique in the installation."""
+    return f"own-{secrets.token_hex(8)}"
+
+
+class OwnProfile(models.Model):
+    """What an annotator decided about being shown to others, who judge for them.
+
+    `features` and `text` are exactly what the annotator saw when they agreed; without consent both
+    are empty. Every persona with `persona_key`, in any study, is made of this profile.
+    """
+
+    annotator = models.OneToOneField(
+        Annotator, on_delete=models.PROTECT, related_name="own_profile"
+    )
+    persona_key = models.CharField(max_length=40, unique=True, default=persona_key, editable=False)
+    is_shown = models.BooleanField(default=False)
+    features = models.JSONField(default=list, blank=True)
+    text = models.TextField(blank=True)
+    examples = models.PositiveSmallIntegerField(
+        default=0, help_text="How many of their answers others may see with each item."
+    )
+    decided_at = models.DateTimeField()
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(is_shown=True) | Q(features=[], text="", examples=0),
+                name="own_profile_empty_without_consent",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id}: {'shown' if self.is_shown else 'not shown'}"
+
+
+class LinkedStudy(models.Model):
+    """`study` has personas and labels of annotators of `first`, chosen by `rule`."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="linked_from")
+    first = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="linked_studies")
+    rule = models.JSONField(
+        help_text="{persons, items_per_person, examples, seed}, and what there was to choose from."
+    )
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "linked studies"
+        constraints = [
+            models.CheckConstraint(condition=~Q(study=F("first")), name="linked_study_is_another")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id} from {self.first_id}"
+
+
+def visit_code() -> str:
+    return random_id(16)
+
+
+class RetestVisit(models.Model):
+    """A second visit that an annotator may make from `due_at` on, by a link of their own."""
+
+    annotator = models.OneToOneField(
+        Annotator, on_delete=models.PROTECT, related_name="retest_visit"
+    )
+    code = models.CharField(max_length=32, unique=True, default=visit_code, editable=False)
+    due_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id}, due {self.due_at:%Y-%m-%d}"
+
+    @property
+    def is_due(self) -> bool:
+        return self.due_at <= clock.now()
+
+
+class RetestAnswer(models.Model):
+    """An item of a second visit; without a choice until it is answered. It never changes then."""
+
+    visit = models.ForeignKey(RetestVisit, on_delete=models.PROTECT, related_name="answers")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="retest_answers")
+    position = models.PositiveIntegerField()
+    shown_first = models.CharField(max_length=2, choices=Side)
+    choice = models.CharField(max_length=3, choices=Choice, blank=True)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["visit", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["visit", "item"], name="retest_item_once"),
+            models.UniqueConstraint(fields=["visit", "position"], name="retest_position_once"),
+            models.CheckConstraint(
+                condition=Q(choice="", certainty=None, answered_at=None)
+                | Q(choice__in=["r1", "r2", "tie"], answered_at__isnull=False),
+                name="retest_answered_or_open",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty=None) | Q(certainty__range=(1, 100)),
+                name="retest_certainty_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.visit_id}, {self.position}: {self.choice or 'open'}"
+
+    def as_content(self, displayed: str) -> str:
+        """Convert a choice as displayed to content terms: a, b or tie."""
+        second = Side.R2 if self.shown_first == Side.R1 else Side.R1
+        return {"a": self.shown_first, "b": second, "tie": Choice.TIE}[displayed]
+
+
+class SecondVisitCode(models.Model):
+    """The completion code of finished second visits, for a study on a platform of their own."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="second_visit_code")
+    code = models.CharField(max_length=20, unique=True, default=random_code)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.code}"

@@ -1,0 +1,186 @@
+"""Annotators as others would see them, with facts from “About you” and what they wrote.
+
+Their consent to be shown, and taking it back.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+
+from django.db import transaction
+
+from annotation.errors import InvalidAnswer, WrongStep
+from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
+from annotation.seats import flow
+from extras.own_answers.models import OwnProfile
+from studies.importers.items.personas import feature
+from studies.models import Choice, Item, Study
+from studies.personas.profile import Fact, HistoryEntry, Profile
+from studies.personas.profile_text import asked_in
+from studies.services.whole_studies.shown_people import remove_personas
+from studies.statements import clock
+from studies.texts.normalisation import digest
+
+LONGEST_TEXT = 500
+LONGEST_EXAMPLE = 8_000  # as in files of items
+_ANSWER = "{answer}"
+# Both are in the database for good; what is exported or withdrawn is never an own answer.
+COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
+
+
+@dataclass(frozen=True)
+class ShownProfile:
+    """Exactly what others see; `version` is the hash of it that a consent is given to."""
+
+    features: list[dict[str, str]]
+    text: str
+    examples: list[dict[str, str]]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.features or self.text)
+
+    @property
+    def version(self) -> str:
+        return digest([self.features, self.text, self.examples])
+
+    @property
+    def as_profile(self) -> Profile:
+        """In the form in which every profile is shown."""
+        facts = tuple(Fact(**each) for each in self.features)
+        history = tuple(
+            HistoryEntry(each["prompt"], each["chosen"], each["rejected"]) for each in self.examples
+        )
+        return Profile(facts, self.text, history)
+
+
+def shown_profile(annotator: Annotator, text: str) -> ShownProfile:
+    """The profile of an annotator with `text` as their own words."""
+    answers = filter(can_be_example, own_answers(annotator))
+    examples = [each.as_example for each in islice(answers, annotator.study.show_history)]
+    return ShownProfile(features_of(annotator), text, examples)
+
+
+def features_of(annotator: Annotator) -> list[dict[str, str]]:
+    """A feature for each question that the annotator answered; what they kept back is left out."""
+    found = []
+    for question in annotator.study.demographic_questions.all():
+        given = annotator.demographics.get(question.key)
+        label = {option["value"]: option["label"] for option in question.options}.get(given)
+        if label is not None:
+            found.append(feature_of(question, label))
+    return found
+
+
+def feature_of(question: DemographicQuestion, answer: str) -> dict[str, str]:
+    """An answer to a question as a feature of a persona."""
+    key = question.key.replace("-", "_").lower()
+    key = key if key[:1].isalpha() else f"q{key}"
+    return feature(key, "", answer, question.sentence.replace(_ANSWER, answer))
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """An annotator's answer for themselves."""
+
+    item: Item
+    choice: str
+    certainty: int | None
+
+    @property
+    def as_example(self) -> dict[str, str]:
+        """As an earlier choice of a persona; a tie is none."""
+        other = Choice.R2 if self.choice == Choice.R1 else Choice.R1
+        return {
+            "prompt": asked_in(question=self.item.question, context=self.item.context),
+            "chosen": text_of(self.item, self.choice),
+            "rejected": text_of(self.item, other),
+        }
+
+
+def text_of(item: Item, side: str) -> str:
+    return str(item.response(side)["text"])
+
+
+def own_answers(annotator: Annotator) -> list[OwnAnswer]:
+    """The annotator's answers that count, in their order."""
+    rows = (
+        Annotation.objects.filter(
+            assignment__annotator=annotator,
+            assignment__item__split=Item.Split.MAIN,
+            standing__in=COUNTING,
+        )
+        .select_related("assignment__item")
+        .order_by("assignment__position")
+    )
+    return [OwnAnswer(row.assignment.item, row.choice, row.certainty) for row in rows]
+
+
+def can_be_example(answer: OwnAnswer) -> bool:
+    """Whether others can be shown the answer: to a question, no tie, and of a usual length."""
+    if answer.choice == Choice.TIE:
+        return False
+    texts = answer.as_example.values()
+    return all(0 < len(text) <= LONGEST_EXAMPLE for text in texts)
+
+
+def preview_profile(study: Study) -> ShownProfile:
+    """A profile for the preview: the first answer to each question, and the first items."""
+    questions = study.demographic_questions.all()
+    features = [feature_of(each, each.options[0]["label"]) for each in questions if each.options]
+    items = Item.objects.filter(study=study).order_by("key")[: study.show_history]
+    examples = [OwnAnswer(item, Choice.R1, None).as_example for item in items]
+    return ShownProfile(features, "", examples)
+
+
+@transaction.atomic
+def decide_profile(
+    *, annotator_id: int, is_shown: bool, text: str = "", version: str = ""
+) -> OwnProfile:
+    """Store whether others may see the annotator's profile; only what they saw can be agreed to.
+
+    `version` is that of the profile on the page. Raises `InvalidAnswer` if the profile is another
+    one or empty, `WrongStep` before the items and, for consent, after the end.
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state == Annotator.State.COMPLETED:
+        if is_shown:
+            raise WrongStep("consent is asked for before the end")
+        return hide_profile(annotator)
+    if not flow.is_finished(annotator) or not annotator.study.asks_own_answers:
+        raise WrongStep(f"annotator {annotator_id} is {annotator.state}")
+    if not is_shown:
+        return hide_profile(annotator)
+    shown = shown_profile(annotator, text)
+    if shown.is_empty or shown.version != version:
+        raise InvalidAnswer("the profile is empty, or not the one that was shown")
+    return _store(
+        annotator,
+        is_shown=True,
+        features=shown.features,
+        text=shown.text,
+        examples=annotator.study.show_history,
+    )
+
+
+def hide_profile(annotator: Annotator) -> OwnProfile:
+    """Remove the profile of a locked annotator from every study that shows it."""
+    if profile := OwnProfile.objects.filter(annotator=annotator, is_shown=True).first():
+        remove_personas(profile.persona_key)
+    return _store(annotator, is_shown=False, features=[], text="", examples=0)
+
+
+def forget_profile(annotator: Annotator) -> None:
+    """Remove the profile of a locked annotator who withdraws, and the decision about it."""
+    if profile := OwnProfile.objects.filter(annotator=annotator).first():
+        remove_personas(profile.persona_key)
+        profile.delete()
+
+
+def _store(annotator: Annotator, **decision: object) -> OwnProfile:
+    profile, _ = OwnProfile.objects.update_or_create(
+        annotator=annotator, defaults={**decision, "decided_at": clock.now()}
+    )
+    AnnotatorEvent.objects.create(
+        annotator=annotator, event="profile", detail={"shown": profile.is_shown}
+    )
+    return profile

@@ -1,0 +1,4 @@
+"""Who may open which address of this extra."""
+
+# Nobody finds these in a study whose people answer for somebody else.
+NOT_HERE = {"people/linked/", "people/second-visits/", "people/second-visits/ids/"}
