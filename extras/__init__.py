@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = [
     "datasets",
     "judge_models",
+    "planted_truth",
     "publication",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

@@ -16,23 +16,18 @@ OF_REPORT = (
 )
 OF_REPLICATION = ("replication.json", "replication.html", "tables")
 OF_REPRODUCTION = ("reproduction.json", "reproduction.html", "tables")
-OF_METHODS = ("methods.json", "methods.html", "tables")
 
 
 def holds_report(folder: Path) -> bool:
-    return _begins_with(folder / "report.json", '{\n "schema": "thirdperson.report/')
+    return begins_with(folder / "report.json", '{\n "schema": "thirdperson.report/')
 
 
 def holds_replication(folder: Path) -> bool:
-    return _begins_with(folder / "replication.json", '{\n "schema": "thirdperson.replication/')
+    return begins_with(folder / "replication.json", '{\n "schema": "thirdperson.replication/')
 
 
 def holds_reproduction(folder: Path) -> bool:
-    return _begins_with(folder / "reproduction.json", '{\n "schema": "thirdperson.reproduction/')
-
-
-def holds_methods(folder: Path) -> bool:
-    return _begins_with(folder / "methods.json", '{\n "schema": "thirdperson.methods/')
+    return begins_with(folder / "reproduction.json", '{\n "schema": "thirdperson.reproduction/')
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
@@ -45,7 +40,8 @@ def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) ->
         )
 
 
-def _begins_with(path: Path, words: str) -> bool:
+def begins_with(path: Path, words: str) -> bool:
+    """Whether a file begins so; one that cannot be read does not."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(len(words)) == words

@@ -236,19 +236,18 @@ def render_reproduction(
     return render_to_string("analysis/report/reproduction.html", context)
 
 
-def render_method_checks(result: Mapping[str, Any], tables: Sequence[Table], *, words: str) -> str:
-    """Render the page of the checks of statistics; `words` says how many promises were kept."""
+def render_tables(template: str, tables: Sequence[Table], *, slug: str, **more: Any) -> str:
+    """Render a page of tables that is about no study; `more` is what its template names."""
     context = {
-        "result": result,
         "report": {},  # as above
-        "words": words,
         "shown": [shown(table) for table in tables],
-        "facts": _json({"slug": "methods", "threshold": None, "tex": TEX}),
+        "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
         "script": _script(),
         "policy": content_security_policy(),
+        **more,
     }
-    return render_to_string("analysis/report/method_checks.html", context)
+    return render_to_string(template, context)
 
 
 @cache
