@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = [
     "datasets",
     "judge_models",
+    "methods",
     "planted_truth",
     "publication",
 ]

@@ -81,7 +81,6 @@ from .certainty.interaction import CertaintyBySource, certainty_by_source
 from .certainty.intervals import CertaintyQuality, certainty_quality
 from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from .certainty.matched_coverage import matched_accuracy
-from .certainty.meta_d import Insight, certainty_levels, insight, insight_difference
 from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
 from .certainty.risk_coverage import (
     RiskCoverage,
@@ -100,6 +99,7 @@ from .comparison.alt_test import (
     alt_test_certainty,
     human_advantage,
 )
+from .comparison.contrasts import Clusters, Contrast, paired_contrast
 from .comparison.cost_accuracy import Mix, price_mixes
 from .comparison.crowd_equivalence import (
     CrowdEquivalence,
@@ -141,14 +141,6 @@ from .comparison.leave_one_out import (
     reference_judges,
 )
 from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
-from .comparison.multiverse import (
-    Clusters,
-    Contrast,
-    SharedPeople,
-    paired_contrast,
-    set_contrast,
-    shared_people,
-)
 from .comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
 from .comparison.paired import (
     McNemar,
@@ -316,7 +308,6 @@ __all__ = [
     "HeldOutThreshold",
     "HighSets",
     "HumanLikeness",
-    "Insight",
     "Interval",
     "JointBootstrap",
     "JudgeComparison",
@@ -358,7 +349,6 @@ __all__ = [
     "ShareOfPossible",
     "SharedErrors",
     "SharedGuess",
-    "SharedPeople",
     "SharedStereotype",
     "Sharing",
     "Shift",
@@ -406,7 +396,6 @@ __all__ = [
     "certainty_by_source",
     "certainty_from_entropy",
     "certainty_icc",
-    "certainty_levels",
     "certainty_quality",
     "certainty_weights",
     "certify_threshold",
@@ -461,8 +450,6 @@ __all__ = [
     "human_likeness",
     "human_likeness_of_several",
     "individual_accuracy",
-    "insight",
-    "insight_difference",
     "item_clustered_proportion",
     "items_part",
     "joint_bootstrap",
@@ -517,7 +504,6 @@ __all__ = [
     "sample_without_replacement",
     "seed_of",
     "self_preference",
-    "set_contrast",
     "set_distance",
     "set_vectors",
     "share_of_ceiling",
@@ -527,7 +513,6 @@ __all__ = [
     "shared_annotator_variance",
     "shared_errors",
     "shared_guess",
-    "shared_people",
     "shared_stereotype",
     "shifts",
     "simulate_power",

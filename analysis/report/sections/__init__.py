@@ -8,14 +8,11 @@ from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.certificates import CertificatesSection
-from analysis.report.sections.choices.section import Choices
-from analysis.report.sections.criteria import Criteria
 from analysis.report.sections.disagreement.section import Disagreement
 from analysis.report.sections.downloads import Downloads
 from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
-from analysis.report.sections.insight import Insight
 from analysis.report.sections.limits.section import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.option_sets import OptionSetsSection
@@ -29,7 +26,6 @@ SECTIONS: list[Section] = [
     Glance(),
     Accuracy(),
     Certainty(),
-    Insight(),
     Agreement(),
     Disagreement(),
     RetestSection(),
@@ -39,14 +35,12 @@ SECTIONS: list[Section] = [
     Position(),
     Bias(),
     AdviceSection(),
-    Criteria(),
     OptionSetsSection(),
     Systems(),
     Estimation(),
     CertificatesSection(),
     Record(),
     Methods(),
-    Choices(),
     Limits(),
     Downloads(),
 ]

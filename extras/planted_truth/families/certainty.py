@@ -1,4 +1,4 @@
-"""Calibration, discrimination, insight, and panels at equal coverage."""
+"""Calibration, discrimination, and panels at equal coverage."""
 
 from functools import cache, partial
 
@@ -16,15 +16,10 @@ from analysis.stats.certainty.squared_gap import squared_gap
 
 from ..worlds.certainties import (
     BOASTFUL,
-    INSIGHT,
     LEVELS,
     ONE_LEVEL,
     PERFECT,
     Levels,
-    both_sides,
-    crowd,
-    insight_of,
-    observer,
     of_true_shares,
     panel,
     stated,
@@ -65,12 +60,6 @@ def at_coverage(rng: np.random.Generator, counts: Counts) -> None:
         counts.covered(WORDS[side], matched.interval, _true_panel(side))
 
 
-def ideal(rng: np.random.Generator, counts: Counts, *, d: float) -> None:
-    found = insight_of(observer(rng, 2000, d))
-    counts.measured("M-ratio of an ideal observer", found.m_ratio)
-    counts.covered("interval of the M-ratio", found.interval, 1.0)
-
-
 def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
     """Certainties of two sides whose items, personas and questions correlate with `rho`."""
     place = rng.permutation(300)
@@ -86,16 +75,6 @@ def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
         counts.happened("certainties are said to go together", not found.low <= 0 <= found.high)
     alone = compare_certainty(50 + both[0], 50 + both[1]).spearman_interval
     counts.covered("Bonett and Wright", alone, truth)
-
-
-SIDES_OF_INSIGHT = ("M-ratio of people", "M-ratio of a judge", "difference")
-
-
-def insights(rng: np.random.Generator, counts: Counts) -> None:
-    people, judge, difference = both_sides(crowd(rng))
-    intervals = people.interval, judge.interval, difference.interval
-    for name, interval, truth in zip(SIDES_OF_INSIGHT, intervals, INSIGHT, strict=True):
-        counts.covered(name, interval, truth)
 
 
 CHECKS = (
@@ -137,20 +116,6 @@ CHECKS = (
     ),
     *(
         MethodCheck(
-            f"ideal observer, d′ {d:g}",
-            "2,000 answers whose certainty is the evidence itself, so that the M-ratio is 1.",
-            partial(ideal, d=d),
-            {
-                "M-ratio of an ideal observer": is_on_average(1.0, within=0.01),
-                "interval of the M-ratio": covers(least=0.92),
-            },
-            quick=40,
-            full=1000,
-        )
-        for d in (0.8, 1.6)
-    ),
-    *(
-        MethodCheck(
             f"rank correlation of certainties, {rho:g}",
             "300 items, 20 personas × 15 questions, which matter to both sides with SD .5.",
             partial(ranks, rho=rho),
@@ -167,13 +132,5 @@ CHECKS = (
             full=3000,
         )
         for rho in (0.0, 0.6)
-    ),
-    MethodCheck(
-        "insight of people and of a judge",
-        "300 items of 30 personas; people in blocks of three, each with a scale and a leaning.",
-        insights,
-        {side: covers(least=0.92) for side in SIDES_OF_INSIGHT},
-        quick=30,
-        full=400,
     ),
 )

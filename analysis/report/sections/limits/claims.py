@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Ints
+from analysis.report.chapters import MORE
 from analysis.report.claims import (
     CALIBRATION,
     CERTAIN,
     COUNTERFACTUAL,
     GROUPS,
-    INSIGHT,
     MAJORITY,
     OWN,
     PROBES,
@@ -83,8 +83,6 @@ def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
         earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
         for place in whole
     ]
-    if "insight" in earlier:
-        found[INSIGHT] = [each["difference"]["p_holm"] for each in earlier["insight"]["judges"]]
     found[WORDING] = [
         effect["p_holm"]
         for entry in earlier["wording"]
@@ -106,6 +104,9 @@ def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
         each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
         for each in bias.get("own", ())
     ]
+    for chapter in MORE:
+        for kind, tests in chapter.claims(earlier).items():
+            found[kind] = [each["p_holm"] for each in tests]
     return found
 
 
@@ -286,7 +287,6 @@ class Claims(Section):
     needs = (
         "group_errors",
         "high_sets",
-        "insight",
         "wording",
         "bias_probes",
         "own_responses",

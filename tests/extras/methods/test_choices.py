@@ -10,8 +10,8 @@ from analysis.data.arrays import Answers
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
-from analysis.report.sections.choices.universe import hasty_or_one_sided
 from annotation.models import Annotator
+from extras.methods.universe import hasty_or_one_sided
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_study, stored_at_once
@@ -163,23 +163,3 @@ def test_table_and_figure_show_every_specification(rich):
         curve = panel.drawing["data"][:2]
         assert sum(len(trace["x"]) for trace in curve) == claim["of"]
         assert f"{claim['holds']} conclude as the headline does" in panel.alt
-
-
-def test_limits_say_what_no_such_study_can_bear(rich):
-    report = rich
-
-    limits = {limit["limit"]: limit["text"] for limit in report["limitations"]}
-
-    assert "decisions about individuals" in limits["individuals"]
-    assert "stereotype" in limits["stereotypes"]
-    assert "only in the band “Confident”" in limits["certainty"]
-    at = report["human"]["individual"]["at_threshold"]
-    assert f"{at} single answers of people are exactly there" in limits["certainty"]
-    assert "language “en”" in limits["language"]
-    assert limits["explored"].startswith("No analysis plan")
-    sides = [report["human"]["majority"], *report["judges"]]
-    small = [
-        (band, s[band]["n"]) for s in sides for band in ("high", "low") if 0 < s[band]["n"] < 30
-    ]
-    assert small
-    assert all(f"{band} certainty ({n})" in limits["small_cells"] for band, n in small)

@@ -17,34 +17,25 @@ from analysis.report.clusters import Shared
 from analysis.report.competition import asked_of_all, families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
-from analysis.report.sections.choices.universe import EXCLUSIONS, TIES, UNITS, Universe
 from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.contrasts import Clusters, Contrast, paired_contrast
 from analysis.stats.comparison.differences import equivalence
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     general_difference,
 )
-from analysis.stats.comparison.multiverse import (
-    Clusters,
-    Contrast,
-    paired_contrast,
-    set_contrast,
-)
 from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 
+from .stats.contrasts import set_contrast
+from .universe import EXCLUSIONS, TIES, UNITS, Universe
+
 THRESHOLDS = (70, 80, 90)
-
-
 LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
-
-
 TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
     "too_few_items", "difference", "ci"
 )
-
-
 DECIDED = ("better", "worse", "equivalent", "cannot_tell")
 
 

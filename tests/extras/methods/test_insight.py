@@ -10,8 +10,9 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
-from analysis.stats import Sharing, insight
+from analysis.stats import Sharing
 from annotation.models import Annotation
+from extras.methods.stats import insight
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed

@@ -11,18 +11,16 @@ from analysis.data.arrays import Answers, Dataset, Run
 from analysis.data.verdicts import Floats, Ints, people_votes, run_votes
 from analysis.report.clusters import Shared
 from analysis.report.study import on_side
+from analysis.stats.comparison.contrasts import Clusters, Unit
 from analysis.stats.comparison.general_difference import (
     why_not,
-)
-from analysis.stats.comparison.multiverse import (
-    Clusters,
-    Unit,
-    shared_people,
 )
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import TiePolicy, majority_vote
+
+from .stats.contrasts import shared_people
 
 MIN_BLOCKS = 8
 

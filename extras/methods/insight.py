@@ -1,10 +1,10 @@
 """Insight: how well certainty separates right from wrong answers, apart from accuracy."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analysis.report.claims import INSIGHT, holds, level_of
+from analysis.report.claims import holds, level_of
 from analysis.report.clusters import IN_GENERAL
 from analysis.report.encode import Json, number, pick, put, put_interval, tested
 from analysis.report.section import Report, Section, Sentence, Source
@@ -14,10 +14,12 @@ from analysis.report.text.names import listed, run_names
 from analysis.report.text.numbers import decimal, decimal_range
 from analysis.report.text.reasons import reason
 from analysis.report.text.sentences import fill, shown
-from analysis.stats.certainty.meta_d import N_LEVELS, insight, insight_difference
-from analysis.stats.certainty.meta_d import Insight as Found
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
+
+from .stats.meta_d import N_LEVELS, Insight, insight, insight_difference
+
+CLAIM = "insight against people"
 
 
 def insight_of_sides(study: Study) -> Json:
@@ -40,7 +42,7 @@ def insight_of_sides(study: Study) -> Json:
     return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
 
 
-def _entry(found: Found) -> Json:
+def _entry(found: Insight) -> Json:
     out: Json = {"n": found.n, "n_right": found.n_right, "levels": found.n_levels}
     out |= pick(found, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
     put_interval(out, "m_ratio_ci", found.interval, found.interval_reason or found.reason)
@@ -88,19 +90,31 @@ def insight_table(report: Report) -> Table:
     )
 
 
-class Insight(Section):
+class InsightSection(Section):
     """Whether certainty knows right from wrong as well as the choices allow."""
 
     name = "insight"
     title = "Insight"
     inside = "d′, meta-d′ and the M-ratio"
     sources = (Source("insight.people", "insight", _PEOPLE),)
+    keys = """
+insight | object | How well certainty knows right from wrong, apart from accuracy.
+insight.levels | count | Levels of certainty.
+n_right | count | Right answers.
+d_prime | number | Sensitivity of the choices.
+meta_d | number | Sensitivity that would produce the certainties.
+m_ratio | number | `meta_d` divided by `d_prime`.
+"""
 
     def is_needed(self, report: Report) -> bool:
         return "insight" in report
 
     def compute(self, study: Study, earlier: Report) -> Json:
         return insight_of_sides(study)
+
+    def claims(self, report: Report) -> Mapping[str, Sequence[Report]]:
+        judges = report["insight"]["judges"] if "insight" in report else ()
+        return {CLAIM: [each["difference"] for each in judges]}
 
     def tables(self, report: Report) -> Iterator[Table]:
         if "insight" in report:
@@ -128,6 +142,9 @@ class Insight(Section):
         yield Sentence("finding", fill(form, judges=_judges(report), **words))
 
 
+INSIGHT = InsightSection()
+
+
 def _judges(report: Report) -> str:
     """Which judges differ from people, after Holm's correction."""
     entries = report["insight"]["judges"]
@@ -138,7 +155,7 @@ def _judges(report: Report) -> str:
     ]
     if not known:
         return "No judge can be compared with them."
-    level = level_of(report, INSIGHT)
+    level = level_of(report, CLAIM)
     apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
     if not apart:
         name = known[0][0] if len(known) == 1 else "any judge"

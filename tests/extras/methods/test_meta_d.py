@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from analysis.stats.certainty.meta_d import (
-    Insight,
-    certainty_levels,
-    fit_meta_d,
-    insight,
-    insight_difference,
-)
 from analysis.stats.core.shared_variance import Sharing
-from extras.planted_truth.worlds.certainties import (
+from extras.methods.promises import (
     both_sides,
     clusters_of,
     crowd,
     insight_of,
     observer,
+)
+from extras.methods.stats.meta_d import (
+    Insight,
+    certainty_levels,
+    fit_meta_d,
+    insight,
+    insight_difference,
 )
 
 

@@ -7,15 +7,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..comparison.general_difference import (
+from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     interval_of,
     t_tail,
     why_not,
 )
-from ..core.checks import check_level, t_quantile
-from ..core.results import BoolArray, FloatArray, IntArray, Interval, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.core.checks import check_level, t_quantile
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.shared_variance import Sharing
 
 N_LEVELS = 4
 # Answers needed of each kind: right, wrong, with each truth and with each choice.

@@ -1,23 +1,93 @@
 """Verdicts by criterion: what goes with the verdict as a whole, and with people's majority."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import TIE
-from analysis.data.judges.criterion_verdicts import CriterionVerdicts
+from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Extra
+from analysis.data.extras import Reader
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import Study as Arrays
+from analysis.report.study import identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import percent
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.shared_variance import Sharing
+from judging.models import Judgment
+from studies.models import Item, Study
 
 
-def criteria(study: Study) -> Json:
+@dataclass(frozen=True, eq=False)
+class CriterionVerdicts(Extra):
+    """One verdict of a run for each item and criterion of the study.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The criteria, in the order of the study.
+    runs : mapping of str to ndarray of int8, shape (items, criteria)
+        0, 1 or 2 for response 1, response 2 or a tie; -1 without a verdict, also where the run's
+        orders and samples are split.
+    """
+
+    names: tuple[str, ...]
+    runs: Mapping[str, Codes]
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        found = hashlib.sha256(repr([self.names, list(self.runs)]).encode())
+        for codes in self.runs.values():
+            found.update(codes.tobytes())
+        return found.hexdigest()
+
+
+def criterion_verdicts_of(
+    study: Study, data: Dataset, position: Mapping[int, int]
+) -> CriterionVerdicts | None:
+    """The verdicts by criterion of a study; None if no run judged by criteria."""
+    if not study.criteria:
+        return None
+    keys = {each["key"]: n for n, each in enumerate(study.criteria)}
+    counts: dict[str, Any] = {}
+    found = Judgment.objects.filter(
+        run__study=study,
+        run__bias_probe="",
+        details__has_key="criteria",
+        item__split=Item.Split.MAIN,
+    ).values_list("run__key", "item_id", "details")
+    for run, item, details in found.iterator():
+        given: Mapping[str, str] = (details or {})["criteria"]
+        shape = len(position), len(keys), len(CHOICES)
+        table = counts.setdefault(run, np.zeros(shape, dtype=np.int64))
+        for key, choice in given.items():
+            if key in keys and CODE.get(choice, MISSING) != MISSING:
+                table[position[item], keys[key], CODE[choice]] += 1
+    judged = {run.run: _most(counts[run.run]) for run in data.runs if run.run in counts}
+    if not any((codes >= 0).any() for codes in judged.values()):
+        return None
+    return CriterionVerdicts(tuple(each["name"] for each in study.criteria), judged)
+
+
+def _most(counts: Any) -> Codes:
+    """The most frequent choice; -1 if there is none, or if two are equally frequent."""
+    top = counts.max(axis=2)
+    is_clear = (top > 0) & ((counts == top[..., None]).sum(axis=2) == 1)
+    return np.where(is_clear, counts.argmax(axis=2), MISSING).astype(np.int8)
+
+
+CRITERIA = Reader("criterion verdicts", criterion_verdicts_of)
+
+
+def criteria(study: Arrays) -> Json:
     """The entry of report.json; empty for a study that no run judged by criteria."""
     given = study.data.of(CriterionVerdicts)
     if given is None:
@@ -34,7 +104,7 @@ def criteria(study: Study) -> Json:
     return {"criteria": {"names": list(given.names), "judges": judges}}
 
 
-def _criterion(study: Study, verdict: Ints, overall: Ints) -> Json:
+def _criterion(study: Arrays, verdict: Ints, overall: Ints) -> Json:
     known = verdict >= 0
     out: Json = {"n": int(known.sum()), "ties": int((verdict == TIE).sum())}
     put(out, "tie", number(out["ties"] / out["n"] if out["n"] else None), "empty_group")
@@ -87,11 +157,18 @@ class Criteria(Section):
     name = "criteria"
     title = "Criteria"
     inside = "Verdicts by criterion"
+    keys = """
+criteria | object or list | Judgments by criterion.
+names | list | Names of criteria.
+criterion | text | Name of the criterion.
+criteria.tie | share | Share of ties.
+agree | count | Items on which the criterion agrees.
+"""
 
     def is_needed(self, report: Report) -> bool:
         return "criteria" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: Arrays, earlier: Report) -> Json:
         return criteria(study)
 
     def tables(self, report: Report) -> Iterator[Table]:
@@ -113,3 +190,6 @@ class Criteria(Section):
                     f"{run_name(judge, report['judges'])} agrees with the majority of people on "
                     f"{listed(shares)}.",
                 )
+
+
+CHAPTER = Criteria()

@@ -1,0 +1,14 @@
+"""Statistics that few studies need; `thirdperson.stats` offers them too."""
+
+from .contrasts import SharedPeople, set_contrast, shared_people
+from .meta_d import Insight, certainty_levels, insight, insight_difference
+
+__all__ = [
+    "Insight",
+    "SharedPeople",
+    "certainty_levels",
+    "insight",
+    "insight_difference",
+    "set_contrast",
+    "shared_people",
+]
