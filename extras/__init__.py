@@ -9,6 +9,7 @@ from pathlib import Path
 
 NAMES = [
     "datasets",
+    "estimation",
     "judge_models",
     "methods",
     "planted_truth",

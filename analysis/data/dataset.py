@@ -34,7 +34,6 @@ from analysis.data.items.advice import ADVICE
 from analysis.data.items.draws import DRAW
 from analysis.data.items.option_sets import OPTION_SETS
 from analysis.data.items.ranked_sets import RANKED_SETS
-from analysis.data.items.systems import SYSTEMS
 from analysis.data.judges.runs import juries_of, runs_of
 from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.errors import AnalysisError
@@ -47,7 +46,6 @@ _READERS = [
     RETESTS,
     ADVICE,
     OPTION_SETS,
-    SYSTEMS,
     RANKED_SETS,
     DRAW,
     CERTIFICATES,

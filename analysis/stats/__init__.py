@@ -200,12 +200,6 @@ from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without
 from .core.results import Estimate, Interval, Proportion, Reason, seed_of
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
-from .estimation.active_draw import draw_items, draw_probabilities, error_spread
-from .estimation.calibrated_judge import CalibratedMean, calibrated_mean
-from .estimation.prediction_powered import PoweredMean, powered_mean, ppi_mean
-from .estimation.rogan_gladen import RoganGladen, rogan_gladen
-from .estimation.scores import answers_saved
-from .estimation.weighted import WeightedMean, weighted_mean
 from .labels.aggregation import (
     MajorityVote,
     Unanimity,
@@ -235,6 +229,7 @@ from .planning.variance_components import (
     VarianceComponents,
     variance_components,
 )
+from .selection.active_draw import draw_items, draw_probabilities, error_spread
 from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
@@ -257,10 +252,6 @@ from .selection.drift import (
 )
 from .selection.labels_needed import labels_needed
 from .selection.preference_entropy import certainty_from_entropy, preference_entropy
-from .systems.contests import Contests
-from .systems.ranking import RankingAgreement, ranking_agreement
-from .systems.strengths import Strengths, system_strengths
-from .systems.win_rates import CorrectedWinRates, WinRate, corrected_win_rates, win_rates
 
 __all__ = [
     "AccuracyBounds",
@@ -274,7 +265,6 @@ __all__ = [
     "AnnotatorTest",
     "BlockDifference",
     "Brier",
-    "CalibratedMean",
     "Calibration",
     "CalibrationBin",
     "CalibrationCurve",
@@ -287,9 +277,7 @@ __all__ = [
     "Clusters",
     "CochranQ",
     "ConfidenceSequence",
-    "Contests",
     "Contrast",
-    "CorrectedWinRates",
     "CrowdEquivalence",
     "CrowdPoint",
     "DawidSkene",
@@ -335,16 +323,13 @@ __all__ = [
     "PooledReplacement",
     "PositionBias",
     "Power",
-    "PoweredMean",
     "ProbeEffect",
     "Proportion",
-    "RankingAgreement",
     "Reason",
     "Recalibration",
     "ReferenceJudge",
     "Retest",
     "RiskCoverage",
-    "RoganGladen",
     "RunNoise",
     "ShareOfPossible",
     "SharedErrors",
@@ -354,7 +339,6 @@ __all__ = [
     "Shift",
     "SingleOrderBias",
     "SoftLabelScores",
-    "Strengths",
     "StudyModel",
     "TestedThreshold",
     "ThresholdCheck",
@@ -365,8 +349,6 @@ __all__ = [
     "VarianceComponents",
     "VerbosityBias",
     "Votes",
-    "WeightedMean",
-    "WinRate",
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
@@ -380,14 +362,12 @@ __all__ = [
     "annotator_quality",
     "annotators_needed",
     "answer_accuracy",
-    "answers_saved",
     "benjamini_yekutieli",
     "block_difference",
     "block_interval",
     "bootstrap_agreement",
     "brennan_prediger",
     "brier_score",
-    "calibrated_mean",
     "calibration_curve",
     "calibration_error",
     "centred_certainty",
@@ -410,7 +390,6 @@ __all__ = [
     "compare_high_sets",
     "compare_judges",
     "confidence_sequence",
-    "corrected_win_rates",
     "count_pairs",
     "crowd_equivalence",
     "dawid_skene",
@@ -485,13 +464,10 @@ __all__ = [
     "pooled_replacement_tests",
     "position_bias",
     "position_bias_single_order",
-    "powered_mean",
-    "ppi_mean",
     "preference_entropy",
     "price_mixes",
     "probe_effect",
     "random_layout",
-    "ranking_agreement",
     "ranks",
     "recalibrate",
     "recruiting_cost",
@@ -499,7 +475,6 @@ __all__ = [
     "retest_ceiling",
     "retest_of",
     "risk_coverage",
-    "rogan_gladen",
     "run_noise",
     "sample_without_replacement",
     "seed_of",
@@ -520,7 +495,6 @@ __all__ = [
     "stands_out",
     "starting_threshold",
     "support",
-    "system_strengths",
     "tango_interval",
     "tango_statistic",
     "threshold_sweep",
@@ -533,10 +507,8 @@ __all__ = [
     "variance_components",
     "verbosity_bias",
     "wald_interval",
-    "weighted_mean",
     "weighted_vote",
     "wilson_interval",
     "wilson_items",
     "wilson_proportion",
-    "win_rates",
 ]

@@ -13,13 +13,11 @@ from .families import (
     claims,
     differences,
     disagreement,
-    estimation,
     flags,
     planning,
     published_data,
     replacement,
     retest,
-    systems,
 )
 
 _OWN = (
@@ -28,13 +26,11 @@ _OWN = (
     Family("agreement", agreement.CHECKS),
     Family("certainty", certainty.CHECKS),
     Family("certificates", certificates.CHECKS),
-    Family("estimation", estimation.CHECKS),
     Family("claims", claims.CHECKS),
     Family("planning", planning.CHECKS),
     Family("disagreement", disagreement.CHECKS),
     Family("replacement", replacement.CHECKS),
     Family("retest", retest.CHECKS),
-    Family("systems", systems.CHECKS),
     Family("biases", biases.CHECKS),
     Family("flags", flags.CHECKS),
     Family("published-data", published_data.CHECKS),

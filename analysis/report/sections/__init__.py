@@ -10,7 +10,6 @@ from analysis.report.sections.certainty.section import Certainty
 from analysis.report.sections.certificates import CertificatesSection
 from analysis.report.sections.disagreement.section import Disagreement
 from analysis.report.sections.downloads import Downloads
-from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
 from analysis.report.sections.limits.section import Limits
@@ -19,7 +18,6 @@ from analysis.report.sections.option_sets import OptionSetsSection
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
 from analysis.report.sections.retest import RetestSection
-from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
 SECTIONS: list[Section] = [
@@ -36,8 +34,6 @@ SECTIONS: list[Section] = [
     Bias(),
     AdviceSection(),
     OptionSetsSection(),
-    Systems(),
-    Estimation(),
     CertificatesSection(),
     Record(),
     Methods(),

@@ -9,10 +9,9 @@ import numpy as np
 from analysis.stats import Sharing, Votes
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
-from .answers import logistic
-from .studies import NODES, WEIGHTS
-
 Judge = Literal["useless", "perfect", "biased"]
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 EASE, SD_ITEM, SD_PERSON, PER_ITEM = 0.6, 0.8, 0.6, 3
 # A biased judge: how often it is wrong, and where its certainty begins.
 WRONG, FLOOR = 0.25, 0.4
@@ -61,6 +60,10 @@ class Sample:
     @property
     def folds(self) -> IntArray:
         return self.persona % 10
+
+
+def logistic(x: FloatArray) -> FloatArray:
+    return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
 
 
 @cache

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import check_level
-from ..core.results import BoolArray, Estimate, FloatArray, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray, Reason
+from analysis.stats.core.shared_variance import Sharing
+
 from .contests import TIE, Contests, linearised, margins
 
 _STEPS, _HALVINGS, _TOLERANCE = 100, 40, 1e-9

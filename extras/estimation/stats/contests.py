@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import interval_of, why_not
-from ..core.checks import t_quantile
-from ..core.results import Estimate, FloatArray, IntArray
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import interval_of, why_not
+from analysis.stats.core.checks import t_quantile
+from analysis.stats.core.results import Estimate, FloatArray, IntArray
+from analysis.stats.core.shared_variance import Sharing
 
 TIE = 2
 

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.bootstrap import MAX_UNDEFINED, resampled_estimate, resampled_weights
-from ..core.checks import check_level
-from ..core.multiway import prepare
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Reason, seed_of
+from analysis.stats.core.bootstrap import MAX_UNDEFINED, resampled_estimate, resampled_weights
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.multiway import prepare
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Reason, seed_of
+
 from .contests import Contests
 from .strengths import fit_strengths, results
 

@@ -18,7 +18,7 @@ MIN_CONTESTS = 10  # items in which a system must meet others to be compared
 
 
 @dataclass(frozen=True, eq=False)
-class Systems(Extra):
+class SystemsOfItems(Extra):
     """The systems that are compared, and where.
 
     Attributes
@@ -45,7 +45,7 @@ class Systems(Extra):
         return found.hexdigest()
 
 
-def read_systems(study: Study, data: Dataset, position: Mapping[int, int]) -> Systems | None:
+def read_systems(study: Study, data: Dataset, position: Mapping[int, int]) -> SystemsOfItems | None:
     """The systems of a study's items; None if fewer than two have enough."""
     makers: list[tuple[str | None, str | None]] = [(None, None)] * len(position)
     rows = Item.objects.filter(study=study).values_list("pk", _maker("r1"), _maker("r2"))
@@ -59,7 +59,7 @@ def _maker(response: str) -> KeyTextTransform:
     return KeyTextTransform("name", KeyTransform("generated_by", response))
 
 
-def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> Systems | None:
+def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> SystemsOfItems | None:
     """The systems of items that name those of both responses; None if fewer than two have enough.
 
     Leaving a system out can take the items of others, so this is repeated until all have enough.
@@ -81,7 +81,7 @@ def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> Systems | Non
     for at, pair in enumerate(pairs):
         if pair and kept.issuperset(pair):
             codes[:, at] = place[pair[0]], place[pair[1]]
-    return Systems(tuple(names), codes[0], codes[1], tuple(sorted(named - kept)))
+    return SystemsOfItems(tuple(names), codes[0], codes[1], tuple(sorted(named - kept)))
 
 
 SYSTEMS = Reader("systems", read_systems)

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import MISSING
-from analysis.data.items.systems import MIN_CONTESTS
-from analysis.data.items.systems import Systems as SystemsOfItems
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.section import Page, Report, Section, Sentence
@@ -18,20 +16,23 @@ from analysis.report.text.numbers import percent
 from analysis.report.text.reasons import reason
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.systems.contests import Contests
-from analysis.stats.systems.ranking import ranking_agreement
-from analysis.stats.systems.strengths import system_strengths
-from analysis.stats.systems.win_rates import corrected_win_rates, win_rates
+
+from .items import MIN_CONTESTS, SystemsOfItems
+from .stats.contests import Contests
+from .stats.ranking import ranking_agreement
+from .stats.strengths import system_strengths
+from .stats.win_rates import corrected_win_rates, win_rates
 
 PEOPLE, OWN = "people", "own"
 WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
 IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 
 
-def systems(study: Study, certificates: Sequence[Report]) -> Json:
+def systems(study: Study, certificates: Sequence[Report] | None) -> Json:
     """The entry of report.json; empty for a study whose items do not compare named systems.
 
-    `certificates` has the certified threshold of each run, in the order of the runs.
+    `certificates` has the certified threshold of each run, in the order of the runs; None where
+    the report certifies nothing.
     """
     found = study.data.of(SystemsOfItems)
     if found is None:
@@ -49,9 +50,9 @@ def systems(study: Study, certificates: Sequence[Report]) -> Json:
         }
 
     judges = []
-    for run, judge, certificate in zip(study.data.runs, study.judges, certificates, strict=True):
+    for place, (run, judge) in enumerate(zip(study.data.runs, study.judges, strict=True)):
         entry = identity(run) | judged(judge.answer)
-        threshold = certificate["threshold"]
+        threshold = certificates[place]["threshold"] if certificates else None
         if threshold is not None:
             accepted = np.where(judge.certainty >= threshold, judge.answer, MISSING)
             entry["accepted"] = {"threshold": threshold} | judged(accepted.astype(np.int64))
@@ -280,13 +281,29 @@ class Systems(Section):
     name = "systems"
     title = "Systems compared by judges"
     inside = "Win rates, corrected win rates, and rankings"
+    keys = """
+systems | object or list | Ranking of the systems that wrote the responses.
+names | list | Names of systems.
+system | text | Name of the system.
+wins | count | Comparisons that the system won.
+rate | share | Share of comparisons won, ties as half.
+strength | number | Strength in Bradley and Terry's model.
+systems.place | count | Place in the ranking.
+against | object or text | Compared with people and with the personas' own answers.
+n_both | count | Items that both sides decided.
+ranking | object | How similar both rankings are.
+same_top | share | Resamples in which both have the same system at the top.
+same_order | share | Resamples in which both have the same order.
+top | list | Systems at the top.
+judge_top | list | Systems at the judge's top.
+"""
     needs = ("certified",)
 
     def is_needed(self, report: Report) -> bool:
         return "systems" in report
 
     def compute(self, study: Study, earlier: Report) -> Json:
-        return systems(study, earlier["selective"])
+        return systems(study, earlier.get("selective"))
 
     def tables(self, report: Report) -> Iterator[Table]:
         if "systems" in report:
@@ -350,3 +367,6 @@ def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
         f"The first places by each of {len(known)} runs and by {others}, on the items that both "
         f"decided, are the same in {percent(min(shares))} to {percent(max(shares))} of resamples."
     )
+
+
+SYSTEMS = Systems()

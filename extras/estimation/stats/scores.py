@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..comparison.general_difference import interval_of, why_not
-from ..core.checks import check_level
-from ..core.results import BoolArray, Estimate, FloatArray
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import interval_of, why_not
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray
+from analysis.stats.core.shared_variance import Sharing
 
 FEWEST = 10  # items with answers, and items without
 

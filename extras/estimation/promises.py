@@ -1,15 +1,26 @@
-"""Shares of all judged items from people's answers on some of them."""
+"""What means over all judged items, win rates and strengths promise in simulated studies."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
-from analysis.promises import Counts, MethodCheck, compared, covers, errs
-from analysis.stats import calibrated_mean, general_proportion, powered_mean, rogan_gladen
+from analysis.promises import Counts, Family, MethodCheck, compared, covers, errs
+from analysis.stats import Sharing, general_proportion
+from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
-from analysis.stats.estimation.scores import width
 
-from ..worlds.judged_items import Judge, Judged, sampled, true_share
+from .judged_items import Judge, Judged, sampled, true_share
+from .stats import (
+    Contests,
+    calibrated_mean,
+    corrected_win_rates,
+    powered_mean,
+    rogan_gladen,
+    system_strengths,
+    win_rates,
+)
+from .stats.scores import width
+from .stats.strengths import fit_strengths, results
 
 DESIGNS = {
     "20 of 200 answered": Judged(200, 20, 100, 0, 0.5),
@@ -55,7 +66,7 @@ def corrected(rng: np.random.Generator, counts: Counts, *, design: Judged) -> No
     counts.covered("judge’s yes as it is", lucky.interval, truth)
 
 
-CHECKS = (
+_OF_MEANS = (
     *(
         MethodCheck(
             f"{judge} judge, {name}",
@@ -105,3 +116,76 @@ CHECKS = (
         for name, design in DESIGNS.items()
     ),
 )
+
+
+# Systems
+
+STRENGTHS = np.array([0.9, 0.3, -0.2, -1.0])
+
+
+def planted(
+    rng: np.random.Generator, *, accuracy: float, n_personas: int = 60, each: int = 6
+) -> tuple[Contests, IntArray, IntArray, IntArray]:
+    """Contests, people who share tastes within a persona, a judge who errs at random, personas."""
+    n = n_personas * each
+    first = rng.integers(0, 4, n)
+    second = (first + rng.integers(1, 4, n)) % 4
+    persona = np.arange(n) // each
+    # A taste that flips the comparison: people of a persona prefer other systems.
+    taste = rng.normal(0, 0.7, (n_personas, 4))
+    own = STRENGTHS + taste[persona]
+    rows = np.arange(n)
+    p = 1 / (1 + np.exp(own[rows, second] - own[rows, first]))
+    people = (rng.random(n) >= p).astype(int)
+    judge = np.where(rng.random(n) < accuracy, people, 1 - people)
+    return Contests.of(first, second), people, judge, persona
+
+
+@cache
+def true_rates(n: int = 200_000) -> tuple[FloatArray, FloatArray]:
+    """Win rates and strengths over all personas, from one very large study."""
+    contests, people, _, _ = planted(
+        np.random.default_rng(99), accuracy=1, n_personas=n // 2, each=2
+    )
+    won = np.where(people == 0, contests.first, contests.second)
+    met = np.bincount(contests.first, minlength=4) + np.bincount(contests.second, minlength=4)
+    strengths = fit_strengths(*results(contests, people, np.ones((1, n)))).strength[0]
+    return np.bincount(won, minlength=4) / met, strengths
+
+
+def rates(rng: np.random.Generator, counts: Counts, *, accuracy: float) -> None:
+    of_rates, of_strengths = true_rates()
+    contests, people, judge, persona = planted(rng, accuracy=accuracy)
+    sharing = Sharing.of_items(persona.size, {"persona": persona})
+    # The errors are known on one third of the items.
+    some = np.where(rng.random(persona.size) < 1 / 3, people, -1)
+    for name, found, truth in (
+        ("win rate", [each.rate for each in win_rates(contests, people, sharing)], of_rates),
+        ("strength", system_strengths(contests, people, sharing).strengths, of_strengths),
+        ("corrected", corrected_win_rates(contests, judge, some, sharing).rates, of_rates),
+        ("uncorrected", [each.rate for each in win_rates(contests, judge, sharing)], of_rates),
+    ):
+        for each, at in zip(found, truth, strict=True):
+            counts.covered(name, each.interval, float(at))
+
+
+_OF_SYSTEMS = tuple(
+    MethodCheck(
+        f"four systems, a judge right on {100 * accuracy:.0f} %",
+        "60 personas with tastes of their own × 6 items; the judge’s errors are known on a third.",
+        partial(rates, accuracy=accuracy),
+        {
+            "win rate": covers(),
+            "strength": covers(),
+            "corrected": covers(),
+            "uncorrected": compared(),
+        },
+        quick=40,
+        full=1500,
+    )
+    for accuracy in (0.7, 0.85)
+)
+
+
+ESTIMATION = Family("estimation", _OF_MEANS)
+SYSTEMS = Family("systems", _OF_SYSTEMS)

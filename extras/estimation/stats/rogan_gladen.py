@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import resampled_estimate
-from ..core.checks import relabel
-from ..core.results import Estimate, FloatArray, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.core.bootstrap import resampled_estimate
+from analysis.stats.core.checks import relabel
+from analysis.stats.core.results import Estimate, FloatArray, Reason
+from analysis.stats.core.shared_variance import Sharing
+
 from .scores import FEWEST, Sampled, interval_of_scores, within
 
 BLOCK = 4_000_000

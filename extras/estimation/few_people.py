@@ -8,7 +8,6 @@ import numpy as np
 
 from analysis.data.arrays import TIE, Run
 from analysis.data.items.draws import Draw
-from analysis.data.items.systems import Systems
 from analysis.data.verdicts import (
     Floats,
     Ints,
@@ -23,12 +22,14 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
 from analysis.report.text.sentences import fill, shown
-from analysis.stats.estimation.calibrated_judge import CalibratedMean, calibrated_mean
-from analysis.stats.estimation.prediction_powered import powered_mean
-from analysis.stats.estimation.rogan_gladen import RoganGladen, rogan_gladen
-from analysis.stats.estimation.scores import FEWEST, answers_saved
-from analysis.stats.estimation.weighted import weighted_mean
-from analysis.stats.systems.contests import margins
+
+from .items import SystemsOfItems
+from .stats.calibrated_judge import CalibratedMean, calibrated_mean
+from .stats.contests import margins
+from .stats.prediction_powered import powered_mean
+from .stats.rogan_gladen import RoganGladen, rogan_gladen
+from .stats.scores import FEWEST, answers_saved
+from .stats.weighted import weighted_mean
 
 N_FOLDS = 10
 MOSTLY = 0.9  # of a judge's answers have a certainty
@@ -103,7 +104,7 @@ def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Itera
     """How often the judge agrees with a reference, and how often each system wins."""
     decided = judge.answer >= 0
     everywhere = np.ones(decided.size, dtype=np.bool_)
-    systems = study.data.of(Systems)
+    systems = study.data.of(SystemsOfItems)
     for name in (PEOPLE, OWN):
         target = _reference(study, name)
         known = decided & (target >= 0)
@@ -312,12 +313,34 @@ def _width(found: Report) -> float | None:
     return None if ends is None else ends[1] - ends[0]
 
 
-class Estimation(Section):
+class FewPeople(Section):
     """What people would say of all judged items, from their answers on some."""
 
     name = "estimation"
     title = "Few people, many judgments"
     inside = "Estimates for all judged items, by several methods"
+    keys = """
+estimation | object | Few answers of people and many judgments, combined to one estimate.
+drawn | text | How the items for people were drawn.
+signal | text | The signal that was used.
+estimates | list | One entry for each quantity.
+estimates.what | text | The quantity.
+answered | count | Items with answers of people.
+alone | object | Estimate from people alone.
+powered | object | Prediction-powered estimate.
+weight | number | Weight of the judgments.
+saved | share | Share of the answers of people that the judgments save.
+modelled | object | Estimate from a model of both.
+calibrated | object | Estimate from judgments that were calibrated with people's answers.
+outside | share | Judgments outside the range on which they were calibrated.
+residual | object | Mean of the answers less their predictions; far from 0 without a good fit.
+oracle_share | share | Share of the variance that comes from calibrating.
+rogan_gladen | object | Estimate corrected for sensitivity and specificity.
+rogan_gladen.delta | object | With the interval by the delta method.
+rogan_gladen.bootstrap | object | With the interval by bootstrap.
+sensitivity | share | Sensitivity of the judge.
+specificity | share | Specificity of the judge.
+"""
 
     def is_needed(self, report: Report) -> bool:
         return "estimation" in report
@@ -390,3 +413,6 @@ def _best(found: Report) -> tuple[int, int] | None:
         return each["against"] == PEOPLE, each["what"] == "agreement", each["saved"]
 
     return max(places, key=rank, default=None)
+
+
+FEW_PEOPLE = FewPeople()

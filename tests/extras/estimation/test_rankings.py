@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from analysis.stats import (
+from analysis.stats.core.shared_variance import Sharing
+from extras.estimation.stats import (
     Contests,
     corrected_win_rates,
     ranking_agreement,
     system_strengths,
     win_rates,
 )
-from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.systems.strengths import fit_strengths, results
+from extras.estimation.stats.strengths import fit_strengths, results
 from tests.analysis.stats.reference import vector
 
 INCOMPLETE = [[0, 7, 8], [3, 0, 6], [2, 4, 0]]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import GeneralDifference, general_difference
-from ..core.results import BoolArray, Estimate, IntArray, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import BoolArray, Estimate, IntArray, Reason
+from analysis.stats.core.shared_variance import Sharing
+
 from .outcome_models import cross_fitted, isotonic
 from .scores import FEWEST, Sampled, interval_of_scores
 

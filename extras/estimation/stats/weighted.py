@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.results import Estimate, FloatArray, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.core.results import Estimate, FloatArray, Reason
+from analysis.stats.core.shared_variance import Sharing
+
 from .outcome_models import cross_fitted, logistic
 from .scores import Sampled, interval_of_scores, width
 

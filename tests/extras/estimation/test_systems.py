@@ -6,10 +6,10 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.systems import Systems, systems_of
 from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
+from extras.estimation.items import SystemsOfItems, systems_of
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
@@ -221,11 +221,11 @@ def test_items_without_a_maker_have_no_systems_and_the_hash_follows_the_names():
     item = Item.objects.filter(study=study).first()
     item.r1["generated_by"] = None
     item.save()
-    assert load_dataset(study.slug).of(Systems) is None
+    assert load_dataset(study.slug).of(SystemsOfItems) is None
 
     name_systems(study, ("a", "b"))
     before = load_dataset(study.slug)
     name_systems(study, ("a", "c"))
 
-    assert before.of(Systems).names == ("a", "b")
+    assert before.of(SystemsOfItems).names == ("a", "b")
     assert load_dataset(study.slug).inputs_hash != before.inputs_hash

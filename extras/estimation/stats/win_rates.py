@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import GeneralDifference, general_differences
-from ..core.checks import check_level
-from ..core.results import Estimate, FloatArray, Interval, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import GeneralDifference, general_differences
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.results import Estimate, FloatArray, Interval, Reason
+from analysis.stats.core.shared_variance import Sharing
+
 from .contests import Contests, linearised, margins
 
 

@@ -8,12 +8,12 @@ from scipy import stats
 
 from analysis.stats.core.results import Estimate, Interval
 from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.estimation.active_draw import draw_items, draw_probabilities, error_spread
-from analysis.stats.estimation.calibrated_judge import calibrated_mean
-from analysis.stats.estimation.prediction_powered import powered_mean, ppi_mean, tuned_weight
-from analysis.stats.estimation.rogan_gladen import rogan_gladen
-from analysis.stats.estimation.scores import answers_saved
-from analysis.stats.estimation.weighted import weighted_mean
+from analysis.stats.selection.active_draw import draw_items, draw_probabilities, error_spread
+from extras.estimation.stats.calibrated_judge import calibrated_mean
+from extras.estimation.stats.prediction_powered import powered_mean, ppi_mean, tuned_weight
+from extras.estimation.stats.rogan_gladen import rogan_gladen
+from extras.estimation.stats.scores import answers_saved
+from extras.estimation.stats.weighted import weighted_mean
 from tests.analysis.stats.reference import vector
 
 
@@ -221,30 +221,6 @@ def test_equal_probabilities_weigh_alike():
     assert one == two
     assert one.alone.value == pytest.approx(np.nanmean(people))
     assert one.powered.value == pytest.approx(powered.powered.value, abs=0.01)
-
-
-def test_probabilities_are_proportional_between_their_bounds_and_add_up():
-    spread = error_spread(np.r_[np.linspace(0.5, 1, 90), [np.nan] * 10])
-
-    found = draw_probabilities(spread, 30)
-
-    assert found.sum() == pytest.approx(30)
-    assert found.min() == pytest.approx(0.1 * 30 / 100)
-    inside = (found > found.min() + 1e-9) & (found < 1)
-    ratios = found[inside] / spread[inside]
-    assert ratios == pytest.approx(np.full(ratios.size, ratios[0]))
-    assert draw_probabilities(np.zeros(8), 2) == pytest.approx(np.full(8, 0.25))
-    assert draw_probabilities(np.ones(8), 8) == pytest.approx(np.ones(8))
-
-
-def test_items_are_drawn_as_often_as_their_probability_says():
-    chance = draw_probabilities([0.5, 0.5, 0.4, 0.3, 0.1, 0.0, 0.5, 0.2], 3)
-    rng = np.random.default_rng(2)
-
-    drawn = np.array([draw_items(chance, rng=rng) for _ in range(4000)])
-
-    assert set(drawn.sum(axis=1)) == {3}
-    assert drawn.mean(axis=0) == pytest.approx(chance, abs=4 * math.sqrt(0.25 / 4000))
 
 
 def test_the_correction_for_errors_has_its_closed_form():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize
 
-from ..core.results import BoolArray, FloatArray, IntArray
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
 Fit = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
