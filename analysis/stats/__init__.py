@@ -52,7 +52,6 @@ from .agreement.response_sets import (
 )
 from .agreement.retest import Retest, retest_of, share_of_retest
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
-from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -338,7 +337,6 @@ __all__ = [
     "Sharing",
     "Shift",
     "SingleOrderBias",
-    "SoftLabelScores",
     "StudyModel",
     "TestedThreshold",
     "ThresholdCheck",
@@ -491,7 +489,6 @@ __all__ = [
     "shared_stereotype",
     "shifts",
     "simulate_power",
-    "soft_label_scores",
     "stands_out",
     "starting_threshold",
     "support",

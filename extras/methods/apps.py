@@ -11,6 +11,8 @@ class MethodsConfig(AppConfig):
 
         READERS.add("extras.methods.criteria:CRITERIA")
         MORE.add("extras.methods.insight:INSIGHT", after="certainty")
+        MORE.add("extras.methods.distances:DISTANCES", after="disagreement")
         MORE.add("extras.methods.criteria:CHAPTER", after="bias")
         MORE.add("extras.methods.choices:CHOICES", after="methods")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
+        FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

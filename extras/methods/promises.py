@@ -1,4 +1,4 @@
-"""Observers whose certainty is known to be right or noisy, and what the M-ratio promises."""
+"""What the M-ratio and the distance from all answers promise in simulated studies."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
 
-from .stats import Insight, insight, insight_difference
+from .stats import Insight, insight, insight_difference, soft_label_scores
 
 Observed = tuple[IntArray, IntArray, FloatArray]
 
@@ -120,3 +120,43 @@ INSIGHT = Family(
         ),
     ),
 )
+
+
+# Distance from all answers
+
+ITEMS = 400
+
+
+def distance(rng: np.random.Generator, counts: Counts, *, k: int, shrunk: float) -> None:
+    """A judge that knows the shares p, or moves them towards one half by the factor `shrunk`."""
+    p = rng.beta(2, 1, ITEMS)
+    ones = rng.binomial(k, p)
+    q = 0.5 + (p - 0.5) * (1 - shrunk)
+    found = soft_label_scores(
+        np.stack([q, 1 - q], axis=1),
+        np.stack([ones, k - ones], axis=1),
+        Sharing.of_items(ITEMS, {"persona": np.arange(ITEMS)}),
+    ).squared
+    # E (p − ½)² is 1/12 where p follows the beta distribution (2, 1).
+    counts.measured("squared distance", found.value)
+    counts.covered("interval", found.interval, shrunk**2 / 12)
+
+
+_DISTANCES = tuple(
+    MethodCheck(
+        f"{name}, {k} answers to an item",
+        f"{ITEMS} items whose shares are beta-distributed; the distance over all people is known.",
+        partial(distance, k=k, shrunk=shrunk),
+        {
+            "squared distance": is_on_average(shrunk**2 / 12),
+            "interval": covers(least=0.92),
+        },
+        quick=300,
+        full=5000,
+    )
+    for name, shrunk in (("a judge that knows the shares", 0.0), ("a judge that hedges", 0.5))
+    for k in (2, 3, 10)
+)
+
+
+DISAGREEMENT = Family("disagreement", _DISTANCES)

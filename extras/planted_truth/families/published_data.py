@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from analysis.promises import Counts, MethodCheck, covers, errs, is_on_average
+from analysis.promises import Counts, MethodCheck, covers, errs
 from analysis.stats import (
     Sharing,
     certify_threshold,
@@ -17,7 +17,6 @@ from analysis.stats import (
     general_proportion,
     krippendorff_alpha,
     percent_agreement,
-    soft_label_scores,
     starting_threshold,
 )
 from analysis.stats.core.results import FloatArray, IntArray
@@ -58,16 +57,6 @@ def _split(rng: np.random.Generator, rows: IntArray, k: int) -> tuple[IntArray, 
         (part[:, :, None] == np.arange(5)).sum(axis=1) for part in (drawn[:, :k], drawn[:, k:])
     )
     return one, other
-
-
-def three_of_six(rng: np.random.Generator, counts: Counts) -> None:
-    """Neurosis or not: three answers drawn from each patient's six, compared with all six."""
-    share = DIAGNOSES[rng.integers(0, 30, N), NEUROSIS] / 6
-    seen = rng.binomial(3, share)
-    found = soft_label_scores(
-        np.stack([share, 1 - share], axis=1), np.stack([seen, 3 - seen], axis=1), of_patients(N)
-    )
-    counts.measured("squared distance of the true shares", found.squared.value)
 
 
 @cache
@@ -136,15 +125,6 @@ CHECKS = (
         {"percent agreement": covers(), "alpha": covers()},
         quick=150,
         full=3000,
-        source="published",
-    ),
-    MethodCheck(
-        "three diagnoses of a patient (Fleiss, 1971)",
-        f"{N} patients, neurosis or not; three answers each, drawn from six, against all six.",
-        three_of_six,
-        {"squared distance of the true shares": is_on_average(0.0)},
-        quick=500,
-        full=10000,
         source="published",
     ),
     MethodCheck(

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..comparison.general_difference import GeneralDifference, general_difference
-from ..core.few_columns import row_sums
-from ..core.results import FloatArray, IntArray, Reason
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.few_columns import row_sums
+from analysis.stats.core.results import FloatArray, IntArray, Reason
+from analysis.stats.core.shared_variance import Sharing
 
 # Weights of r1, r2 and the tie. Options are in the order r1, tie, r2, half a unit apart, so the
 # Wasserstein distance depends on the shares of r1 and of r2 alone.
