@@ -57,7 +57,6 @@ SHORT = {
     "report": Short(45, ("1000",), True),
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
-    "coverage": Short(15, ("--only", "agreement", "--only", "systems")),
     "claims": Short(30, ("--null", "3", "--planted", "1")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }

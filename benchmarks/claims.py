@@ -110,6 +110,7 @@ def simulated(rng: np.random.Generator, effect: float) -> Any:
 def claims_of(report: Any) -> list[tuple[str, str, float]]:
     """Every claim that holds: its kind, who or what it is about, and its sign."""
     from analysis.report import claims
+    from analysis.report.chapters import MORE
 
     found = []
     groups, comparison = report["group_errors"], report["comparison"]
@@ -122,10 +123,10 @@ def claims_of(report: Any) -> list[tuple[str, str, float]]:
         claims.CERTAIN: [
             ("", each["certainty"]["high_sets"]["difference_general"]) for each in comparison
         ],
-        claims.INSIGHT: [
-            ("", each["difference"]) for each in report.get("insight", {}).get("judges", ())
-        ],
     }
+    for chapter in MORE:
+        for kind, tests in chapter.claims(report).items():
+            listed[kind] = [("", each) for each in tests]
     for kind in (each["kind"] for each in report["claims_tested"]["kinds"]):
         level = claims.level_of(report, kind)
         for name, test in listed.get(kind, claims.members(report, kind)):

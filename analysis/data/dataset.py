@@ -29,8 +29,6 @@ from analysis.data.arrays import (
 )
 from analysis.data.extras import READERS
 from analysis.data.items.draws import DRAW
-from analysis.data.items.systems import SYSTEMS
-from analysis.data.judges.criterion_verdicts import CRITERIA
 from analysis.data.judges.runs import juries_of, runs_of
 from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.errors import AnalysisError
@@ -40,8 +38,6 @@ from studies.prompts.own_answers import wording_in
 from studies.selectors import item_languages
 
 _READERS = [
-    SYSTEMS,
-    CRITERIA,
     DRAW,
 ]
 

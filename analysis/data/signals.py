@@ -70,15 +70,6 @@ class Shares:
     noise: Floats
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """A distribution that a run gives for every item, instead of one answer."""
-
-    name: str  # in report.json
-    label: str
-    values: Callable[[Dataset, Run, Verdicts], Shares]
-
-
 def probability_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
     """The probabilities that a run's readings gave the options: mean by order, then over orders."""
     rows = run.judgments
@@ -129,10 +120,3 @@ def _over_orders(
     shares = np.full_like(total, np.nan)
     shares[there] = total[there] / orders[there, None]
     return shares, np.where(there, noise / np.maximum(orders, 1) ** 2, np.nan)
-
-
-DISTRIBUTIONS = (
-    Distribution("probabilities", "option probabilities", probability_shares),
-    Distribution("readings", "shares of its readings", reading_shares),
-    Distribution("answer", "its answer alone", answer_shares),
-)

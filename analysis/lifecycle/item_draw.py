@@ -54,12 +54,12 @@ def draw_by_judge(
     import numpy as np
 
     from analysis.data.items.draws import judged_items
-    from analysis.stats.estimation.active_draw import (
+    from analysis.stats.certainty.recalibration import isotonic
+    from analysis.stats.selection.active_draw import (
         draw_items,
         draw_probabilities,
         error_spread,
     )
-    from analysis.stats.estimation.outcome_models import isotonic
 
     study = Study.objects.get(pk=study_id)
     found = judged_items(study, run)
@@ -75,7 +75,7 @@ def draw_by_judge(
     known = (found.correct >= 0) & ~np.isnan(right)
     if known.sum() >= FEWEST_KNOWN:
         stated = ~np.isnan(right)
-        right[stated] = isotonic(right[known], found.correct[known].astype(float), right[stated])
+        right[stated] = isotonic(right[known], found.correct[known], right[stated])
     chances = draw_probabilities(error_spread(right), size).round(DIGITS)
     seed = study.seed if seed is None else seed
     drawn = draw_items(chances, rng=np.random.default_rng(abs(seed)))

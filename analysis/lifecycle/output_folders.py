@@ -14,12 +14,11 @@ OF_REPORT = (
     "cite.bib",
     "methods.txt",
 )
-OF_METHODS = ("methods.json", "methods.html", "tables")
 
 
 def holds(folder: Path, name: str) -> bool:
     """Whether `folder` has an earlier result of this program in `NAME.json`."""
-    return _begins_with(folder / f"{name}.json", f'{{\n "schema": "thirdperson.{name}/')
+    return begins_with(folder / f"{name}.json", f'{{\n "schema": "thirdperson.{name}/')
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
@@ -32,7 +31,8 @@ def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) ->
         )
 
 
-def _begins_with(path: Path, words: str) -> bool:
+def begins_with(path: Path, words: str) -> bool:
+    """Whether a file begins so; one that cannot be read does not."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(len(words)) == words

@@ -52,7 +52,14 @@ def _each(
 def in_order_of_computing() -> list[Section]:
     """The same sections, each after the sections that it needs."""
     named = {section.name: section for section in sections()}
-    needs = {name: section.needs for name, section in named.items()}
+    # A chapter may need one of an extra that is not there.
+    needs = {
+        name: [other for other in section.needs if other in named]
+        for name, section in named.items()
+    }
+    # All claims are tested together, those of extras too.
+    claiming = [chapter.name for chapter in MORE if type(chapter).claims is not Section.claims]
+    needs["claims"] += claiming
     return [named[name] for name in TopologicalSorter(needs).static_order()]
 
 

@@ -185,17 +185,6 @@ def render_across(
     )
 
 
-def render_method_checks(result: Mapping[str, Any], tables: Sequence[Table], *, words: str) -> str:
-    """Render the page of the checks of statistics; `words` says how many promises were kept."""
-    return render_document(
-        "analysis/report/method_checks.html",
-        slug="methods",
-        result=result,
-        words=words,
-        shown=[shown(table) for table in tables],
-    )
-
-
 def render_document(
     template: str, *, slug: str, figures: Sequence[Figure] = (), **context: Any
 ) -> str:

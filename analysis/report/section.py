@@ -93,6 +93,9 @@ class Page:
 class Section:
     """One subject of a report. `name` is its anchor in the page and the name of its template.
 
+    A chapter that is not part of the product has its claims tested with all others by `claims`,
+    and states its `caveat` on the first screen.
+
     `keys` describes what `compute` adds to report.json, one line for each key as in
     `analysis/report/keys.txt`, which has those of the product's own sections.
     `needs` names the sections whose results `compute` reads; sections are computed in reading
@@ -141,6 +144,10 @@ class Section:
 
     def sentences(self, report: Report) -> Iterable[Sentence]:
         return ()
+
+    def caveat(self, report: Report) -> str:
+        """What readers must know first, on the first screen; empty where there is nothing."""
+        return ""
 
     def context(self, page: Page) -> Mapping[str, Any]:
         """Values for the template in addition to the report, its tables and its figures."""

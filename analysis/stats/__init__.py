@@ -51,7 +51,6 @@ from .agreement.response_sets import (
     set_vectors,
 )
 from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
-from .agreement.soft_labels import SoftLabelScores, soft_label_scores
 from .agreement.stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -80,7 +79,6 @@ from .certainty.interaction import CertaintyBySource, certainty_by_source
 from .certainty.intervals import CertaintyQuality, certainty_quality
 from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from .certainty.matched_coverage import matched_accuracy
-from .certainty.meta_d import Insight, certainty_levels, insight, insight_difference
 from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
 from .certainty.risk_coverage import (
     RiskCoverage,
@@ -99,6 +97,7 @@ from .comparison.alt_test import (
     alt_test_certainty,
     human_advantage,
 )
+from .comparison.contrasts import Clusters, Contrast, paired_contrast
 from .comparison.cost_accuracy import Mix, price_mixes
 from .comparison.crowd_equivalence import (
     CrowdEquivalence,
@@ -140,14 +139,6 @@ from .comparison.leave_one_out import (
     reference_judges,
 )
 from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
-from .comparison.multiverse import (
-    Clusters,
-    Contrast,
-    SharedPeople,
-    paired_contrast,
-    set_contrast,
-    shared_people,
-)
 from .comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
 from .comparison.paired import (
     McNemar,
@@ -215,12 +206,6 @@ from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without
 from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
-from .estimation.active_draw import draw_items, draw_probabilities, error_spread
-from .estimation.calibrated_judge import CalibratedMean, calibrated_mean
-from .estimation.prediction_powered import PoweredMean, powered_mean, ppi_mean
-from .estimation.rogan_gladen import RoganGladen, rogan_gladen
-from .estimation.scores import answers_saved
-from .estimation.weighted import WeightedMean, weighted_mean
 from .labels.aggregation import (
     MajorityVote,
     Unanimity,
@@ -243,10 +228,6 @@ from .selection.certified_thresholds import (
     starting_threshold,
 )
 from .selection.preference_entropy import certainty_from_entropy, preference_entropy
-from .systems.contests import Contests
-from .systems.ranking import RankingAgreement, ranking_agreement
-from .systems.strengths import Strengths, system_strengths
-from .systems.win_rates import CorrectedWinRates, WinRate, corrected_win_rates, win_rates
 
 __all__ = [
     "AccuracyBounds",
@@ -260,7 +241,6 @@ __all__ = [
     "AnnotatorTest",
     "BlockDifference",
     "Brier",
-    "CalibratedMean",
     "Calibration",
     "CalibrationBin",
     "CertaintyBySource",
@@ -271,9 +251,7 @@ __all__ = [
     "Change",
     "Clusters",
     "CochranQ",
-    "Contests",
     "Contrast",
-    "CorrectedWinRates",
     "CrowdEquivalence",
     "CrowdPoint",
     "DawidSkene",
@@ -291,7 +269,6 @@ __all__ = [
     "HeldOutThreshold",
     "HighSets",
     "HumanLikeness",
-    "Insight",
     "Interval",
     "JointBootstrap",
     "JudgeComparison",
@@ -315,25 +292,19 @@ __all__ = [
     "PanelSide",
     "PooledReplacement",
     "PositionBias",
-    "PoweredMean",
     "ProbeEffect",
     "Proportion",
-    "RankingAgreement",
     "Reason",
     "Recalibration",
     "ReferenceJudge",
     "RiskCoverage",
-    "RoganGladen",
     "RunNoise",
     "ShareOfPossible",
     "SharedErrors",
     "SharedGuess",
-    "SharedPeople",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",
-    "SoftLabelScores",
-    "Strengths",
     "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
@@ -342,8 +313,6 @@ __all__ = [
     "Unanimity",
     "VerbosityBias",
     "Votes",
-    "WeightedMean",
-    "WinRate",
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
@@ -356,14 +325,12 @@ __all__ = [
     "annotator_quality",
     "annotators_needed",
     "answer_accuracy",
-    "answers_saved",
     "benjamini_yekutieli",
     "block_difference",
     "block_interval",
     "bootstrap_agreement",
     "brennan_prediger",
     "brier_score",
-    "calibrated_mean",
     "calibration_error",
     "centred_certainty",
     "certainty_alpha",
@@ -371,7 +338,6 @@ __all__ = [
     "certainty_by_source",
     "certainty_from_entropy",
     "certainty_icc",
-    "certainty_levels",
     "certainty_quality",
     "certainty_weights",
     "certify_threshold",
@@ -385,7 +351,6 @@ __all__ = [
     "compare_groups",
     "compare_high_sets",
     "compare_judges",
-    "corrected_win_rates",
     "count_pairs",
     "crowd_equivalence",
     "dawid_skene",
@@ -425,8 +390,6 @@ __all__ = [
     "human_likeness",
     "human_likeness_of_several",
     "individual_accuracy",
-    "insight",
-    "insight_difference",
     "item_clustered_proportion",
     "joint_bootstrap",
     "krippendorff_alpha",
@@ -459,24 +422,19 @@ __all__ = [
     "pooled_replacement_tests",
     "position_bias",
     "position_bias_single_order",
-    "powered_mean",
-    "ppi_mean",
     "preference_entropy",
     "price_mixes",
     "probe_effect",
-    "ranking_agreement",
     "ranks",
     "recalibrate",
     "recruiting_cost",
     "reference_judges",
     "retest_ceiling",
     "risk_coverage",
-    "rogan_gladen",
     "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
-    "set_contrast",
     "set_distance",
     "set_vectors",
     "share_of_ceiling",
@@ -485,13 +443,10 @@ __all__ = [
     "shared_annotator_variance",
     "shared_errors",
     "shared_guess",
-    "shared_people",
     "shared_stereotype",
-    "soft_label_scores",
     "stands_out",
     "starting_threshold",
     "support",
-    "system_strengths",
     "tango_interval",
     "tango_statistic",
     "threshold_sweep",
@@ -502,10 +457,8 @@ __all__ = [
     "unreachable_thresholds",
     "verbosity_bias",
     "wald_interval",
-    "weighted_mean",
     "weighted_vote",
     "wilson_interval",
     "wilson_items",
     "wilson_proportion",
-    "win_rates",
 ]

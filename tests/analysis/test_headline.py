@@ -247,9 +247,6 @@ def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_w
     first_screen = verdict_of(report)
     assert words in first_screen.answer.sentence
     assert "on items that each of them was asked" in first_screen.chart.caption
-    whole = next(each for each in report["multiverse"]["claims"] if each["claim"] == "all")
-    reported = next(row for row in whole["specifications"] if row["reported"])
-    assert reported["difference"] == pytest.approx(found["value"])
 
 
 def test_a_difference_has_one_interval_wherever_it_stands():

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
+from analysis.report.contents import sections
 from analysis.report.keys import Keys, described, parse, paths
 from tests.analysis.builders import random_study
 
@@ -23,7 +24,8 @@ KINDS = set(
 @pytest.mark.django_db
 def test_every_key_of_a_report_is_described():
     report = build_report(load_dataset(random_study(5, n_items=20).slug), seed=1, bootstrap=100)
-    keys = Keys(described())
+    declared = [entry for section in sections() for entry in parse(section.keys)]
+    keys = Keys([*described(), *declared])
 
     places = set(paths(report))
 

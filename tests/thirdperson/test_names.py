@@ -49,6 +49,16 @@ def test_every_public_statistic_is_there():
     assert [name for name in stats.__all__ if not hasattr(stats, name)] == []
 
 
+def test_statistics_of_extras_come_under_the_same_name():
+    folders = sorted(ROOT.glob("extras/*/stats"))
+    packages = [import_module(f"extras.{folder.parent.name}.stats") for folder in folders]
+
+    for package in packages:
+        assert all(getattr(stats, name) is getattr(package, name) for name in package.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing_like_it'"):
+        stats.nothing_like_it  # noqa: B018
+
+
 def test_an_unknown_name_is_refused():
     with pytest.raises(AttributeError, match="no attribute 'statistics'"):
         thirdperson.statistics  # noqa: B018

@@ -1,12 +1,14 @@
 """The statistics of `analysis/stats` under a name that any program can import.
 
 This module puts the package itself in its own place. Its modules import each other relatively, so
-no other name is added to the caller's process.
+no other name is added to the caller's process. A name that it does not have is looked for in the
+statistics of the extras, `extras/*/stats`; that makes `analysis` and `extras` importable.
 """
 
 import sys
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from thirdperson.program import APPS
 
@@ -17,9 +19,19 @@ _spec = spec_from_file_location(
 if _spec is None or _spec.loader is None:
     raise ImportError(f"{_FOLDER} cannot be imported: install Thirdperson again.")
 _package = module_from_spec(_spec)
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        if str(APPS) not in sys.path:
+            sys.path.append(str(APPS))
+        for path in sorted(APPS.glob("extras/*/stats/__init__.py")):
+            found = import_module(f"extras.{path.parents[1].name}.stats")
+            if name in found.__all__:
+                return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+_package.__dict__["__getattr__"] = __getattr__
 sys.modules[__name__] = _package
 _spec.loader.exec_module(_package)
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...

@@ -6,26 +6,20 @@ from analysis.report.sections.accuracy.section import Accuracy
 from analysis.report.sections.agreement.section import Agreement
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import Certainty
-from analysis.report.sections.choices.section import Choices
-from analysis.report.sections.criteria import Criteria
 from analysis.report.sections.disagreement.section import Disagreement
 from analysis.report.sections.downloads import Downloads
-from analysis.report.sections.estimation import Estimation
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import Groups
-from analysis.report.sections.insight import Insight
 from analysis.report.sections.limits.section import Limits
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
-from analysis.report.sections.systems import Systems
 from analysis.report.sections.wording import Wording
 
 SECTIONS: list[Section] = [
     Glance(),
     Accuracy(),
     Certainty(),
-    Insight(),
     Agreement(),
     Disagreement(),
     Groups(),
@@ -33,12 +27,8 @@ SECTIONS: list[Section] = [
     Wording(),
     Position(),
     Bias(),
-    Criteria(),
-    Systems(),
-    Estimation(),
     Record(),
     Methods(),
-    Choices(),
     Limits(),
     Downloads(),
 ]

@@ -14,8 +14,8 @@ from analysis.report.section import Analysis, Report, Section, Sentence
 from analysis.report.study import Study
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import p_value, percent
+from analysis.stats.comparison.contrasts import Clusters, paired_contrast
 from analysis.stats.comparison.factor_effects import factor_effects
-from analysis.stats.comparison.multiverse import Clusters, paired_contrast
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from analysis.report.chapters import MORE
 from analysis.report.text.numbers import number_of
 from analysis.report.verdict.answer import counted_people
 from analysis.report.verdict.replacement import replacement_of
@@ -61,14 +62,11 @@ def rests_on(report: Report) -> Report:
     return {}
 
 
-def _other_choices(report: Report) -> str:
-    for claim in report["multiverse"]["claims"]:
-        if claim["claim"] == "all" and claim["holds"] < claim["of"]:
-            if report["headline"]["state"] in {"cannot_tell", "too_few"}:
-                other = claim["of"] - claim["holds"]
-                return f"{other} of {claim['of']} ways of analysis come to an answer."
-            return f"The finding holds in {claim['holds']} of {claim['of']} ways of analysis."
-    return ""
+def _of_chapters(report: Report) -> str:
+    """What a chapter of an extra has to say first."""
+    failed = report.get("failed_parts", ())
+    found = (chapter.caveat(report) for chapter in MORE if chapter.name not in failed)
+    return next(filter(None, found), "")
 
 
 def _unknown_truth(report: Report) -> str:
@@ -98,7 +96,7 @@ CAVEATS: tuple[Caveat, ...] = (
     _chosen_late,
     _unequal,
     _few,
-    _other_choices,
+    _of_chapters,
     _unknown_truth,
     _excluded,
     _averages,

@@ -145,7 +145,7 @@ def recalibrate(
         return Recalibration(None, None, None, method, n, n_missing, reason)
 
     corrected, constant = np.empty(n), np.empty(n)
-    fit = _isotonic if method == "isotonic" else _logistic
+    fit = isotonic if method == "isotonic" else _logistic
     for part in np.unique(fold):
         held_out = fold == part
         corrected[held_out] = fit(values[~held_out], right[~held_out], values[held_out])
@@ -164,7 +164,7 @@ def _brier(confidence: FloatArray, right: IntArray) -> float:
     return float(np.mean((confidence - right) ** 2))
 
 
-def _isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
+def isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
     """Values at `at` of the increasing function fitted to `x` and `y`."""
     distinct, group = distinct_values(x)
     weight = np.bincount(group).astype(np.float64)

@@ -219,7 +219,7 @@ def shared_annotator_variance(
     y, items = np.asarray(values, dtype=np.float64), np.asarray(item, dtype=np.int64)
     if y.shape != items.shape:
         raise ValueError(f"`values` and `item` differ in length: {y.size}, {items.size}.")
-    incidence = _incidence(votes)[items]
+    incidence = incidence_of(votes)[items]
     per_annotator = incidence.sum(axis=0)
     annotators = np.flatnonzero(per_annotator)
     n, n_annotators = y.size, annotators.size
@@ -228,7 +228,7 @@ def shared_annotator_variance(
     incidence = incidence[:, annotators]
     shared = ((incidence @ incidence.T) > 0).astype(np.float64)
     density = float(shared.sum()) / n**2
-    degrees = _degrees_of_freedom(incidence, shared)
+    degrees = degrees_of_shared(incidence, shared)
     if degrees < MIN_DEGREES_OF_FREEDOM:
         return None
 
@@ -301,7 +301,7 @@ def _clipped_block_interval(right: BoolArray, block: IntArray, level: float) -> 
     return replace(interval, low=low, high=high)
 
 
-def _incidence(votes: Votes) -> sparse.csr_array:
+def incidence_of(votes: Votes) -> sparse.csr_array:
     """1 where an annotator voted on an item, shape (n_items, n_annotators)."""
     cells = np.unique(votes.item * votes.n_annotators + votes.annotator)
     rows, columns = np.divmod(cells, max(votes.n_annotators, 1))
@@ -310,7 +310,7 @@ def _incidence(votes: Votes) -> sparse.csr_array:
     )
 
 
-def _degrees_of_freedom(incidence: sparse.csr_array, shared: sparse.csr_array) -> float:
+def degrees_of_shared(incidence: sparse.csr_array, shared: sparse.csr_array) -> float:
     """Satterthwaite's, with B'MSMB multiplied out so that nothing of items by items is dense."""
     n = incidence.shape[0]
     totals = incidence.sum(axis=0)

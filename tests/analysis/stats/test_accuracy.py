@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import (
     Votes,
     answer_accuracy,
@@ -11,6 +10,7 @@ from analysis.stats import (
     majority_accuracy,
     majority_vote,
 )
+from tests.analysis.stats.reference import block_design, spread_design
 
 from .reference import random_votes, shuffled, swapped
 

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import Votes, alt_test, alt_test_certainty, human_advantage
-from tests.analysis.stats.reference import vector
+from tests.analysis.stats.reference import block_design, vector
 
 TOY = vector("alt_test_toy")
 

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import (
     Votes,
     annotator_blocks,
@@ -14,6 +13,7 @@ from analysis.stats import (
     wilson_interval,
     wilson_proportion,
 )
+from tests.analysis.stats.reference import block_design, spread_design
 
 from .reference import random_votes, shuffled
 

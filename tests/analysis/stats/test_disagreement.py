@@ -1,10 +1,10 @@
-"""Soft-label scores and ceilings: closed forms, other libraries, and planted truths."""
+"""Ceilings of agreement: closed forms, and planted truths."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize
 from scipy.special import expit
 
 from analysis.stats.agreement.ceiling import (
@@ -16,7 +16,6 @@ from analysis.stats.agreement.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from analysis.stats.agreement.soft_labels import soft_label_scores, squared_distances
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
@@ -33,74 +32,6 @@ def independent(n):
 def ways(k, options):
     """Every table of counts of k answers."""
     return [row for row in product(range(k + 1), repeat=options) if sum(row) == k]
-
-
-@pytest.mark.parametrize("k", [2, 3, 10])
-@pytest.mark.parametrize("p", [(0.3, 0.7), (1.0, 0.0), (0.2, 0.5, 0.3)])
-def test_the_expected_squared_distance_is_that_of_the_distributions_at_any_number_of_answers(k, p):
-    rows = np.array(ways(k, len(p)))
-    chances = stats.multinomial.pmf(rows, k, p)
-    other = np.roll(p, 1)
-
-    for q in (p, other):
-        found = squared_distances(np.tile(q, (len(rows), 1)), rows)
-
-        expected = ((np.array(q) - p) ** 2).sum() / 2
-        assert chances @ found == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("k", [2, 3, 10])
-@pytest.mark.parametrize("readings", [0, 3])
-def test_a_judge_that_knows_the_shares_has_distance_0_in_simulations(k, readings):
-    rng = np.random.default_rng(k)
-    n = 20_000
-    p = rng.beta(2, 1, n)
-    counts = rng.binomial(k, p)
-    q, noise = p, None
-    if readings:
-        q = rng.binomial(readings, p) / readings
-        noise = q * (1 - q) / (readings - 1)
-
-    distance = squared_distances(
-        np.stack([q, 1 - q], axis=1), np.stack([counts, k - counts], axis=1), noise
-    )
-
-    assert abs(distance.mean()) < 4 * distance.std() / n**0.5
-    # Without the correction it would be far from 0.
-    raw = ((q - counts / k) ** 2).mean()
-    assert raw > 20 * distance.std() / n**0.5
-
-
-def test_manhattan_and_wasserstein_are_those_of_scipy_and_what_chance_gives_is_the_mean():
-    rng = np.random.default_rng(3)
-    q = rng.dirichlet([1, 1, 1], 40)
-    counts = rng.multinomial(4, [0.5, 0.3, 0.2], 40)
-
-    found = soft_label_scores(q, counts, independent(40))
-
-    p = counts / 4
-    place = [0.0, 1.0, 0.5]  # of response 1, response 2 and a tie
-    moved = [stats.wasserstein_distance(place, place, a, b) for a, b in zip(q, p, strict=True)]
-    assert found.wasserstein == pytest.approx(np.mean(moved))
-    assert found.manhattan == pytest.approx(np.abs(q - p).sum(axis=1).mean() / 2)
-    rows = np.array(ways(4, 3))
-    by_chance = [
-        stats.multinomial.pmf(rows, 4, one) @ np.abs(one - rows / 4).sum(axis=1) / 2 for one in q
-    ]
-    assert found.manhattan_by_chance == pytest.approx(np.mean(by_chance))
-    assert found.wasserstein_by_chance < found.manhattan_by_chance
-
-
-def test_items_with_one_answer_or_no_distribution_are_left_out():
-    q = [[0.5, 0.5], [np.nan, np.nan], [1.0, 0.0]]
-
-    found = soft_label_scores(q, [[1, 0], [1, 1], [2, 0]], independent(3))
-    nothing = soft_label_scores(q, [[1, 0], [1, 1], [0, 0]], independent(3))
-
-    assert (found.n_items, found.squared.value, found.manhattan) == (1, 0.0, 0.0)
-    assert (nothing.n_items, nothing.manhattan, nothing.reason) == (0, None, "no_pairs")
-    with pytest.raises(ValueError, match="one shape"):
-        soft_label_scores([[0.5, 0.5]], [[1, 1, 0]], independent(1))
 
 
 @pytest.mark.parametrize("counts", [(2, 1), (1, 1, 1), (4, 1), (2, 2, 1), (3, 3), (5, 0)])
@@ -188,20 +119,18 @@ def test_intervals_cover_the_truth_with_people_personas_and_questions_that_diffe
     p, q = everybody(logit), expit(logit + 0.7 * rng.normal(size=logit.size))
     agreement, ceiling = np.where(q >= 0.5, p, 1 - p).mean(), np.maximum(p, 1 - p).mean()
     truth = {
-        "squared": ((p - q) ** 2).mean(),
         "agreement": agreement,
         "share": (agreement - 0.5) / (ceiling - 0.5),
         "pair": (p**2 + (1 - p) ** 2).mean(),
     }
-    covered, studies = dict.fromkeys((*truth, "ceiling", "itself"), 0), examples(50, every=300)
+    covered, studies = dict.fromkeys((*truth, "ceiling"), 0), examples(50, every=300)
 
     for _ in range(studies):
-        counts, sharing, own, q = crossed(rng, items=300, people=30, k=k)
+        counts, sharing, _, q = crossed(rng, items=300, people=30, k=k)
         answer = (q < 0.5).astype(int)
         share = share_of_possible(agreed_with(answer, counts), counts, sharing)
         bounds = agreement_ceiling(counts, sharing)
         found = {
-            "squared": soft_label_scores(np.stack([q, 1 - q], axis=1), counts, sharing).squared,
             "agreement": share.agreement,
             "share": share,
             "pair": bounds.pair,
@@ -214,9 +143,6 @@ def test_intervals_cover_the_truth_with_people_personas_and_questions_that_diffe
                 continue
             covered[name] += ends.low <= value <= ends.high
         covered["ceiling"] += bounds.low.interval.low <= ceiling <= bounds.high.interval.high
-        p = everybody(own)
-        same = soft_label_scores(np.stack([p, 1 - p], axis=1), counts, sharing).squared
-        covered["itself"] += same.interval.low <= 0 <= same.interval.high
 
     # 95 % with four standard errors
     least = 0.95 * studies - 4 * (0.95 * 0.05 * studies) ** 0.5

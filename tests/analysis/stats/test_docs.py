@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import get_args
 
@@ -13,9 +14,21 @@ import pytest
 import analysis.stats
 from analysis.stats import Reason
 
-METHODS = Path(__file__).parents[3] / "docs" / "methods.md"
+ROOT = Path(__file__).parents[3]
+METHODS = ROOT / "docs" / "methods.md"
 STATISTICS = sorted(METHODS.with_suffix("").glob("*.md"))
-WORDS = "\n".join(page.read_text("utf-8") for page in (METHODS, *STATISTICS))
+OF_EXTRAS = [
+    page for page in sorted(ROOT.glob("extras/*/docs/**/*.md")) if ">>> " in page.read_text("utf-8")
+]
+PAGES = [*STATISTICS, *OF_EXTRAS]
+WORDS = "\n".join(page.read_text("utf-8") for page in (METHODS, *PAGES))
+PACKAGES = [
+    analysis.stats,
+    *(
+        import_module(f"extras.{path.parents[1].name}.stats")
+        for path in sorted(ROOT.glob("extras/*/stats/__init__.py"))
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +40,7 @@ def conventions():
     return test.globs
 
 
-@pytest.mark.parametrize("page", STATISTICS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_example_of_the_methods_gives_what_it_shows(page, conventions):
     result = doctest.testfile(str(page), module_relative=False, globs=conventions)
 
@@ -45,20 +58,25 @@ def test_the_index_of_methods_names_every_statistic():
 
 
 def test_every_public_name_exists_once_and_in_order():
-    names = analysis.stats.__all__
+    names = [name for package in PACKAGES for name in package.__all__]
 
     assert len(names) == len(set(names))
-    assert all(hasattr(analysis.stats, name) for name in names)
+    assert all(hasattr(package, name) for package in PACKAGES for name in package.__all__)
 
 
-FUNCTIONS = [n for n in analysis.stats.__all__ if inspect.isfunction(getattr(analysis.stats, n))]
+FUNCTIONS = {
+    name: getattr(package, name)
+    for package in PACKAGES
+    for name in package.__all__
+    if inspect.isfunction(getattr(package, name))
+}
 
 
 def test_the_methods_pages_use_every_public_function_in_an_example():
     lines = WORDS.splitlines()
     examples = "\n".join(line for line in lines if line.startswith((">>>", "...")))
 
-    assert not set(FUNCTIONS) - set(re.findall(r"\w+", examples))
+    assert not FUNCTIONS.keys() - set(re.findall(r"\w+", examples))
 
 
 def test_the_methods_pages_name_every_reason():
@@ -74,7 +92,7 @@ def test_the_package_works_without_django_and_its_settings():
 
     done = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=METHODS.parents[1],
+        cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
@@ -86,7 +104,7 @@ def test_the_package_works_without_django_and_its_settings():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_public_function_has_an_example_and_takes_randomness_from_its_caller(name):
-    function = getattr(analysis.stats, name)
+    function = FUNCTIONS[name]
 
     assert ">>> " in inspect.getdoc(function)
     source = ast.parse(inspect.getsource(inspect.getmodule(function)))
@@ -96,7 +114,7 @@ def test_every_public_function_has_an_example_and_takes_randomness_from_its_call
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_public_function_describes_what_it_takes_and_returns(name):
-    text = inspect.getdoc(getattr(analysis.stats, name))
+    text = inspect.getdoc(FUNCTIONS[name])
 
     assert "Parameters\n-----" in text
     assert "Returns\n-----" in text

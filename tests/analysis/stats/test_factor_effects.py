@@ -4,8 +4,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.planted_truth.worlds.biases import asked
 from analysis.stats.comparison.factor_effects import factor_effects
+
+
+def asked(
+    rng: np.random.Generator,
+    *,
+    wording: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    order: tuple[float, float] = (0.0, 0.0),
+    items: int = 240,
+    per_persona: int = 3,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Credits of items × 3 wordings × 2 framings × 2 orders with these effects, and personas."""
+    persona = np.repeat(np.arange(items // per_persona), per_persona)
+    ability = 0.65 + 0.15 * rng.standard_normal(items // per_persona)[persona]
+    chance = (
+        ability[:, None, None, None]
+        + np.array(wording)[:, None, None]
+        + np.zeros(2)[:, None]
+        + np.array(order)
+    )
+    drawn = rng.random(chance.shape) < np.clip(chance, 0, 1)
+    return drawn.astype(float), persona
 
 
 def test_two_levels_are_the_paired_t_test():

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     GeneralDifference,
     Sharing,
@@ -18,6 +17,7 @@ from analysis.stats import (
     general_spearman,
     multiway_variance,
 )
+from tests.analysis.stats.reference import block_design
 
 
 def random_design(rng, n=40, n_people=14, k=3, personas=7, questions=6):

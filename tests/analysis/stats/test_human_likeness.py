@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.planted_truth.worlds.answers import block_design, spread_design
 from analysis.stats import Votes, human_likeness, human_likeness_of_several
+from tests.analysis.stats.reference import block_design, spread_design
 
 
 def raters(rng, truth, accuracies):

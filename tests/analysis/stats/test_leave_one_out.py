@@ -7,8 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.planted_truth.worlds.answers import block_design
-from analysis.planted_truth.worlds.labels import Labelling, labelled, labelling_truth
 from analysis.stats import (
     Sharing,
     Votes,
@@ -17,9 +15,9 @@ from analysis.stats import (
     general_difference,
     leave_one_out,
     pooled_replacement_test,
-    pooled_replacement_tests,
     reference_judges,
 )
+from tests.analysis.stats.reference import block_design
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -169,42 +167,6 @@ def test_the_unit_is_the_item_with_everything_that_items_share():
     assert result.raw.advantage.interval.high == pytest.approx(-expected.value + half)
     tail = float(stats.t.sf((expected.value + 0.1) / result.raw.se, result.raw.df))
     assert result.raw.p == pytest.approx(tail)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "design",
-    [
-        Labelling(k=3, n_items=600, n_people=12, load=0, side=0.25, personas=0),
-        Labelling(k=5, n_items=600, n_people=20, load=0, side=0.25, personas=0),
-    ],
-    ids=["12 people", "20 people, five answers an item"],
-)
-def test_few_people_who_happen_to_be_alike_are_no_proof(design):
-    """At the limit at most 6.5 % of studies may say yes."""
-    rng, said = np.random.default_rng(2), []
-    for _ in range(16):
-        batch = labelled(design, 50, rng)
-        found = pooled_replacement_tests(batch.counts, batch.judge, batch.sharing, epsilon=0.1)
-        said += [each.replaceable is True for each in found]
-
-    # One Monte Carlo error of 800 studies is .009.
-    assert np.mean(said) <= 0.065 + 0.009
-
-
-def test_balanced_agreement_of_few_people_has_no_bias_from_being_a_mean_of_ratios():
-    """Without a correction its mean is .008 too favourable to the judge."""
-    design = Labelling(k=3, n_people=12, load=0, side=1, personas=0, sd=0)
-    rng, middles = np.random.default_rng(3), []
-    for _ in range(20):
-        batch = labelled(design, 50, rng)
-        for found in pooled_replacement_tests(
-            batch.counts, batch.judge, batch.sharing, epsilon=0.1
-        ):
-            interval = found.balanced.advantage.interval
-            middles.append((interval.low + interval.high) / 2)
-
-    assert np.mean(middles) == pytest.approx(labelling_truth(design).balanced, abs=0.004)
 
 
 def test_the_error_of_balanced_agreement_is_that_of_leaving_out_one_item_after_another():

@@ -1,8 +1,17 @@
 import numpy as np
 import pytest
 
-from analysis.planted_truth.worlds.certainties import judge_with_impressions
 from analysis.stats import Votes, like_for_like
+
+
+def judge_with_impressions(
+    rng: np.random.Generator, truth: np.ndarray, k: int, skill: float = 0.9
+) -> Votes:
+    """k readings whose certainty grows with the strength of the impression of the item."""
+    signal = skill * np.where(truth == 0, 1, -1)[:, None]
+    impression = signal + rng.normal(0, 1.4, (truth.size, k))
+    certainty = np.clip(np.round(50 + 14 * np.abs(impression)), 1, 100)
+    return Votes.from_matrix((impression < 0).astype(int), certainty)
 
 
 def test_two_equal_judges_look_different_under_unlike_rules_and_equal_under_like_ones():

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.planted_truth.worlds.answers import people_and_model
 from analysis.stats import (
     Votes,
     cohen_kappa,
@@ -12,6 +11,7 @@ from analysis.stats import (
     shared_guess,
     shared_stereotype,
 )
+from tests.analysis.stats.reference import people_and_model
 
 SIDES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40)
 

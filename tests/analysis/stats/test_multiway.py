@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     multiway_mean,
     multiway_proportion,
@@ -13,6 +12,7 @@ from analysis.stats import (
     two_way_proportion,
     two_way_variance,
 )
+from tests.analysis.stats.reference import block_design
 
 CODES = st.lists(
     st.tuples(st.integers(0, 1), *(st.integers(0, 3) for _ in range(3))), min_size=2, max_size=30

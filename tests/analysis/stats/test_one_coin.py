@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from analysis.planted_truth.worlds.answers import spread_design
 from analysis.stats import Votes, dawid_skene, majority_vote, one_coin
+from tests.analysis.stats.reference import spread_design
 
 from .reference import random_votes, shuffled, swapped
 

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.planted_truth.worlds.answers import block_design
 from analysis.stats import (
     item_clustered_proportion,
     pigeonhole_bootstrap,
@@ -12,6 +11,7 @@ from analysis.stats import (
     wilson_interval,
     wilson_proportion,
 )
+from tests.analysis.stats.reference import block_design
 
 from .reference import random_votes, vector
 

@@ -4,7 +4,6 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.planted_truth.worlds.biases import pulled
 from analysis.stats import length_pull, verbosity_bias
 
 CHOICE = st.sampled_from([-1, 0, 1])
@@ -36,6 +35,18 @@ def test_verbosity_is_counted_item_by_item_and_does_not_care_which_response_come
 def test_verbosity_refuses_columns_of_different_length():
     with pytest.raises(ValueError, match="must have one length"):
         verbosity_bias([1], [2, 3], [0], [0])
+
+
+def pulled(
+    rng: np.random.Generator, n: int, *, pull: float, sd_persona: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Lengths, choices that follow length and truth, the truth, and the persona of each item."""
+    one, two = rng.integers(20, 200, (2, n))
+    truth, persona = rng.integers(0, 2, n), np.arange(n) // 10
+    own = rng.normal(0, sd_persona, persona.max() + 1)[persona]
+    ratio = np.log2(two / one)
+    odds = (pull + own) * ratio + np.where(truth == 1, 0.8, -0.8) - 0.2
+    return one, two, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int), truth, persona
 
 
 def test_the_pull_of_length_is_the_coefficient_of_a_logistic_regression():

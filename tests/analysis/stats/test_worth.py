@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.planted_truth.worlds.answers import crowd, majority_of
 from analysis.stats import Votes, crowd_equivalence, majority_of_some, price_mixes
 from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
+from tests.analysis.stats.reference import crowd, majority_of
 from tests.sampling import examples
 
 

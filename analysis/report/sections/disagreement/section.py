@@ -1,11 +1,10 @@
-"""Disagreement: the best possible agreement with people, and judges' distance from all answers."""
+"""Disagreement: the best possible agreement with people, and how much of it judges have."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from analysis.data.arrays import Run
-from analysis.data.signals import DISTRIBUTIONS, Distribution
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence, Source
@@ -24,7 +23,6 @@ from analysis.stats.agreement.ceiling import (
     pair_agreement,
     share_of_possible,
 )
-from analysis.stats.agreement.soft_labels import SoftLabelScores, soft_label_scores
 from analysis.stats.core.results import IntArray
 
 FEWEST_ANSWERS = 2  # on average, of the items with an answer
@@ -51,8 +49,6 @@ def disagreement(study: Study) -> Json:
         ("others", majority_of_others(counts)),
     ):
         found[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
-    even = np.full(counts.shape, 1 / votes.n_options)
-    found["even"] = _distance(soft_label_scores(even, counts, sharing))
     runs = zip(study.data.runs, study.judges, strict=True)
     found["judges"] = [_judge(study, counts, run, judge) for run, judge in runs]
     return {"disagreement": found}
@@ -64,25 +60,7 @@ def _judge(study: Study, counts: IntArray, run: Run, judge: Verdicts) -> Json:
     agreed = agreed_with(judge.answer, wide)
     items = int(((judge.answer >= 0) & (counts.sum(axis=1) >= 2)).sum())
     found = share_of_possible(agreed, counts, study.shared.items)
-    scores = [_scored(study, wide, run, judge, source) for source in DISTRIBUTIONS]
-    return (
-        identity(run)
-        | _share(found, items)
-        | {"distances": [each for each in scores if each["items"]]}
-    )
-
-
-def _scored(
-    study: Study, counts: IntArray, run: Run, judge: Verdicts, source: Distribution
-) -> Json:
-    given = source.values(study.data, run, judge)
-    # Without a tie on either side there is nothing to compare at that option.
-    has_tie = bool(counts[:, 2].any()) or bool((given.shares[:, 2] > 0).any())
-    options = 3 if has_tie else 2
-    found = soft_label_scores(
-        given.shares[:, :options], counts[:, :options], study.shared.items, noise=given.noise
-    )
-    return {"source": source.name} | _distance(found)
+    return identity(run) | _share(found, items)
 
 
 def _share(found: ShareOfPossible, items: int) -> Json:
@@ -91,20 +69,6 @@ def _share(found: ShareOfPossible, items: int) -> Json:
     put(share, "up_to", number(found.high), found.reason)
     put_interval(share, "ci", found.interval, found.interval_reason or found.reason)
     return {"items": items, "agreement": estimate(found.agreement), "share": share}
-
-
-def _distance(found: SoftLabelScores) -> Json:
-    squared: Json = {}
-    put(squared, "value", number(found.squared.value), found.reason)
-    put_interval(
-        squared, "ci", found.squared.interval, found.squared.interval_reason or found.reason
-    )
-    out: Json = {"items": found.n_items, "squared": squared}
-    for name in ("manhattan", "wasserstein"):
-        out[name] = {}
-        put(out[name], "value", number(getattr(found, name)), found.reason)
-        put(out[name], "by_chance", number(getattr(found, f"{name}_by_chance")), found.reason)
-    return out
 
 
 def _named(report: Report) -> list[tuple[str, Report]]:
@@ -137,39 +101,12 @@ def ceiling_table(report: Report) -> Table:
     )
 
 
-def distance_table(report: Report) -> Table:
-    labels = {source.name: source.label for source in DISTRIBUTIONS}
-    rows = [("Every option alike", report["disagreement"]["even"] | {"label": "–"})]
-    for name, entry in _named(report):
-        rows += [(name, {**each, "label": labels[each["source"]]}) for each in entry["distances"]]
-    return table_of_entries(
-        "soft_labels",
-        "Distance from the distribution of people’s answers",
-        rows,
-        [
-            ("Distribution", "text", "label"),
-            ("Items", "count", "items"),
-            ("Squared", "decimal", "squared.value"),
-            ("95 % interval", "range", "squared.ci"),
-            ("found", "decimal", "manhattan.value", "Manhattan"),
-            ("by chance", "decimal", "manhattan.by_chance", "Manhattan"),
-            ("found", "decimal", "wasserstein.value", "Wasserstein"),
-            ("by chance", "decimal", "wasserstein.by_chance", "Wasserstein"),
-        ],
-        "0 is the distribution of people in general, 1 as far from it as can be. The squared "
-        "distance allows for the few answers of an item, and can be below 0 by chance. The others "
-        "do not: “by chance” is what they would be if people answered by the judge’s "
-        "distribution. The order of options for Wasserstein’s is response 1, tie, response 2.",
-        first="Who",
-    )
-
-
 class Disagreement(Section):
     """What the disagreement of people leaves possible, and whether judges reproduce it."""
 
     name = "disagreement"
     title = "Disagreement"
-    inside = "The best possible agreement, and distances from all answers of an item"
+    inside = "The best possible agreement with all answers of an item"
     sources = (Source("disagreement", "ceiling"),)
     parts = (PossibleAccuracy(), ResponseSets())
 
@@ -182,7 +119,6 @@ class Disagreement(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         if "disagreement" in report:
             yield ceiling_table(report)
-            yield distance_table(report)
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         if "response_sets" in report:

@@ -10,7 +10,6 @@ from analysis.report.claims import (
     CALIBRATION,
     CERTAIN,
     GROUPS,
-    INSIGHT,
     MAJORITY,
     OWN,
     PROBES,
@@ -34,7 +33,7 @@ from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, hold
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import Sharing
 
-_NEEDED = ("group_errors", "high_sets", "insight", "wording", "bias_probes", "own_responses")
+_NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses")
 # The values of one rater: who it is, a value for each row, NaN if it has none, and the row's item.
 Rater = tuple[str, FloatArray, Ints]
 
@@ -84,8 +83,6 @@ def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
         earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
         for place in whole
     ]
-    if "insight" in earlier:
-        found[INSIGHT] = [each["difference"]["p_holm"] for each in earlier["insight"]["judges"]]
     found[WORDING] = [
         effect["p_holm"]
         for entry in earlier["wording"]

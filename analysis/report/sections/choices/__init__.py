@@ -1,1 +1,0 @@
-"""The chapter on other choices: the headline under every specification."""

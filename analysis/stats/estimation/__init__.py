@@ -1,1 +1,0 @@
-"""Means over all items that a judge judged, of which people answered some."""

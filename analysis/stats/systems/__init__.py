@@ -1,1 +1,0 @@
-"""Systems whose responses were compared: win rates, strengths and rankings."""

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+
+class EstimationConfig(AppConfig):
+    name = "extras.estimation"
+
+    def ready(self) -> None:
+        from analysis.data.extras import READERS
+        from analysis.promises import FAMILIES
+        from analysis.report.chapters import MORE
+
+        READERS.add("extras.estimation.items:SYSTEMS")
+        MORE.add(
+            "extras.estimation.systems:SYSTEMS",
+            "extras.estimation.few_people:FEW_PEOPLE",
+            after="bias",
+        )
+        FAMILIES.add("extras.estimation.promises:ESTIMATION", "extras.estimation.promises:SYSTEMS")

@@ -1,0 +1,418 @@
+"""Few people, many judgments: shares of all judged items from answers on some of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import TIE, Run
+from analysis.data.items.draws import Draw
+from analysis.data.verdicts import (
+    Floats,
+    Ints,
+    Verdicts,
+    agreement_certainty,
+    probability_certainty,
+)
+from analysis.report.encode import Json, estimate, number, put
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent, percent_range
+from analysis.report.text.sentences import fill, shown
+
+from .items import SystemsOfItems
+from .stats.calibrated_judge import CalibratedMean, calibrated_mean
+from .stats.contests import margins
+from .stats.prediction_powered import powered_mean
+from .stats.rogan_gladen import RoganGladen, rogan_gladen
+from .stats.scores import FEWEST, answers_saved
+from .stats.weighted import weighted_mean
+
+N_FOLDS = 10
+MOSTLY = 0.9  # of a judge's answers have a certainty
+PEOPLE, OWN = "people", "own"
+WORDS = {PEOPLE: "the majority of annotators", OWN: "own answers"}
+SAMPLE, BY_TOPIC, DRAWN = "sample", "topic", "drawn"
+
+
+def estimation(study: Study) -> Json:
+    """The entry of report.json; empty if no judge judged items that nobody answered.
+
+    Own answers that are unknown for some items are no reason for it where people answered all.
+    """
+    unanswered = (study.people.majority.n_votes == 0).sum()
+    if study.votes.n and unanswered < FEWEST:
+        return {}
+    judges = []
+    for run, judge in zip(study.data.runs, study.judges, strict=True):
+        certainty, signal = _certainty(study, run, judge)
+        found = [
+            _entry(study, estimand)
+            for estimand in _estimands(study, judge, certainty)
+            if estimand.is_needed
+        ]
+        if found:
+            judges.append(identity(run) | {"signal": signal, "estimates": found})
+    if not judges:
+        return {}
+    draw = study.data.of(Draw)
+    way = SAMPLE if draw is None else BY_TOPIC if draw.probability is None else DRAWN
+    return {"estimation": {"drawn": way, "judges": judges}}
+
+
+@dataclass(frozen=True, eq=False)
+class Estimand:
+    """A share of items: what people say where they answered, what the judge says everywhere.
+
+    `target` is NaN where nobody answered, and so are `signal` and `test` where the judge did not;
+    `of` are the items of the share.
+    """
+
+    labels: Json
+    target: Floats
+    signal: Floats
+    test: Floats
+    of: np.ndarray[Any, np.dtype[np.bool_]]
+    by_people: bool
+
+    @property
+    def is_needed(self) -> bool:
+        judged = self.of & ~np.isnan(self.signal)
+        answered = judged & ~np.isnan(self.target)
+        return bool(min(answered.sum(), judged.sum() - answered.sum()) >= FEWEST)
+
+
+def _certainty(study: Study, run: Run, judge: Verdicts) -> tuple[Floats | None, str | None]:
+    """The first of a judge's signals that most of its answers have, as shares from 0 to 1."""
+    decided = judge.answer >= 0
+    for name, values in (
+        ("certainty", judge.certainty),
+        ("probabilities", probability_certainty(study.data, run, judge)),
+        ("agreement", agreement_certainty(judge)),
+    ):
+        known = decided & ~np.isnan(values)
+        if decided.any() and known.sum() >= MOSTLY * decided.sum():
+            filled = np.where(known, values, values[known].mean()) / 100
+            return np.where(decided, np.clip(filled, 0, 1), np.nan), name
+    return None, None
+
+
+def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Iterator[Estimand]:
+    """How often the judge agrees with a reference, and how often each system wins."""
+    decided = judge.answer >= 0
+    everywhere = np.ones(decided.size, dtype=np.bool_)
+    systems = study.data.of(SystemsOfItems)
+    for name in (PEOPLE, OWN):
+        target = _reference(study, name)
+        known = decided & (target >= 0)
+        by_people = name == PEOPLE
+        if certainty is not None:
+            tied = (judge.answer == TIE) ^ (target == TIE)
+            same = np.where(tied, 0.5, judge.answer == target)
+            high = np.where(decided, certainty >= study.threshold / 100, np.nan)
+            agreed = np.where(known, same, np.nan)
+            labels = {"what": "agreement", "against": name}
+            yield Estimand(labels, agreed, certainty, high, everywhere, by_people)
+        if systems is None:
+            continue
+        rows = np.arange(decided.size)
+        judged, liked = margins(judge.answer, rows), margins(target, rows)
+        surely = np.ones(decided.size) if certainty is None else np.maximum(certainty, 0.5)
+        for code, system in enumerate(systems.names):
+            # Contests of others are there for the calibration, from the side of response 1.
+            side = np.where(systems.second == code, -1.0, 1.0)
+            won = np.where(known, 0.5 + side * liked / 2, np.nan)
+            signal = np.where(decided, 0.5 + side * judged * (surely - 0.5), np.nan)
+            wins = np.where(decided, (side * judged > 0).astype(np.float64), np.nan)
+            of = (systems.first == code) | (systems.second == code)
+            labels = {"what": "wins", "system": system, "against": name}
+            yield Estimand(labels, won, signal, wins, of, by_people)
+
+
+def _reference(study: Study, name: str) -> Ints:
+    """What each item is compared with: 0, 1, 2 for a tie or an undecided majority, or -1."""
+    if name == OWN:
+        return study.data.truth.astype(np.int64)
+    majority = study.people.majority
+    return np.where(majority.undecided, TIE, study.people.answer)
+
+
+def _entry(study: Study, estimand: Estimand) -> Json:
+    shared = study.shared
+    sharing = shared.items if estimand.by_people else shared.judged
+    drawn = study.data.of(Draw)
+    # The draw decides which items annotators get, not which own answers are known.
+    chance = drawn.probability if drawn is not None and estimand.by_people else None
+    used = estimand.of & ~np.isnan(estimand.signal)
+    if chance is not None:
+        used &= ~np.isnan(chance)
+    few_personas = np.unique(shared.persona).size < N_FOLDS
+    folds = (np.arange(used.size) if few_personas else shared.persona) % N_FOLDS
+    within = sharing.take(used)
+    arrays = estimand.target[used], estimand.signal[used], within
+    by_weight = weighted_mean(
+        *arrays, folds=folds[used], probability=None if chance is None else chance[used]
+    )
+    topics = None
+    if drawn is not None and estimand.by_people:
+        _, codes = np.unique([item.topic for item in study.data.items], return_inverse=True)
+        topics = codes[used]
+    if chance is None:
+        mean = powered_mean(*arrays, strata=topics, folds=folds[used], rng=study.rng())
+        alone, powered, weight = mean.alone, mean.powered, mean.weight
+    else:
+        alone, powered, weight = by_weight.alone, by_weight.powered, by_weight.weight
+    calibrated = calibrated_mean(estimand.target, estimand.signal, sharing, folds=folds, of=used)
+    corrected = rogan_gladen(
+        estimand.target[used],
+        estimand.test[used],
+        within,
+        clusters=shared.persona[used],
+        n_draws=study.draws,
+        rng=study.rng(),
+    )
+    out = estimand.labels | {"items": by_weight.n_items, "answered": by_weight.n_answered}
+    out |= {"alone": estimate(alone), "powered": estimate(powered)}
+    put(out, "weight", number(weight), "too_few_items")
+    saved = answers_saved(by_weight.n_answered, alone, powered)
+    put(out, "saved", number(saved), powered.interval_reason or alone.interval_reason)
+    out["modelled"] = estimate(by_weight.modelled)
+    out["calibrated"] = _calibrated(calibrated)
+    out["rogan_gladen"] = _corrected(corrected)
+    return out
+
+
+def _calibrated(found: CalibratedMean) -> Json:
+    out = estimate(found.mean)
+    put(out, "outside", number(found.outside), found.reason)
+    out["residual"] = estimate(found.residual)
+    put(out, "oracle_share", number(found.oracle_share), found.reason or "no_variation")
+    return out
+
+
+def _corrected(found: RoganGladen) -> Json:
+    out: Json = {"delta": estimate(found.delta), "bootstrap": estimate(found.bootstrap)}
+    for name in ("sensitivity", "specificity"):
+        put(out, name, number(getattr(found, name)), found.reason)
+    return out
+
+
+def _named(found: Report) -> Iterator[tuple[str, Report]]:
+    for entry in found["judges"]:
+        name = run_name(entry, found["judges"])
+        for each in entry["estimates"]:
+            yield name, {**each, "of": what(each)}
+
+
+def what(entry: Report) -> str:
+    """The share that is estimated, in words."""
+    if entry["what"] == "wins":
+        return f"{entry['system']} wins by {WORDS[entry['against']]}"
+    return f"Agrees with {WORDS[entry['against']]}"
+
+
+def estimates_table(found: Report) -> Table:
+    how = {
+        SAMPLE: "The items with answers count as a random sample of all judged items.",
+        BY_TOPIC: "The items for annotators were drawn topic by topic, and are counted so.",
+        DRAWN: (
+            "The items for annotators were drawn with known probabilities; each answer weighs 1 "
+            "divided by its probability."
+        ),
+    }
+    return table_of_entries(
+        "estimates",
+        "Shares of all judged items, with and without the judge",
+        list(_named(found)),
+        [
+            ("Share", "text", "of"),
+            ("all", "count", "items", "Items"),
+            ("answered", "count", "answered", "Items"),
+            ("Estimate", "percent", "alone.value", "Answers alone"),
+            ("95 % interval", "percent_range", "alone.ci", "Answers alone"),
+            ("Estimate", "percent", "powered.value", "With the judge (PPI++)"),
+            ("95 % interval", "percent_range", "powered.ci", "With the judge (PPI++)"),
+            ("Weight", "decimal", "weight", "With the judge (PPI++)"),
+            ("Answers saved", "number", "saved"),
+        ],
+        f"{how[found['drawn']]} A tie or an undecided majority counts half. The judge’s answers on "
+        "all items make the estimate more precise, and cannot bias it: their weight is 0 if they "
+        "say nothing about people’s. Answers saved: how many more answered items would give an "
+        "interval as narrow without the judge. Intervals are for items, people, personas and "
+        "questions in general.",
+        first="Judge",
+    )
+
+
+METHODS = (
+    ("Model of answers (EIF)", lambda each: each["modelled"]),
+    ("Calibrated judge", lambda each: each["calibrated"]),
+    ("Rogan–Gladen, delta method", lambda each: each["rogan_gladen"]["delta"]),
+    ("Rogan–Gladen, bootstrap", lambda each: each["rogan_gladen"]["bootstrap"]),
+)
+
+
+def methods_table(found: Report) -> Table:
+    rows = []
+    for name, each in _named(found):
+        least = _width(each["powered"])
+        for method, take in METHODS:
+            estimated = take(each)
+            wide = _width(estimated)
+            times = wide / least if wide is not None and least else None
+            rows.append((name, {**estimated, "of": each["of"], "method": method, "times": times}))
+    return table_of_entries(
+        "estimates_otherwise",
+        "The same shares by other methods",
+        rows,
+        [
+            ("Share", "text", "of"),
+            ("Method", "text", "method"),
+            ("Estimate", "percent", "value"),
+            ("95 % interval", "percent_range", "ci"),
+            ("Width, PPI++ = 1", "decimal", "times"),
+        ],
+        "The model of answers adds what people’s answers say beyond it, so it cannot bias the "
+        "estimate. A calibrated judge is right only if the same calibration holds where nobody "
+        "answered, and Rogan and Gladen’s correction only if the judge errs as often there, among "
+        "items that people would answer alike. For agreement, the correction reads a high "
+        "certainty as “the judge agrees”. The bootstrap resamples personas alone: where people or "
+        "questions are shared, or few items are answered, its interval is too narrow (it covers "
+        "about 90 % in simulations), so use the delta method.",
+        first="Judge",
+    )
+
+
+def checks_table(found: Report) -> Table:
+    return table_of_entries(
+        "estimates_checks",
+        "Checks of the calibrated judge and of its yes or no",
+        list(_named(found)),
+        [
+            ("Share", "text", "of"),
+            ("Outside", "percent", "calibrated.outside", "Calibration"),
+            ("Residual", "points", "calibrated.residual.value", "Calibration"),
+            ("95 % interval", "points_range", "calibrated.residual.ci", "Calibration"),
+            ("Variance", "percent", "calibrated.oracle_share", "Calibration"),
+            ("Sensitivity", "percent", "rogan_gladen.sensitivity"),
+            ("Specificity", "percent", "rogan_gladen.specificity"),
+        ],
+        "Outside: items whose signal is beyond those of all answered items. Residual: people’s "
+        "answers less those predicted from the other folds; if the interval leaves out 0, do not "
+        "use the calibrated judge for this share. Variance: the part that comes from learning the "
+        "calibration.",
+        first="Judge",
+    )
+
+
+def _width(found: Report) -> float | None:
+    ends = found["ci"]
+    return None if ends is None else ends[1] - ends[0]
+
+
+class FewPeople(Section):
+    """What people would say of all judged items, from their answers on some."""
+
+    name = "estimation"
+    title = "Few people, many judgments"
+    inside = "Estimates for all judged items, by several methods"
+    keys = """
+estimation | object | Few answers of people and many judgments, combined to one estimate.
+drawn | text | How the items for people were drawn.
+signal | text | The signal that was used.
+estimates | list | One entry for each quantity.
+estimates.what | text | The quantity.
+answered | count | Items with answers of people.
+alone | object | Estimate from people alone.
+powered | object | Prediction-powered estimate.
+weight | number | Weight of the judgments.
+saved | share | Share of the answers of people that the judgments save.
+modelled | object | Estimate from a model of both.
+calibrated | object | Estimate from judgments that were calibrated with people's answers.
+outside | share | Judgments outside the range on which they were calibrated.
+residual | object | Mean of the answers less their predictions; far from 0 without a good fit.
+oracle_share | share | Share of the variance that comes from calibrating.
+rogan_gladen | object | Estimate corrected for sensitivity and specificity.
+rogan_gladen.delta | object | With the interval by the delta method.
+rogan_gladen.bootstrap | object | With the interval by bootstrap.
+sensitivity | share | Sensitivity of the judge.
+specificity | share | Specificity of the judge.
+"""
+
+    def is_needed(self, report: Report) -> bool:
+        return "estimation" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return estimation(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "estimation" in report:
+            yield estimates_table(report["estimation"])
+            yield methods_table(report["estimation"])
+            yield checks_table(report["estimation"])
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        found = report.get("estimation")
+        if found is None:
+            return
+        best = _best(found)
+        if best is None:
+            words = "Few people: no interval of any share of all judged items."
+            yield Sentence.of("missing", words)
+            return
+        judge, place = best
+        entry = found["judges"][judge]
+        each = entry["estimates"][place]
+        path = f"estimation.judges.{judge}.estimates.{place}"
+        values = {
+            "judge": run_name(entry, found["judges"]),
+            "who": fill(
+                "both judge and people decided {n} of them"
+                if each["against"] == PEOPLE
+                else "own answers are known for {n} of them",
+                n=shown(f"{each['answered']:,}", f"{path}.answered"),
+            ),
+            "items": shown(f"{each['items']:,}", f"{path}.items"),
+            "share": shown(percent(each["powered"]["value"]), f"{path}.powered.value"),
+            "ends": shown(percent_range(each["powered"]["ci"]), f"{path}.powered.ci"),
+            "saved": shown(f"{round(max(each['saved'], 0)):,}", f"{path}.saved"),
+        }
+        form = (
+            "{judge} judged {items} items; {who}. "
+            "Estimated for all of them, it agrees with "
+            f"{WORDS[each['against']]} on {{share}} (95 % CI {{ends}}). "
+        )
+        if each["what"] == "wins":
+            form = (
+                "{judge} judged {items} items of {system}; {who}. "
+                f"Estimated for all of them, {{system}} wins by {WORDS[each['against']]} "
+                "in {share} (95 % CI {ends}). "
+            )
+            values["system"] = each["system"]
+        if round(each["saved"]) > 0:
+            form += "The judge saves answers on {saved} more items for an interval as narrow."
+        else:
+            form += "The judge does not make the interval narrower than the answers alone."
+        yield Sentence("finding", fill(form, **values))
+
+
+def _best(found: Report) -> tuple[int, int] | None:
+    """The estimate that the finding states: people's before own answers, most saved first."""
+    places = [
+        (judge, place)
+        for judge, entry in enumerate(found["judges"])
+        for place, each in enumerate(entry["estimates"])
+        if each["saved"] is not None
+    ]
+
+    def rank(at: tuple[int, int]) -> tuple[bool, bool, float]:
+        each = found["judges"][at[0]]["estimates"][at[1]]
+        return each["against"] == PEOPLE, each["what"] == "agreement", each["saved"]
+
+    return max(places, key=rank, default=None)
+
+
+FEW_PEOPLE = FewPeople()

@@ -1,0 +1,214 @@
+"""How often the responses of a system win, as counted and corrected for errors of a judge."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.stats.comparison.general_difference import GeneralDifference, general_differences
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.results import Estimate, FloatArray, Interval, Reason
+from analysis.stats.core.shared_variance import Sharing
+
+from .contests import Contests, linearised, margins
+
+
+@dataclass(frozen=True)
+class WinRate:
+    """Share of its contests that a system wins; a tie counts half.
+
+    Attributes
+    ----------
+    wins, ties, n : int
+        Contests won, tied, and all.
+    rate : Estimate
+        Undefined (``"empty_group"``) without contests.
+    """
+
+    wins: int
+    ties: int
+    n: int
+    rate: Estimate
+
+
+@dataclass(frozen=True)
+class CorrectedWinRates:
+    """Win rates of a judge, corrected for its errors against a reference.
+
+    Attributes
+    ----------
+    n : int
+        Contests that the judge decided.
+    n_both : int
+        Those with a reference that is not a tie.
+    accuracy : Estimate
+        Share of `n_both` in which the judge chose the system that the reference chose; a tie of
+        the judge counts half.
+    rates : tuple of Estimate
+        One per system. Undefined (``"at_chance"``) if the interval of `accuracy` reaches 1/2.
+    """
+
+    n: int
+    n_both: int
+    accuracy: Estimate
+    rates: tuple[Estimate, ...]
+
+
+def win_rates(
+    contests: Contests, choice: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95
+) -> list[WinRate]:
+    r"""Win rate of every system.
+
+    Parameters
+    ----------
+    contests : Contests
+    choice : array_like of int, shape (n_items,)
+        0 first response, 1 second response, 2 a tie, -1 missing.
+    sharing : Sharing
+        What the items share, one row per item.
+    level : float, default 0.95
+
+    Returns
+    -------
+    list of WinRate
+        One per system.
+
+    Notes
+    -----
+    :math:`(1+\bar m)/2` with margins m of 1, 0 or -1; the interval is that of
+    `general_difference` for :math:`\bar m`, which has a width if a system always wins.
+
+    Examples
+    --------
+    >>> contests = Contests.of([0, 1, 0, 0] * 10, [1, 0, 1, 1] * 10)
+    >>> sharing = Sharing.of_items(40, {"persona": np.arange(40) // 2})
+    >>> [(each.wins, each.n, each.rate.value) for each in win_rates(contests, [0] * 40, sharing)]
+    [(30, 40, 0.75), (10, 40, 0.25)]
+    """
+    check_level(level)
+    rows = contests.rows(choice)
+    margin, signs = margins(choice, rows), contests.signs(rows)
+    found = []
+    for system in range(contests.n_systems):
+        own = np.flatnonzero(signs[system])
+        gained = signs[system, own] * margin[own]
+        if not own.size:
+            found.append(WinRate(0, 0, 0, Estimate(None, "empty_group")))
+            continue
+        [mean] = general_differences(gained[None], sharing.take(rows[own]), level=level)
+        wins, ties = int((gained > 0).sum()), int((gained == 0).sum())
+        found.append(WinRate(wins, ties, own.size, _half_scale(mean)))
+    return found
+
+
+def corrected_win_rates(
+    contests: Contests,
+    judge: npt.ArrayLike,
+    reference: npt.ArrayLike,
+    sharing: Sharing,
+    *,
+    level: float = 0.95,
+) -> CorrectedWinRates:
+    r"""Win rates that the reference would give, from those of a judge and its known errors.
+
+    Parameters
+    ----------
+    contests : Contests
+    judge, reference : array_like of int, shape (n_items,)
+        Choices of the judge, and of the people or the own answers by which its errors are
+        known: 0, 1, 2 (a tie) or -1 (missing).
+    sharing : Sharing
+        What the items share, with the people who voted if they are the reference.
+    level : float, default 0.95
+
+    Returns
+    -------
+    CorrectedWinRates
+        A rate whose interval lies outside of [0, 1] contradicts the assumption and is
+        undefined (``"not_identified"``).
+
+    Notes
+    -----
+    The estimator of Rogan and Gladen [1]_ for pairs: with margins :math:`m` of the judge and
+    :math:`r` of the reference (1, 0, -1), :math:`E(m\mid r)=\lambda r` gives
+    :math:`\bar r=\bar m/\hat\lambda`, where :math:`\hat\lambda=\sum mr/\sum r^2=2a-1` for a judge
+    of accuracy a. It assumes that the errors are the same whichever system wrote the better
+    response: a judge that prefers a system for its own sake is not corrected. The interval is
+    linearised and contains the error of :math:`\hat\lambda`; ends beyond 0 and 1 are cut off.
+
+    References
+    ----------
+    .. [1] W. J. Rogan and B. Gladen, "Estimating prevalence from the results of a screening
+       test", American Journal of Epidemiology 107(1), 1978.
+
+    Examples
+    --------
+    >>> contests = Contests.of([0] * 60, [1] * 60)
+    >>> people, judge = [0, 0, 0, 0, 1, -1] * 10, [0, 0, 0, 1, 1, 0] * 10
+    >>> sharing = Sharing.of_items(60, {"persona": np.arange(60) // 3})
+    >>> found = corrected_win_rates(contests, judge, people, sharing)
+    >>> found.accuracy.value, round(found.rates[0].value, 3)
+    (0.8, 0.778)
+    """
+    check_level(level)
+    rows = contests.rows(judge)
+    judged, known = margins(judge, rows), margins(reference, rows)
+    known[np.asarray(reference)[rows] < 0] = 0.0
+    both = known != 0
+    n_both = int(both.sum())
+    agreed = (judged * known)[both]
+    if not n_both:
+        nothing = Estimate(None, "empty_group")
+        return CorrectedWinRates(rows.size, 0, nothing, (nothing,) * contests.n_systems)
+    [mean] = general_differences(agreed[None], sharing.take(rows[both]), level=level)
+    accuracy, slope = _half_scale(mean), float(agreed.mean())
+    reason: Reason | None = mean.interval_reason
+    if reason is None and (mean.interval is None or mean.interval.low <= 0):
+        reason = "at_chance"
+    if reason is not None:
+        nothing = Estimate(None, reason)
+        return CorrectedWinRates(rows.size, n_both, accuracy, (nothing,) * contests.n_systems)
+
+    signs = contests.signs(rows)
+    met = signs != 0
+    sizes = met.sum(axis=1, keepdims=True)
+    gained = (signs * judged).sum(axis=1, keepdims=True) / np.maximum(sizes, 1)
+    # The mean of each row of scores is 0: its spread is that of the estimate.
+    scores = rows.size * (signs * judged - gained * met) / np.maximum(sizes, 1) / slope
+    error = np.where(both, judged * known - slope, 0.0) / n_both
+    scores = scores - gained / slope**2 * rows.size * error
+    value = 0.5 + gained[:, 0] / slope / 2
+    within = sharing.take(rows)
+    rates = tuple(
+        _within_bounds(each) if size else Estimate(None, "empty_group")
+        for each, size in zip(
+            linearised(value, scores / 2, within, level=level), sizes[:, 0], strict=True
+        )
+    )
+    return CorrectedWinRates(rows.size, n_both, accuracy, rates)
+
+
+def _half_scale(mean: GeneralDifference) -> Estimate:
+    """A mean margin from -1 to 1 as a share from 0 to 1."""
+    value = None if mean.value is None else (1 + mean.value) / 2
+    interval = mean.interval
+    if interval is not None:
+        interval = replace(interval, low=(1 + interval.low) / 2, high=(1 + interval.high) / 2)
+    return Estimate(value, mean.reason, interval, mean.interval_reason)
+
+
+def _within_bounds(found: Estimate) -> Estimate:
+    """A share without what is below 0 or above 1."""
+    assert found.value is not None  # noqa: S101 - undefined shares do not come here
+    interval = found.interval
+    if interval is not None:
+        low, high = _cut(interval)
+        if not low < high:
+            return Estimate(None, "not_identified")
+        interval = replace(interval, low=low, high=high)
+    value = min(max(found.value, 0.0), 1.0)
+    return Estimate(value, None, interval, found.interval_reason)
+
+
+def _cut(interval: Interval) -> FloatArray:
+    return np.clip([interval.low, interval.high], 0.0, 1.0)

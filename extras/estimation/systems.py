@@ -1,0 +1,372 @@
+"""Systems compared by people and by judges: win rates, strengths, and whether rankings agree."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING
+from analysis.data.verdicts import Ints
+from analysis.report.encode import Json, number, put, put_estimate
+from analysis.report.section import Page, Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import percent
+from analysis.report.text.reasons import reason
+from analysis.stats.core.results import Estimate
+from analysis.stats.core.shared_variance import Sharing
+
+from .items import MIN_CONTESTS, SystemsOfItems
+from .stats.contests import Contests
+from .stats.ranking import ranking_agreement
+from .stats.strengths import system_strengths
+from .stats.win_rates import corrected_win_rates, win_rates
+
+PEOPLE, OWN = "people", "own"
+WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
+IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
+
+
+def systems(study: Study, certificates: Sequence[Report] | None) -> Json:
+    """The entry of report.json; empty for a study whose items do not compare named systems.
+
+    `certificates` has the certified threshold of each run, in the order of the runs; None where
+    the report certifies nothing.
+    """
+    found = study.data.of(SystemsOfItems)
+    if found is None:
+        return {}
+    contests = Contests.of(found.first, found.second)
+    shared = study.shared
+    own = study.data.truth.astype(np.int64)
+
+    def judged(answer: Ints) -> Json:
+        return _side(found.names, contests, answer, shared.judged) | {
+            "against": {
+                PEOPLE: _against(study, found.names, contests, answer, study.people.answer, PEOPLE),
+                OWN: _against(study, found.names, contests, answer, own, OWN),
+            }
+        }
+
+    judges = []
+    for place, (run, judge) in enumerate(zip(study.data.runs, study.judges, strict=True)):
+        entry = identity(run) | judged(judge.answer)
+        threshold = certificates[place]["threshold"] if certificates else None
+        if threshold is not None:
+            accepted = np.where(judge.certainty >= threshold, judge.answer, MISSING)
+            entry["accepted"] = {"threshold": threshold} | judged(accepted.astype(np.int64))
+        judges.append(entry)
+    return {
+        "systems": {
+            "names": list(found.names),
+            "items": int((found.first >= 0).sum()),
+            "few": list(found.few),
+            PEOPLE: _side(found.names, contests, study.people.answer, shared.items),
+            OWN: _side(found.names, contests, own, shared.judged),
+            "judges": judges,
+        }
+    }
+
+
+def _side(names: Sequence[str], contests: Contests, choice: Ints, sharing: Sharing) -> Json:
+    """Win rates and strengths by one side's answers."""
+    rates = win_rates(contests, choice, sharing)
+    model = system_strengths(contests, choice, sharing)
+    values = [each.value for each in model.strengths]
+    entries = []
+    for name, rate, strength in zip(names, rates, model.strengths, strict=True):
+        entry: Json = {"system": name, "n": rate.n, "wins": rate.wins, "ties": rate.ties}
+        put_estimate(entry, "rate", rate.rate)
+        put_estimate(entry, "strength", strength)
+        place = None
+        if strength.value is not None:
+            place = 1 + sum(other is not None and other > strength.value for other in values)
+        put(entry, "place", place, strength.reason)
+        entries.append(entry)
+    return {"n": model.n, "ties": model.n_ties, "systems": entries}
+
+
+def _against(
+    study: Study,
+    names: Sequence[str],
+    contests: Contests,
+    answer: Ints,
+    reference: Ints,
+    which: str,
+) -> Json:
+    """A judge's win rates corrected by its errors, and its ranking, against a reference."""
+    by_people = which == PEOPLE
+    sharing = study.shared.items if by_people else study.shared.judged
+    corrected = corrected_win_rates(contests, answer, reference, sharing)
+    rates = [
+        {"system": name} | _estimate("rate", rate)
+        for name, rate in zip(names, corrected.rates, strict=True)
+    ]
+    clusters = study.shared.of_items(np.arange(len(study.data.items)), by_people=by_people)
+    ranking = ranking_agreement(
+        contests, reference, answer, clusters, n_draws=study.draws, rng=study.rng()
+    )
+    agreement: Json = {"n": ranking.n, "draws": ranking.n_draws}
+    agreement |= _estimate("kendall", ranking.kendall) | _estimate("spearman", ranking.spearman)
+    for key in ("same_top", "same_order"):
+        put(agreement, key, number(getattr(ranking, key)), ranking.resampled_reason)
+    for key, places in (("top", ranking.first_top), ("judge_top", ranking.second_top)):
+        agreement[key] = [names[place] for place in places]
+    out: Json = {"n": corrected.n, "n_both": corrected.n_both}
+    out |= _estimate("accuracy", corrected.accuracy)
+    return out | {"systems": rates, "ranking": agreement}
+
+
+def _estimate(key: str, found: Estimate) -> Json:
+    out: Json = {}
+    put_estimate(out, key, found)
+    return out
+
+
+def _named(found: Report) -> list[tuple[str, Report]]:
+    return [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+
+
+def rates_table(found: Report) -> Table:
+    sides = [(WORDS[key], found[key]) for key in (PEOPLE, OWN)] + _named(found)
+    return table_of_entries(
+        "system_rates",
+        "Win rates and strengths of systems",
+        [(who, entry) for who, side in sides if side["n"] for entry in side["systems"]],
+        [
+            ("System", "text", "system"),
+            ("Items", "count", "n"),
+            ("Won", "count", "wins"),
+            ("Ties", "count", "ties"),
+            ("Estimate", "percent", "rate", "Win rate"),
+            ("95 % interval", "percent_range", "rate_ci", "Win rate"),
+            ("Estimate", "decimal", "strength", "Strength"),
+            ("95 % interval", "range", "strength_ci", "Strength"),
+            ("Place", "count", "place"),
+        ],
+        "A tie is half a win. The win rate depends on the opponents that a system happened to "
+        "meet, the strength does not: it is the logarithm of Bradley and Terry’s model "
+        "(Davidson’s if there are ties), with mean 0. There are no strengths if some systems never "
+        "lose to the others, or never meet them.",
+        first="Who",
+    )
+
+
+def corrected_table(found: Report) -> Table:
+    rows = []
+    for who, judge in _named(found):
+        against = judge["against"]
+        for place, entry in enumerate(judge["systems"]):
+            corrected = {key: against[key]["systems"][place] for key in (PEOPLE, OWN)}
+            rows.append((who, {**entry, **corrected}))
+    return table_of_entries(
+        "system_rates_corrected",
+        "Win rates of judges, corrected for their errors",
+        rows,
+        [
+            ("System", "text", "system"),
+            ("Items", "count", "n"),
+            ("Estimate", "percent", "rate", "As judged"),
+            ("95 % interval", "percent_range", "rate_ci", "As judged"),
+            ("Estimate", "percent", "people.rate", "Corrected by agreement with annotators"),
+            (
+                "95 % interval",
+                "percent_range",
+                "people.rate_ci",
+                "Corrected by agreement with annotators",
+            ),
+            ("Estimate", "percent", "own.rate", "Corrected by agreement with own answers"),
+            (
+                "95 % interval",
+                "percent_range",
+                "own.rate_ci",
+                "Corrected by agreement with own answers",
+            ),
+        ],
+        "Errors pull every win rate towards one half; the correction divides by the pull (Rogan "
+        "and Gladen). It assumes that a judge errs as often whichever system wrote the better "
+        "response, and does not correct a preference for a system. There is no correction if the "
+        "judge may be no better than chance. Intervals contain the uncertainty about the errors.",
+        first="Judge",
+    )
+
+
+def rankings_table(found: Report) -> Table:
+    rows = [
+        (who, {**judge["against"][key], "whose": WORDS[key], **_tops(judge["against"][key])})
+        for who, judge in _named(found)
+        for key in (PEOPLE, OWN)
+        if judge["against"][key]["n_both"]
+    ]
+    return table_of_entries(
+        "system_rankings",
+        "Whether judges rank systems as people do",
+        rows,
+        [
+            ("Compared with", "text", "whose"),
+            ("Estimate", "percent", "accuracy", "Same choice"),
+            ("95 % interval", "percent_range", "accuracy_ci", "Same choice"),
+            ("Items", "count", "ranking.n"),
+            ("Estimate", "decimal", "ranking.kendall", "Kendall’s τ"),
+            ("95 % interval", "range", "ranking.kendall_ci", "Kendall’s τ"),
+            ("Estimate", "decimal", "ranking.spearman", "Spearman’s ρ"),
+            ("95 % interval", "range", "ranking.spearman_ci", "Spearman’s ρ"),
+            ("First by the judge", "text", "judge_top"),
+            ("First by the others", "text", "top"),
+            ("First place", "percent", "ranking.same_top", "Same in resamples"),
+            ("Whole order", "percent", "ranking.same_order", "Same in resamples"),
+        ],
+        "Rankings by strength, on the items that both sides decided. Resamples draw what the items "
+        "share (personas, questions, groups of annotators) and contain the uncertainty of both "
+        "sides: systems that are about as strong change places.",
+        first="Judge",
+    )
+
+
+def accepted_table(found: Report) -> Table:
+    """Win rates and rankings of each judge above its certified threshold."""
+    rows = []
+    for who, judge in _named(found):
+        if "accepted" not in judge:
+            continue
+        accepted = judge["accepted"]
+        against = accepted["against"][PEOPLE]
+        for place, entry in enumerate(accepted["systems"]):
+            more = {
+                "threshold": accepted["threshold"],
+                "all": judge["systems"][place],
+                "people": against["systems"][place],
+                "others": _rank_of(found[PEOPLE]["systems"], place),
+            }
+            rows.append((who, entry | more))
+    return table_of_entries(
+        "system_accepted",
+        "Systems among the items that a certified judge is sure of",
+        rows,
+        [
+            ("System", "text", "system"),
+            ("From certainty", "count", "threshold"),
+            ("Accepted", "count", "n", "Items"),
+            ("All", "count", "all.n", "Items"),
+            ("Estimate", "percent", "rate", "Win rate"),
+            ("95 % interval", "percent_range", "rate_ci", "Win rate"),
+            ("Corrected", "percent", "people.rate", "Win rate"),
+            ("95 % interval", "percent_range", "people.rate_ci", "Win rate"),
+            ("On all items", "percent", "all.rate", "Win rate"),
+            ("Here", "count", "place", "Place"),
+            ("By annotators, all items", "count", "others", "Place"),
+        ],
+        "Items at which the judge’s certainty reaches its certified threshold. Corrected by "
+        "agreement with annotators on such items. A system may be easier to judge than others, or "
+        "win more often where the judge is sure: then its win rate here is not that of all "
+        "items. The certificate is about single answers, not about win rates or places.",
+        first="Judge",
+    )
+
+
+def _rank_of(systems: Sequence[Report], place: int) -> int | None:
+    found: int | None = systems[place]["place"]
+    return found
+
+
+def _tops(entry: Report) -> Json:
+    ranking = entry["ranking"]
+    return {key: ", ".join(ranking[key]) or None for key in ("top", "judge_top")}
+
+
+class Systems(Section):
+    """Win rates and rankings of the systems that wrote the responses."""
+
+    name = "systems"
+    title = "Systems compared by judges"
+    inside = "Win rates, corrected win rates, and rankings"
+    keys = """
+systems | object or list | Ranking of the systems that wrote the responses.
+names | list | Names of systems.
+system | text | Name of the system.
+wins | count | Comparisons that the system won.
+rate | share | Share of comparisons won, ties as half.
+strength | number | Strength in Bradley and Terry's model.
+systems.place | count | Place in the ranking.
+against | object or text | Compared with people and with the personas' own answers.
+n_both | count | Items that both sides decided.
+ranking | object | How similar both rankings are.
+same_top | share | Resamples in which both have the same system at the top.
+same_order | share | Resamples in which both have the same order.
+top | list | Systems at the top.
+judge_top | list | Systems at the judge's top.
+"""
+    needs = ("certified",)
+
+    def is_needed(self, report: Report) -> bool:
+        return "systems" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return systems(study, earlier.get("selective"))
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "systems" in report:
+            found = report["systems"]
+            yield rankings_table(found)
+            yield rates_table(found)
+            yield corrected_table(found)
+            yield accepted_table(found)
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        names = ("system_rankings", "system_rates", "system_rates_corrected", "system_accepted")
+        return {
+            "system_tables": [page.tables[name] for name in names if name in page.tables],
+            "least": MIN_CONTESTS,
+        }
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "systems" not in report or not report["systems"]["judges"]:
+            return
+        judges = _named(report["systems"])
+        # Where no annotators answered, the own answers are all there is.
+        which = PEOPLE if any(each["against"][PEOPLE]["n_both"] for _, each in judges) else OWN
+        ranked = [(who, each["against"][which]["ranking"]) for who, each in judges]
+        others = IN_SENTENCES[which]
+        known = [(who, each) for who, each in ranked if each["same_top"] is not None]
+        if known:
+            yield Sentence.of("finding", _finding(known, others))
+        else:
+            why = reason(ranked[0][1]["same_top_reason"])
+            words = f"Systems: rankings by judges and by {others} are not compared: {why}."
+            yield Sentence.of("missing", words)
+        for who, each in judges:
+            if "accepted" in each:
+                yield Sentence.of("finding", _among_accepted(who, each["accepted"], which))
+
+
+def _among_accepted(who: str, accepted: Report, which: str) -> str:
+    """How often the ranking is the same with people, where the judge is sure."""
+    ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
+    on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
+    on += f" {accepted['threshold']:.0f}"
+    if ranking["same_top"] is None:
+        return f"{on}, the ranking cannot be compared: {reason(ranking['same_top_reason'])}."
+    return (
+        f"{on}, the first places by that run and by {others} are the same in "
+        f"{percent(ranking['same_top'])} of resamples, the whole order in "
+        f"{percent(ranking['same_order'])}."
+    )
+
+
+def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
+    """How often both rankings have the same first place; which system is first is no finding."""
+    if len(known) == 1:
+        [(who, ranking)] = known
+        return (
+            f"On the {ranking['n']:,} items that both decided, the first places by {who} and by "
+            f"{others} are the same in {percent(ranking['same_top'])} of resamples."
+        )
+    shares = [ranking["same_top"] for _, ranking in known]
+    return (
+        f"The first places by each of {len(known)} runs and by {others}, on the items that both "
+        f"decided, are the same in {percent(min(shares))} to {percent(max(shares))} of resamples."
+    )
+
+
+SYSTEMS = Systems()

@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+
+class MethodsConfig(AppConfig):
+    name = "extras.methods"
+
+    def ready(self) -> None:
+        from analysis.data.extras import READERS
+        from analysis.promises import FAMILIES
+        from analysis.report.chapters import MORE
+
+        READERS.add("extras.methods.criteria:CRITERIA")
+        MORE.add("extras.methods.insight:INSIGHT", after="certainty")
+        MORE.add("extras.methods.distances:DISTANCES", after="disagreement")
+        MORE.add("extras.methods.criteria:CHAPTER", after="bias")
+        MORE.add("extras.methods.choices:CHOICES", after="methods")
+        FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
+        FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

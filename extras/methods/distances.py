@@ -1,0 +1,135 @@
+"""Judges as predictors of all answers to an item: their distance from people's distribution."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.signals import Shares, answer_shares, probability_shares, reading_shares
+from analysis.data.verdicts import Verdicts
+from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import run_name
+from analysis.stats.core.results import IntArray
+
+from .stats.soft_labels import SoftLabelScores, soft_label_scores
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution that a run gives for every item, instead of one answer."""
+
+    name: str  # in report.json
+    label: str
+    values: Callable[[Dataset, Run, Verdicts], Shares]
+
+
+DISTRIBUTIONS = (
+    Distribution("probabilities", "option probabilities", probability_shares),
+    Distribution("readings", "shares of its readings", reading_shares),
+    Distribution("answer", "its answer alone", answer_shares),
+)
+
+
+def distances(study: Study) -> Json:
+    """What is added to the entry `disagreement` of report.json."""
+    counts = study.votes.counts()
+    even = np.full(counts.shape, 1 / study.votes.n_options)
+    # An option that annotators did not have agrees with nobody.
+    wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+    judges = []
+    for run, judge in zip(study.data.runs, study.judges, strict=True):
+        scores = [_scored(study, wide, run, judge, source) for source in DISTRIBUTIONS]
+        judges.append({"distances": [each for each in scores if each["items"]]})
+    found = _distance(soft_label_scores(even, counts, study.shared.items))
+    return {"disagreement": {"even": found, "judges": judges}}
+
+
+def _scored(
+    study: Study, counts: IntArray, run: Run, judge: Verdicts, source: Distribution
+) -> Json:
+    given = source.values(study.data, run, judge)
+    # Without a tie on either side there is nothing to compare at that option.
+    has_tie = bool(counts[:, 2].any()) or bool((given.shares[:, 2] > 0).any())
+    options = 3 if has_tie else 2
+    found = soft_label_scores(
+        given.shares[:, :options], counts[:, :options], study.shared.items, noise=given.noise
+    )
+    return {"source": source.name} | _distance(found)
+
+
+def _distance(found: SoftLabelScores) -> Json:
+    squared: Json = {}
+    put(squared, "value", number(found.squared.value), found.reason)
+    put_interval(
+        squared, "ci", found.squared.interval, found.squared.interval_reason or found.reason
+    )
+    out: Json = {"items": found.n_items, "squared": squared}
+    for name in ("manhattan", "wasserstein"):
+        out[name] = {}
+        put(out[name], "value", number(getattr(found, name)), found.reason)
+        put(out[name], "by_chance", number(getattr(found, f"{name}_by_chance")), found.reason)
+    return out
+
+
+def distance_table(report: Report) -> Table:
+    labels = {source.name: source.label for source in DISTRIBUTIONS}
+    rows = [("Every option alike", report["disagreement"]["even"] | {"label": "–"})]
+    judges = report["disagreement"]["judges"]
+    for entry in judges:
+        name = run_name(entry, judges)
+        rows += [(name, {**each, "label": labels[each["source"]]}) for each in entry["distances"]]
+    return table_of_entries(
+        "soft_labels",
+        "Distance from the distribution of people’s answers",
+        rows,
+        [
+            ("Distribution", "text", "label"),
+            ("Items", "count", "items"),
+            ("Squared", "decimal", "squared.value"),
+            ("95 % interval", "range", "squared.ci"),
+            ("found", "decimal", "manhattan.value", "Manhattan"),
+            ("by chance", "decimal", "manhattan.by_chance", "Manhattan"),
+            ("found", "decimal", "wasserstein.value", "Wasserstein"),
+            ("by chance", "decimal", "wasserstein.by_chance", "Wasserstein"),
+        ],
+        "0 is the distribution of people in general, 1 as far from it as can be. The squared "
+        "distance allows for the few answers of an item, and can be below 0 by chance. The others "
+        "do not: “by chance” is what they would be if people answered by the judge’s "
+        "distribution. The order of options for Wasserstein’s is response 1, tie, response 2.",
+        first="Who",
+    )
+
+
+class Distances(Section):
+    """How close judges come to the whole distribution of people's answers."""
+
+    name = "distances"
+    title = "Distance from all answers"
+    inside = "Distances from the distribution of people’s answers"
+    needs = ("disagreement",)
+    keys = """
+even | object | Always predicting an even split.
+distances | list | Distance between predicted and actual shares, for each source of the prediction.
+distances.source | text | Where the predicted shares come from.
+squared | object | Squared distance.
+manhattan | object | Absolute distance.
+wasserstein | object | Wasserstein distance of both distributions.
+by_chance | number | Distance of a perfect prediction, from the few answers to an item.
+"""
+
+    def is_needed(self, report: Report) -> bool:
+        return "even" in report.get("disagreement", ())
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return distances(study) if "disagreement" in earlier else {}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if self.is_needed(report):
+            yield distance_table(report)
+
+
+DISTANCES = Distances()

@@ -1,0 +1,170 @@
+"""Insight: how well certainty separates right from wrong answers, apart from accuracy."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from analysis.report.claims import holds, level_of
+from analysis.report.clusters import IN_GENERAL
+from analysis.report.encode import Json, number, pick, put, put_interval, tested
+from analysis.report.section import Report, Section, Sentence, Source
+from analysis.report.study import Study, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import listed, run_names
+from analysis.report.text.numbers import decimal, decimal_range
+from analysis.report.text.reasons import reason
+from analysis.report.text.sentences import fill, shown
+from analysis.stats.comparison.general_difference import GeneralDifference
+from analysis.stats.core.multiplicity import holm
+
+from .stats.meta_d import N_LEVELS, Insight, insight, insight_difference
+
+CLAIM = "insight against people"
+
+
+def insight_of_sides(study: Study) -> Json:
+    """The entry of report.json; empty if the M-ratio is undefined for every side."""
+    votes, truth, shared = study.votes, study.binary_truth, study.shared
+    of_item, items = truth[votes.item], np.arange(truth.size)
+    people = insight(of_item, votes.choice, votes.certainty, shared.answers, by=votes.annotator)
+    judges = [
+        insight(truth, judge.answer, judge.certainty, shared.judged) for judge in study.judges
+    ]
+    if all(side.m_ratio is None for side in (people, *judges)):
+        return {}
+    gaps = [insight_difference(judge, items, people, votes.item, shared.items) for judge in judges]
+    entries = [
+        identity(run) | _entry(judge) | {"difference": _difference(gap, p)}
+        for run, judge, gap, p in zip(
+            study.data.runs, judges, gaps, holm([gap.p for gap in gaps]), strict=True
+        )
+    ]
+    return {"insight": {"levels": N_LEVELS, "people": _entry(people), "judges": entries}}
+
+
+def _entry(found: Insight) -> Json:
+    out: Json = {"n": found.n, "n_right": found.n_right, "levels": found.n_levels}
+    out |= pick(found, {name: name for name in ("d_prime", "meta_d", "m_ratio")})
+    put_interval(out, "m_ratio_ci", found.interval, found.interval_reason or found.reason)
+    return out
+
+
+def _difference(gap: GeneralDifference, p_holm: float | None) -> Json:
+    out: Json = {"n": gap.n, "holds_for": IN_GENERAL} | tested(gap)
+    put(out, "p_holm", number(p_holm), gap.interval_reason or gap.reason)
+    return out
+
+
+_PEOPLE = "People, single answers"
+_NO_DIFFERENCE = {"difference": {"value": None, "ci": None, "p_holm": None}}
+
+
+def insight_table(report: Report) -> Table:
+    found = report["insight"]
+    labelled = [
+        (_PEOPLE, found["people"] | _NO_DIFFERENCE),
+        *zip(run_names(report), found["judges"], strict=True),
+    ]
+    return table_of_entries(
+        "insight",
+        "Sensitivity of choices and of certainty",
+        labelled,
+        [
+            ("Answers", "count", "n"),
+            ("right", "count", "n_right"),
+            ("d′", "decimal", "d_prime"),
+            ("meta-d′", "decimal", "meta_d"),
+            ("Ratio", "decimal", "m_ratio", "M-ratio"),
+            ("95 %", "range", "m_ratio_ci", "M-ratio"),
+            ("Difference", "decimal", "difference.value", "Less people’s M-ratio"),
+            ("95 %", "range", "difference.ci", "Less people’s M-ratio"),
+            ("Holm p", "p", "difference.p_holm", "Less people’s M-ratio"),
+        ],
+        "Answers that chose one of two responses, with a certainty, at items where one is right. "
+        f"Certainty: up to {found['levels']} levels with about equally many answers each; "
+        "people’s are formed person by person and their answers counted together. Undefined with "
+        "fewer than ten right or wrong answers, with d′ below 0.2, or with one certainty. "
+        "Intervals hold for items, people, personas and questions in general. The ratio can "
+        "exceed 1 where certainty follows how difficult an item is.",
+        first="Side",
+    )
+
+
+class InsightSection(Section):
+    """Whether certainty knows right from wrong as well as the choices allow."""
+
+    name = "insight"
+    title = "Insight"
+    inside = "d′, meta-d′ and the M-ratio"
+    sources = (Source("insight.people", "insight", _PEOPLE),)
+    keys = """
+insight | object | How well certainty knows right from wrong, apart from accuracy.
+insight.levels | count | Levels of certainty.
+n_right | count | Right answers.
+d_prime | number | Sensitivity of the choices.
+meta_d | number | Sensitivity that would produce the certainties.
+m_ratio | number | `meta_d` divided by `d_prime`.
+"""
+
+    has_claims = True
+
+    def is_needed(self, report: Report) -> bool:
+        return "insight" in report
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return insight_of_sides(study)
+
+    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+        judges = report["insight"]["judges"] if "insight" in report else ()
+        return {CLAIM: [each["difference"]["p_holm"] for each in judges]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "insight" in report:
+            yield insight_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "insight" not in report:
+            return
+        people = report["insight"]["people"]
+        if people["m_ratio"] is None:
+            why = reason(people["m_ratio_reason"])
+            yield Sentence.of("finding", f"Insight: no M-ratio of people ({why}).")
+            return
+        words = {"ratio": shown(decimal(people["m_ratio"], 2), "insight.people.m_ratio")}
+        form = "Insight of people: M-ratio {ratio}"
+        if people["m_ratio_ci"] is not None:
+            form += " (95 % CI {ends})"
+            words["ends"] = shown(
+                decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
+            )
+        form += (
+            "; a ratio of one means that certainty uses all the evidence that the choice was made "
+            "from. {judges}"
+        )
+        yield Sentence("finding", fill(form, judges=_judges(report), **words))
+
+
+INSIGHT = InsightSection()
+
+
+def _judges(report: Report) -> str:
+    """Which judges differ from people, after Holm's correction."""
+    entries = report["insight"]["judges"]
+    known = [
+        (name, entry["difference"])
+        for name, entry in zip(run_names(report), entries, strict=True)
+        if entry["difference"]["p_holm"] is not None
+    ]
+    if not known:
+        return "No judge can be compared with them."
+    level = level_of(report, CLAIM)
+    apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
+    if not apart:
+        name = known[0][0] if len(known) == 1 else "any judge"
+        return f"We cannot tell whether the insight of {name} differs from theirs."
+    parts = []
+    for word, is_more in (("More", True), ("Less", False)):
+        names = [name for name, gap in apart if (gap["value"] > 0) == is_more]
+        if names:
+            parts.append(f"{word} insight than people have: {listed(names)}.")
+    return " ".join(parts)

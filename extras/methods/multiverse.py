@@ -1,0 +1,253 @@
+"""The headline under every combination of analysis choices, to see whether it depends on them.
+
+There are four choices that data cannot make: how to treat ties, where high certainty begins, which
+annotators and answers are left out, and what is taken to vary. Options that change nothing here
+are left out and named, so that they cannot make a finding look firmer than it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, Dataset
+from analysis.data.verdicts import Floats
+from analysis.report.clusters import Shared
+from analysis.report.competition import asked_of_all, families
+from analysis.report.encode import Json, put, undefined
+from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.contrasts import Clusters, Contrast, paired_contrast
+from analysis.stats.comparison.differences import equivalence
+from analysis.stats.comparison.general_difference import (
+    GeneralDifference,
+    general_difference,
+)
+from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+
+from .stats.contrasts import set_contrast
+from .universe import EXCLUSIONS, TIES, UNITS, Universe
+
+THRESHOLDS = (70, 80, 90)
+LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
+TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
+    "too_few_items", "difference", "ci"
+)
+DECIDED = ("better", "worse", "equivalent", "cannot_tell")
+
+
+def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json:
+    """Both claims of the headline under every specification; `report` has them as reported."""
+    claims = []
+    universes: dict[str, Universe] = {}
+    for name, headline in (("all", "headline"), ("certain", "certainty_headline")):
+        claimed = report[headline]
+        if (
+            claimed["state"] not in DECIDED
+            or _published(report, name, claimed["run"])["ci"] is None
+        ):
+            continue
+        if claimed["run"] not in universes:
+            place = next(i for i, run in enumerate(data.runs) if run.run == claimed["run"])
+            family = next(family for family in families(report["judges"]) if place in family)
+            others = [data.runs[index] for index in family if index != place]
+            own = data.runs[place]
+            universes[own.run] = Universe(
+                data, shared, report["seed"], [own, *others], asked_of_all(data, family)
+            )
+        claims.append(_claim(name, claimed["state"], universes[claimed["run"]], report))
+    out: Json = {"claims": claims}
+    put(out, "sentence", _sentence(claims), "nothing_compared")
+    return out
+
+
+def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, Any]:
+    """The difference in general that the headline uses."""
+    entry = next(entry for entry in report["comparison"] if entry["run"] == run)
+    found: Mapping[str, Any] = (entry["certainty"]["high_sets"] if claim == "certain" else entry)[
+        "difference_general"
+    ]
+    return found
+
+
+def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any]) -> Json:
+    """Every specification of a claim, and the share of decidable ones in which it holds."""
+    axes, dropped = _axes(universe, name)
+    tau = report["parameters"]["threshold"]
+    thresholds = [tau, *(other for other in THRESHOLDS if other != tau)]
+    if name == "certain":
+        axes = {"ties": axes["ties"], "threshold": thresholds} | axes
+    rows = []
+    for options in product(*axes.values()):
+        row = dict(zip(axes, options, strict=True))
+        is_reported = list(options) == [values[0] for values in axes.values()]
+        found = (
+            _certain(universe, row)
+            if name == "certain"
+            else _whole(universe, row, report["parameters"]["margin"])
+        )
+        rows.append(row | found | {"reported": is_reported})
+    for row in rows:
+        put(row, "holds", None if row["state"] == "too_few" else row["state"] == state, "too_few")
+    decided = [row for row in rows if row["holds"] is not None]
+    return {
+        "claim": name,
+        "judge": universe.runs[0].judge,
+        "run": universe.runs[0].run,
+        "state": state,
+        "holds": sum(row["holds"] for row in decided),
+        "of": len(decided),
+        "undecided": len(rows) - len(decided),
+        "axes": axes,
+        "left_out": dropped,
+        "specifications": rows,
+    }
+
+
+def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Json]]:
+    """The options of each choice, the report's own first, and the options that change nothing."""
+    n_items = len(universe.data.items)
+    exclusions = [
+        key
+        for key in EXCLUSIONS
+        if key == "as_reported" or not universe.is_same(claim, "exclude", key)
+    ]
+    ties = [
+        key
+        for key in TIES
+        if key == "exclude" or not all(universe.is_same(claim, key, kept) for kept in exclusions)
+    ]
+    units, why = [], {}
+    for name in UNITS:
+        unit = universe.unit(name, "as_reported")
+        if unit is None:
+            why[name] = "too few"
+        elif name != "item" and isinstance(unit, Clusters) and unit.n == n_items:
+            why[name] = "the same as items"
+        else:
+            units.append(name)
+    axes = {"ties": ties, "exclusions": exclusions, "unit": units}
+    dropped = [
+        {"axis": axis, "option": option, "because": why.get(option, "changes nothing here")}
+        for axis, options in axes.items()
+        for option in LABELS[axis]
+        if option not in options
+    ]
+    return axes, dropped
+
+
+def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
+    """Judge less majority on the items that both decided, with Holm over the runs that compete."""
+    people = universe.people(row["ties"], row["exclusions"])
+    unit = universe.unit(row["unit"], row["exclusions"])
+    if unit is None:
+        return TOO_FEW
+    # If items vary and no tie counts half, exact tests for these annotators exist.
+    is_exact = row["unit"] == "item" and row["ties"] != "half"
+    found, inside = [], []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"]).credit
+        if universe.common is not None:
+            judge = np.where(universe.common, judge, np.nan)
+        if isinstance(unit, Sharing):
+            general = general_difference(judge - people.credit, unit, margin=margin)
+            found.append(_as_contrast(general, general.n, general.n))
+            inside.append(general.p_equivalence)
+        elif is_exact:
+            contrast, p = _exact(judge, people.credit, margin)
+            found.append(contrast)
+            inside.append(p)
+        else:
+            found.append(paired_contrast(judge, people.credit, unit))
+            inside.append(found[-1].p_equivalence(margin))
+    own = found[0]
+    differs, lies_inside = _is_small(holm([one.p for one in found])), _is_small(holm(inside))
+    state = "too_few"
+    if own.n >= MIN_COMPARED and own.ends is not None:
+        state = "equivalent" if lies_inside else "cannot_tell"
+        if differs:
+            state = "better" if (own.value or 0) > 0 else "worse"
+    return _entry(own, state, _method(row["unit"], is_exact=is_exact))
+
+
+def _is_small(adjusted: Sequence[float | None]) -> bool:
+    """Whether the adjusted p value of the first run is at most the level."""
+    return adjusted[0] is not None and adjusted[0] <= LEVEL
+
+
+def _method(unit: str, *, is_exact: bool = False) -> str:
+    if unit == "general":
+        return "general"
+    return "tango" if is_exact else f"t over {unit}"
+
+
+def _as_contrast(found: GeneralDifference, n: int, n_second: int) -> Contrast:
+    wide = None if found.interval is None else (found.interval.low, found.interval.high)
+    narrow = None if found.narrow is None else (found.narrow.low, found.narrow.high)
+    reason = found.reason or found.interval_reason
+    return Contrast(found.value, wide, narrow, found.p, n, n_second, reason)
+
+
+def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, float | None]:
+    """Tango's intervals and McNemar's test, and the p value of equivalence."""
+    known = ~np.isnan(judge) & ~np.isnan(people)
+    n = int(known.sum())
+    if n == 0:
+        return Contrast(None, None, None, None, 0, 0, "empty_group"), None
+    ours, theirs = (np.where(known, side, MISSING).astype(np.int64) for side in (judge, people))
+    pairs = count_pairs(ours, theirs)
+    wide, narrow = tango_interval(pairs), tango_interval(pairs, 1 - 2 * LEVEL)
+    ends = (wide.low, wide.high), (narrow.low, narrow.high)
+    found = Contrast(pairs.difference, *ends, mcnemar(pairs).p, n, n)
+    return found, equivalence(pairs, margin=margin).p
+
+
+def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
+    """The judge where it is certain less annotators where they are; both must have a certainty."""
+    people = universe.people(row["ties"], row["exclusions"])
+    unit = universe.unit(row["unit"], row["exclusions"])
+    if unit is None:
+        return TOO_FEW
+    found = []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"])
+        both = np.ones(judge.credit.size, dtype=np.bool_)
+        for values in (judge.credit, judge.certainty, people.credit, people.certainty):
+            both &= ~np.isnan(values)
+        high, theirs = (both & (side.certainty >= row["threshold"]) for side in (judge, people))
+        if isinstance(unit, Sharing):
+            general = general_contrast(judge.credit, high, people.credit, theirs, unit)
+            sizes = int(high.sum()), int(theirs.sum())
+            found.append(_as_contrast(general, *sizes))
+        else:
+            found.append(set_contrast(judge.credit, high, people.credit, theirs, unit))
+    own = found[0]
+    state = "too_few"
+    if min(own.n, own.n_second) >= TOO_SMALL and own.ends is not None:
+        state = "cannot_tell"
+        if _is_small(holm([one.p for one in found])):
+            state = "better" if (own.value or 0) > 0 else "worse"
+    return _entry(own, state, _method(row["unit"]))
+
+
+def _entry(contrast: Contrast, state: str, method: str) -> Json:
+    out: Json = {"n": contrast.n, "n_people": contrast.n_second}
+    put(out, "difference", contrast.value, contrast.reason)
+    put(out, "ci", None if contrast.ends is None else list(contrast.ends), contrast.reason)
+    if contrast.ends is not None:
+        out["ci_made"] = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
+    return out | {"state": state}
+
+
+def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:
+    """The sentence “The headline holds in 46 of 48 specifications”, for each claim."""
+    about = {"all": "The comparison over all items", "certain": "That where each is certain"}
+    words = [
+        f"{about[claim['claim']]} comes out the same in {claim['holds']} of {claim['of']} "
+        "specifications"
+        for claim in claims
+    ]
+    return f"{'. '.join(words)}." if words else None

@@ -1,0 +1,1 @@
+"""Simulated data whose truth is known, promises of the statistics about it, and reference cases."""

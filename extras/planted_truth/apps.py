@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class PlantedTruthConfig(AppConfig):
+    name = "extras.planted_truth"

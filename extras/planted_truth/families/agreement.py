@@ -1,0 +1,70 @@
+"""Agreement of annotators, of a judge with itself, and errors that people and judges share."""
+
+from functools import partial
+
+import numpy as np
+
+from analysis.promises import Counts, MethodCheck, covers, is_on_average
+from analysis.stats import change_beyond_noise, krippendorff_alpha, shared_guess
+
+from ..worlds.answers import people_and_model, runs_of
+
+ALPHA = 0.2
+
+
+def alpha(rng: np.random.Generator, counts: Counts, *, n_items: int, k: int) -> None:
+    shape = (1 - ALPHA) / ALPHA / 2
+    ones = rng.binomial(k, rng.beta(shape, shape, n_items))
+    found = krippendorff_alpha(np.stack([k - ones, ones], axis=1), n_draws=400, rng=rng)
+    counts.covered("item bootstrap", found.interval, ALPHA)
+    counts.measured("alpha", found.value)
+
+
+NOISY = np.random.default_rng(8).beta(2, 2, 200)
+
+
+def same_judge(rng: np.random.Generator, counts: Counts) -> None:
+    one, other = (runs_of(rng, NOISY, 3) for _ in range(2))
+    found = change_beyond_noise(one, other, n_draws=400, rng=rng)
+    counts.covered("change beyond noise", found.excess.interval, 0.0)
+
+
+def guess(rng: np.random.Generator, counts: Counts) -> None:
+    data = people_and_model(rng, 300, c=0.85, r=0.65, when_right=0.8, when_wrong=0.5)
+    found = shared_guess(*data, n_draws=300, rng=rng)
+    counts.covered("model follows a right guess", found.model_follows_right.interval, 0.8)
+    counts.covered("model follows a wrong guess", found.model_follows_wrong.interval, 0.5)
+
+
+CHECKS = (
+    *(
+        MethodCheck(
+            f"alpha, {n_items} items × {k} answers",
+            "Krippendorff’s alpha is .2: shares of items are beta-distributed.",
+            partial(alpha, n_items=n_items, k=k),
+            {"item bootstrap": covers(least=0.92), "alpha": is_on_average(ALPHA, within=0.005)},
+            quick=150,
+            full=4000,
+        )
+        for n_items, k in ((300, 3), (300, 5), (100, 3))
+    ),
+    MethodCheck(
+        "a judge compared with itself",
+        "Two settings of a judge with the same chances on 200 items, three readings each.",
+        same_judge,
+        {"change beyond noise": covers(least=0.92)},
+        quick=150,
+        full=3000,
+    ),
+    MethodCheck(
+        "the guess that people share",
+        "Three people follow a shared guess with .85, a model with .8 if it is right, else .5.",
+        guess,
+        {
+            "model follows a right guess": covers(least=0.92),
+            "model follows a wrong guess": covers(least=0.92),
+        },
+        quick=100,
+        full=2000,
+    ),
+)

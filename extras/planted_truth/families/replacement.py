@@ -1,0 +1,187 @@
+"""Could a judge take a person's place, how many people is it worth, and at what price?"""
+
+from functools import cache, partial
+
+import numpy as np
+
+from analysis.promises import Counts, MethodCheck, covers, errs
+from analysis.stats import (
+    Mix,
+    Votes,
+    alt_test,
+    crowd_equivalence,
+    pooled_replacement_tests,
+    price_mixes,
+)
+
+from ..worlds.answers import crowd, majority_of
+from ..worlds.labels import Labelling, labelled, labelling_truth
+
+RIGHT, EPSILON = 0.8, 0.1
+# The majority of three others is right with this probability, so that the average advantage of a
+# person who is right with p over a model with q is (p − q)(2 M − 1).
+_MAJORITY = 3 * RIGHT**2 - 2 * RIGHT**3
+MODEL = RIGHT - EPSILON / (2 * _MAJORITY - 1)
+
+
+def four_people(rng: np.random.Generator, counts: Counts) -> None:
+    """People are better than the model by exactly what is granted for their price."""
+    people = (rng.random((200, 4)) > RIGHT).astype(int)
+    model = (rng.random(200) > MODEL).astype(int)
+    votes = Votes.from_matrix(people)
+    found = alt_test(votes, model, epsilon=EPSILON)
+    counts.happened("any person is found replaceable", bool(found.omega))
+    counts.happened("the test is passed", found.passed)
+
+
+BATCH = 50
+
+
+def in_place_of_a_person(rng: np.random.Generator, counts: Counts, *, design: Labelling) -> None:
+    """Count what the first screen would claim where nobody knows the right labels."""
+    truth, batch = labelling_truth(design), labelled(design, BATCH, rng)
+    for found in pooled_replacement_tests(
+        batch.counts, batch.judge, batch.sharing, epsilon=design.loss
+    ):
+        counts.covered("agreement lost", found.raw.advantage.interval, truth.raw)
+        counts.covered("balanced agreement lost", found.balanced.advantage.interval, truth.balanced)
+        counts.happened("the judge could replace a person", found.replaceable)
+        counts.happened("the judge beats its own labels in random order", (found.gain_low or 0) > 0)
+
+
+def equal_to_five(rng: np.random.Generator, counts: Counts) -> None:
+    people, ease = crowd(rng, 300, 3)
+    found = crowd_equivalence(
+        Votes.from_matrix(people),
+        majority_of(rng, ease, 5),
+        np.zeros(300, dtype=int),
+        rng=rng,
+        n_draws=300,
+    )
+    low = -np.inf if found.low is None else found.low
+    high = np.inf if found.high is None else found.high
+    inside = low <= 5 <= high or (found.place == "above any" and found.low is None)
+    counts.happened("interval of the number", inside)
+
+
+def _mix(rng: np.random.Generator, n: int) -> Mix:
+    people, ease = crowd(rng, n, 3)
+    mixes = price_mixes(
+        Votes.from_matrix(people),
+        majority_of(rng, ease, 3),
+        rng.integers(30, 100, n),
+        np.zeros(n, dtype=int),
+        price_person=1.0,
+        price_judge=0.1,
+        thresholds=[70],
+        rng=rng,
+        n_draws=300,
+    )
+    return next(m for m in mixes if (m.policy, m.people) == ("judge, then people", 3))
+
+
+@cache
+def _true_mix() -> float:
+    return float(_mix(np.random.default_rng(0), 60_000).accuracy)
+
+
+def mixed(rng: np.random.Generator, counts: Counts) -> None:
+    counts.covered("accuracy of a mix", _mix(rng, 300).interval, _true_mix())
+
+
+LABELLINGS = {
+    "two answers an item": Labelling(),
+    "three answers an item": Labelling(k=3, n_people=40, load=0.7, personas=0),
+    "five answers an item": Labelling(k=5, n_people=40, load=0.3),
+    "three labels": Labelling(k=3, labels=3, n_people=40),
+    "900 items": Labelling(n_items=900, n_people=90, personas=60, load=0.7),
+    "a rare label": Labelling(n_items=900, n_people=90, personas=60, lean=2.5),
+    "twelve people": Labelling(k=3, n_items=600, n_people=12, load=0.0, side=0.25, personas=0),
+    "twelve people, personas and questions": Labelling(k=3, n_people=12, load=0.0),
+    "32 people who count as 13": Labelling(
+        k=3, n_items=600, n_people=32, load=1.0, side=0.7, personas=0
+    ),
+    "20 people, five answers an item": Labelling(
+        k=5, n_items=600, n_people=20, load=0.0, side=0.25, personas=0
+    ),
+    "24 people who count as 14": Labelling(k=3, n_people=24, load=0.8),
+    "24 people, a rare label": Labelling(k=3, n_items=900, n_people=24, lean=1.5),
+    "twelve people, three labels": Labelling(
+        k=3, labels=3, n_items=600, n_people=12, load=0.0, personas=0
+    ),
+    "a judge that follows something else": Labelling(common=0.0),
+}
+_AT_EPSILON = {
+    "the judge could replace a person": errs(0.05, most=0.06),
+    "agreement lost": covers(),
+    "balanced agreement lost": covers(),
+}
+_UNRELATED = {
+    "the judge beats its own labels in random order": errs(0.05, most=0.06),
+    "agreement lost": covers(),
+    "balanced agreement lost": covers(),
+}
+
+
+def _described(design: Labelling) -> str:
+    crossed = (
+        f"{design.personas} personas × {design.questions} questions"
+        if design.personas
+        else "60 personas and 60 questions at random"
+    )
+    judge = (
+        f"the judge agrees with people {100 * design.loss:g} points less than a person does, on "
+        "the scale where it is worse"
+        if design.common
+        else "what leads the judge has nothing to do with what leads people"
+    )
+    load = "unequally" if design.load else "equally often"
+    rare = ", most answers have the first label" if design.lean else ""
+    return (
+        f"{design.n_items} items, {design.k} answers each, {design.n_people} people who differ in "
+        f"skill and preferred label and answer {load}; {design.labels} labels{rare}; {crossed}; "
+        f"{judge}."
+    )
+
+
+CHECKS = (
+    MethodCheck(
+        "a model that is too weak by exactly the advantage granted",
+        "200 items, four people right with .8; the model is weaker by what epsilon = .1 grants.",
+        four_people,
+        {
+            "any person is found replaceable": errs(0.05, most=0.06),
+            "the test is passed": errs(0.05, most=0.06),
+        },
+        quick=300,
+        full=5000,
+    ),
+    *(
+        MethodCheck(
+            name,
+            _described(design),
+            partial(in_place_of_a_person, design=design),
+            _UNRELATED if design.common == 0 else _AT_EPSILON,
+            quick=100,
+            full=2000,
+            batch=BATCH,
+        )
+        for name, design in LABELLINGS.items()
+    ),
+    MethodCheck(
+        "a judge worth five people",
+        "300 items, three people each; the judge answers as a majority of five such people.",
+        equal_to_five,
+        {"interval of the number": covers(least=0.90)},
+        quick=40,
+        full=1000,
+    ),
+    MethodCheck(
+        "a judge where certain, people elsewhere",
+        "300 items; a judge as good as three people answers where its certainty is 70 or more.",
+        mixed,
+        {"accuracy of a mix": covers(least=0.92)},
+        quick=40,
+        full=1000,
+    ),
+)
