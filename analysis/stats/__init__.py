@@ -218,6 +218,7 @@ from .labels.aggregation import (
 from .labels.dawid_skene import DawidSkene, dawid_skene
 from .labels.label_models import Glad, Mace, glad, mace
 from .labels.one_coin import OneCoin, one_coin
+from .selection.active_draw import draw_items, draw_probabilities, error_spread
 from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
