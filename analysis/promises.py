@@ -2,17 +2,21 @@
 
 A check simulates one study after another with a truth that it knows, computes the statistic, and
 tells a `Counts` what came out. A promise says what the counts must show. `FAMILIES` lists checks
-that are added from elsewhere.
+that are added from elsewhere; every process learns of them when it starts, so no arrays are loaded.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from analysis.stats import Interval
 from studies.additions import Additions
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from analysis.stats import Interval
 
 Counted = Literal["coverage", "false claims", "mean"]
 Source = Literal["simulated", "published"]
