@@ -5,9 +5,7 @@ import os
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import django.test.client
 import pytest
 from _pytest.doctest import DoctestModule
 from django.conf import settings
@@ -42,16 +40,6 @@ section.RAISES = True
 TransactionTestCase._fixture_teardown = empty_tables
 # A new connection learns about every table again, which takes longer than most of these tests.
 TransactionTestCase._should_reload_connections = lambda _test: False
-_store_rendered_templates = django.test.client.store_rendered_templates
-
-
-def _store_pages(store: dict[str, Any], *, template: Any, **kwargs: Any) -> None:
-    """Keep what pages were rendered with, and not a copy of it for each field of their forms."""
-    if not str(template.name).startswith("django/forms/"):
-        _store_rendered_templates(store, template=template, **kwargs)
-
-
-django.test.client.store_rendered_templates = _store_pages
 # Most of a process is the program, whose objects stay: looking at all of them at every few hundred
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)
