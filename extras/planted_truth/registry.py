@@ -13,10 +13,8 @@ from .families import (
     claims,
     differences,
     flags,
-    planning,
     published_data,
     replacement,
-    retest,
 )
 
 _OWN = (
@@ -26,9 +24,7 @@ _OWN = (
     Family("certainty", certainty.CHECKS),
     Family("certificates", certificates.CHECKS),
     Family("claims", claims.CHECKS),
-    Family("planning", planning.CHECKS),
     Family("replacement", replacement.CHECKS),
-    Family("retest", retest.CHECKS),
     Family("biases", biases.CHECKS),
     Family("flags", flags.CHECKS),
     Family("published-data", published_data.CHECKS),
