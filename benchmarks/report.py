@@ -35,12 +35,12 @@ def simulated(n_items: int, seed: int = 0):
     """A study in trios that share 30 items, two topics, six ages, four judges with certainty."""
     from analysis.data.arrays import (
         Answers,
-        Cost,
         Dataset,
         Item,
         Judgments,
         Prompt,
-        Run,
+        RunData,
+        RunMoney,
         StudyFacts,
     )
 
@@ -88,7 +88,7 @@ def simulated(n_items: int, seed: int = 0):
             probabilities=np.full((n_items, 3), np.nan),
         )
         runs.append(
-            Run(
+            RunData(
                 run=f"{number:064}",
                 judge=f"judge {number}",
                 setting="certainty",
@@ -102,7 +102,7 @@ def simulated(n_items: int, seed: int = 0):
                 prompt=Prompt("", "", ""),
                 state="done",
                 state_reason="",
-                cost=Cost(n_items, 0, None, None, None),
+                cost=RunMoney(n_items, 0, None, None, None),
                 judgments=judgments,
             )
         )

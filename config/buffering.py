@@ -53,7 +53,7 @@ class Lines(Logger):
     atoms_wrapper_class = _Printable
 
 
-class Answer:
+class BufferedAnswer:
     """A replacement for gunicorn's socket: keeps the written bytes until the loop sends them."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -87,7 +87,7 @@ class Answer:
         return getattr(self._sock, name)
 
 
-class Connection(TConn):
+class BufferedConnection(TConn):
     """A client: its socket, the incoming request and the outgoing answer."""
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
@@ -101,7 +101,7 @@ class Connection(TConn):
 
     def start_answer(self) -> None:
         """Let gunicorn read the received request, and write to a new answer."""
-        self.sock = Answer(self.client_sock)
+        self.sock = BufferedAnswer(self.client_sock)
         self.parser = get_parser(self.cfg, self.incoming.chunks(), self.client)
 
     def end_answer(self) -> None:
@@ -122,7 +122,7 @@ class Worker(ThreadWorker):
         super().__init__(*args, **kwargs)
         # A file is sent through `Answer` like everything else.
         self.cfg.set("sendfile", False)
-        self.waiting: set[Connection] = set()
+        self.waiting: set[BufferedConnection] = set()
         self._next_look = 0.0
 
     def load_wsgi(self) -> None:
@@ -147,15 +147,15 @@ class Worker(ThreadWorker):
             return  # Another worker was faster, or the client left.
         self.nr_conns += 1
         sock.setblocking(False)
-        conn = Connection(self.cfg, sock, address, listener.getsockname())
+        conn = BufferedConnection(self.cfg, sock, address, listener.getsockname())
         conn.deadline = time.monotonic() + HEAD_SECONDS
         self._wait(conn, selectors.EVENT_READ, self._receive)
 
-    def _wait(self, conn: Connection, event: int, then: Any) -> None:
+    def _wait(self, conn: BufferedConnection, event: int, then: Any) -> None:
         self.waiting.add(conn)
         self.poller.register(conn.client_sock, event, partial(self._ready, conn, then))
 
-    def _ready(self, conn: Connection, then: Any, sock: socket.socket) -> None:
+    def _ready(self, conn: BufferedConnection, then: Any, sock: socket.socket) -> None:
         try:
             then(conn)
         except BlockingIOError:
@@ -163,17 +163,17 @@ class Worker(ThreadWorker):
         except OSError:
             self._drop(conn)
 
-    def _stop_waiting(self, conn: Connection) -> None:
+    def _stop_waiting(self, conn: BufferedConnection) -> None:
         if conn in self.waiting:
             self.waiting.remove(conn)
             self.poller.unregister(conn.client_sock)
 
-    def _drop(self, conn: Connection) -> None:
+    def _drop(self, conn: BufferedConnection) -> None:
         self._stop_waiting(conn)
         self.nr_conns -= 1
         conn.hang_up()
 
-    def _receive(self, conn: Connection) -> None:
+    def _receive(self, conn: BufferedConnection) -> None:
         """Receive the available bytes; a complete request goes to a thread."""
         data = conn.client_sock.recv(_CHUNK)
         if not data:
@@ -193,7 +193,7 @@ class Worker(ThreadWorker):
             conn.start_answer()
             self.enqueue_req(conn)
 
-    def finish_request(self, conn: Connection, fs: Any) -> None:
+    def finish_request(self, conn: BufferedConnection, fs: Any) -> None:
         """Send the answer that a thread has written."""
         with contextlib.suppress(Exception):
             conn.keeps = bool(fs.result()) and self.alive and conn.incoming.is_plain
@@ -206,7 +206,7 @@ class Worker(ThreadWorker):
         except OSError:
             self._drop(conn)
 
-    def _send(self, conn: Connection) -> None:
+    def _send(self, conn: BufferedConnection) -> None:
         """Send as much as the client accepts; raises `BlockingIOError` when it accepts no more."""
         while data := conn.unsent or conn.sock.written.read(_CHUNK):
             conn.unsent = data

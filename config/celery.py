@@ -40,7 +40,7 @@ HEARTBEAT_SECONDS = 10.0
 _ROLES = {"celery": "worker", "judging": "judge_worker"}
 
 
-class Task(DjangoTask):
+class DatabaseTask(DjangoTask):
     def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
         """Queue the task once the data it needs is stored."""
         transaction.on_commit(partial(queue, self, *arguments, **options))
@@ -95,7 +95,7 @@ def _need_settings() -> None:
         sys.exit(str(error))
 
 
-app = Celery("thirdperson", task_cls=Task)
+app = Celery("thirdperson", task_cls=DatabaseTask)
 _need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

@@ -30,7 +30,7 @@ urlpatterns = [
     path("", include("config.documentation.urls")),
     path("healthz", healthz, name="healthz"),
     path("metrics", metrics, name="metrics"),
-    path("accounts/login/", account_views.SignIn.as_view(), name="login"),
+    path("accounts/login/", account_views.SignInView.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
     path("accounts/tokens/", token_views.tokens, name="tokens"),
     path("accounts/tokens/delete/", token_views.delete_token, name="token-delete"),

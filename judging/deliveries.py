@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Panel:
+class RunPanel:
     """A part of a run's page: a template, its `panel`, and whether nothing is left to ask here."""
 
     template: str
@@ -32,7 +32,7 @@ class Panel:
     holds_all: bool = False
 
 
-class Delivery:
+class RunDelivery:
     """One such way. Every method may stay as it is."""
 
     name: ClassVar[str]
@@ -62,9 +62,9 @@ class Delivery:
         """Why a run rests whose open questions are all held; empty if this does not hold them."""
         return ""
 
-    def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> Panel | None:
+    def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> RunPanel | None:
         """A part of the run's page."""
         return None
 
 
-MORE: Additions[Delivery] = Additions()
+MORE: Additions[RunDelivery] = Additions()

@@ -20,7 +20,7 @@ class StudiesConfig(AppConfig):
         pre_delete.connect(keep_name, sender=User, dispatch_uid="keep_name")
         user_logged_in.connect(begin_session, dispatch_uid="begin_session")
         removal.register(content_of)
-        for part in (items.Items(), items.Source(), items.Draw()):
+        for part in (items.ItemsFile(), items.SourceFile(), items.DrawFile()):
             parts.register(part)
         navigation.register()
         setup.register()

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from analysis.audit.findings import Effect, Finding, Level, NamedItems, State
+from analysis.audit.findings import AuditFinding, Effect, Level, NamedItems, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Fewer labelled items than this say nothing about a rule that predicts the own answer.
@@ -25,7 +25,7 @@ class ItemCheck(ABC):
         """Take note of an item."""
 
     @abstractmethod
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         """Say what was found, after the last item."""
 
     def outcome(
@@ -36,9 +36,9 @@ class ItemCheck(ABC):
         effect: Effect | None = None,
         level: Level = Level.ADVISORY,
         keys: Sequence[str] = (),
-    ) -> Finding:
+    ) -> AuditFinding:
         """A finding of this check; `keys` are the items that it names."""
-        return Finding(
+        return AuditFinding(
             check=self.name,
             title=self.title,
             level=level,
@@ -84,7 +84,7 @@ class ListedItems(ItemCheck):
     def names(self, item: AuditedItem) -> bool:
         """Whether an item has the fault."""
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         n = len(self.keys)
         return self.outcome(
             State.FOUND if n else State.CLEAR,

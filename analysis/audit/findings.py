@@ -49,7 +49,7 @@ class NamedItems:
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """The outcome of one check.
 
     `sentence` says what was found, or why nothing can be said. `rule` is when the check reports,
@@ -74,16 +74,16 @@ class Finding:
         return asdict(self)
 
 
-def finding_from(stored: Mapping[str, Any]) -> Finding:
+def finding_from(stored: Mapping[str, Any]) -> AuditFinding:
     """A finding as `as_json` wrote it."""
     fields = dict(stored)
     effect, rows = fields.pop("effect"), fields.pop("rows")
-    return Finding(
+    return AuditFinding(
         **fields | {"level": Level(fields["level"]), "state": State(fields["state"])},
         effect=Effect(**effect) if effect else None,
         rows=NamedItems(rows["count"], tuple(rows["keys"])),
     )
 
 
-def count_of(findings: list[Finding], level: Level) -> int:
+def count_of(findings: list[AuditFinding], level: Level) -> int:
     return sum(one.is_found and one.level == level for one in findings)

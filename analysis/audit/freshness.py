@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.audit.findings import Finding, Level, finding_from
+from analysis.audit.findings import AuditFinding, Level, finding_from
 from analysis.data.items.audited_items import audit_fingerprint
 from analysis.errors import BadParameters
 from analysis.models import AcceptedFinding, Audit
@@ -40,7 +40,7 @@ def is_current(audit: Audit) -> bool:
     return not audit.is_open and audit.fingerprint == audit_fingerprint(audit.study)
 
 
-def findings_in(audit: Audit) -> list[Finding]:
+def findings_in(audit: Audit) -> list[AuditFinding]:
     return [finding_from(stored) for stored in audit.findings]
 
 

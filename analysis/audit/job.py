@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.audit.checks import CHECKS
-from analysis.audit.findings import Finding
+from analysis.audit.findings import AuditFinding
 from analysis.data.items.audited_items import audit_fingerprint, audited_items, audited_study
 from analysis.models import Audit
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.models.studies import Study
 
 _REPORTED_EVERY = 500
@@ -18,7 +18,7 @@ def audit_queued(*, audit_id: int) -> Audit:
     return carry_out(Audit, audit_id, _audit, expected=())
 
 
-def findings_of(study: Study) -> list[Finding]:
+def findings_of(study: Study) -> list[AuditFinding]:
     """What the checks find now, without storing it."""
     checks = [check() for check in CHECKS]
     for _ in _looked(study, checks):
@@ -27,7 +27,7 @@ def findings_of(study: Study) -> list[Finding]:
     return [check.finding(facts) for check in checks]
 
 
-def _audit(audit: Audit, progress: Progress) -> Mapping[str, Any]:
+def _audit(audit: Audit, progress: JobProgress) -> Mapping[str, Any]:
     study = audit.study
     fingerprint = audit_fingerprint(study)
     checks = [check() for check in CHECKS]

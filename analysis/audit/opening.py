@@ -2,7 +2,7 @@
 
 from django.urls import reverse
 
-from analysis.audit.findings import Finding, Level
+from analysis.audit.findings import AuditFinding, Level
 from analysis.audit.freshness import audit_for, findings_in
 from analysis.models import AcceptedFinding
 from studies.models.studies import Study
@@ -26,7 +26,7 @@ def opening_checks(study: Study) -> list[LaunchCheck]:
     return [_line(one, accepted.get(one.check), address) for one in found]
 
 
-def _line(finding: Finding, reason: str | None, address: str) -> LaunchCheck:
+def _line(finding: AuditFinding, reason: str | None, address: str) -> LaunchCheck:
     words = f"{finding.title}: {finding.sentence}"
     if finding.level == Level.BLOCKING and reason is None:
         return LaunchCheck(words, True, True, address)

@@ -80,7 +80,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
-class Item:
+class ItemData:
     key: str
     topic: str
     persona: str
@@ -152,7 +152,7 @@ class Judgments:
 
 
 @dataclass(frozen=True)
-class Cost:
+class RunMoney:
     """The requests, tokens and cost of a run; None if unknown."""
 
     requests: int
@@ -175,7 +175,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunData:
     """One judge under one set of parameters; `run` is the hash of those."""
 
     run: str
@@ -191,7 +191,7 @@ class Run:
     prompt: Prompt
     state: str
     state_reason: str
-    cost: Cost
+    cost: RunMoney
     judgments: Judgments
     # Counts of answers by what was sent and by the model that the server named, largest first, and
     # sentences with what a reader needs to know about them.
@@ -241,7 +241,7 @@ class Extra:
         """A value of JSON that is equal for equal contents."""
         raise NotImplementedError
 
-    def questions(self, items: Sequence[Item]) -> Sequence[Hashable] | None:
+    def questions(self, items: Sequence[ItemData]) -> Sequence[Hashable] | None:
         """What each item asks, where that is more than its text; None if this is not about it."""
         return None
 
@@ -258,7 +258,7 @@ class Dataset:
     """
 
     study: StudyFacts
-    items: tuple[Item, ...]
+    items: tuple[ItemData, ...]
     personas: Mapping[str, tuple[tuple[str, str], ...]]
     raters: tuple[str, ...]
     rater_groups: tuple[Mapping[str, str], ...]
@@ -274,7 +274,7 @@ class Dataset:
     identities: Mapping[str, str] = field(default_factory=dict)
     # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
-    runs: tuple[Run, ...] = ()
+    runs: tuple[RunData, ...] = ()
     runs_left_out: int = 0  # those that are marked as not for the report
     # Runs that change prompts to measure a bias, and their baselines; never judges of the study.
     probes: tuple[ProbedRun, ...] = ()
@@ -306,7 +306,7 @@ class Dataset:
         truth = self.truth
         return truth if offers_tie else np.where(truth == TIE, MISSING, truth).astype(np.int8)
 
-    def on_sealed_items(self, runs: Iterable[Run]) -> Dataset:
+    def on_sealed_items(self, runs: Iterable[RunData]) -> Dataset:
         """The answers and the judgments of some runs on the items that the plan sealed.
 
         The items keep their places, so the others are items without answers.

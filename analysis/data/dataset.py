@@ -24,7 +24,7 @@ from analysis.data.annotators.raters import (
 from analysis.data.arrays import (
     Dataset,
     FrozenPlan,
-    Item,
+    ItemData,
     StudyFacts,
 )
 from analysis.data.extras import READERS
@@ -67,7 +67,7 @@ def load_dataset(slug: str) -> Dataset:
     )
     items = tuple(
         # What people like themselves is neither right nor wrong.
-        Item(key, topic, persona, question, "" if study.asks_own_answers else truth, (r1, r2))
+        ItemData(key, topic, persona, question, "" if study.asks_own_answers else truth, (r1, r2))
         for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}

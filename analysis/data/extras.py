@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reader:
+class ExtraReader:
     """How one design is read: from the study, all other data, and the place of each item's row.
 
     `name` is that of the design in the hash of a report's inputs.
@@ -27,4 +27,4 @@ class Reader:
     read: Callable[[Study, Dataset, Mapping[int, int]], Extra | None]
 
 
-READERS: Additions[Reader] = Additions()
+READERS: Additions[ExtraReader] = Additions()

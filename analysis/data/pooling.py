@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Answers, Dataset, Item, Judgments, Run
+from analysis.data.arrays import Answers, Dataset, ItemData, Judgments, RunData
 from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.judges.juries import sum_of_costs
 from analysis.errors import BadParameters
@@ -206,7 +206,7 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
     found: dict[str, V] = {}
     for key, value in pairs:
         if found.setdefault(key, value) != value:
-            kind = "Item" if isinstance(value, Item) else "Persona"
+            kind = "Item" if isinstance(value, ItemData) else "Persona"
             raise BadParameters(
                 f"{kind} {key} is not the same in every study, so they cannot be pooled. "
                 "Give different ones different keys, or report the studies separately."
@@ -303,8 +303,8 @@ def _sums(counts: Iterable[Mapping[K, int]]) -> dict[K, int]:
     return dict(total)
 
 
-def _runs(waves: Sequence[Dataset], position: Mapping[str, int]) -> tuple[Run, ...]:
-    alike: dict[tuple[Any, ...], list[tuple[Dataset, Run]]] = {}
+def _runs(waves: Sequence[Dataset], position: Mapping[str, int]) -> tuple[RunData, ...]:
+    alike: dict[tuple[Any, ...], list[tuple[Dataset, RunData]]] = {}
     for wave in waves:
         for run in wave.runs:
             asked = (run.judge, run.setting, run.features != "all", run.features)
@@ -322,7 +322,7 @@ def _runs(waves: Sequence[Dataset], position: Mapping[str, int]) -> tuple[Run, .
     )
 
 
-def _run(members: Sequence[tuple[Dataset, Run]], position: Mapping[str, int]) -> Run:
+def _run(members: Sequence[tuple[Dataset, RunData]], position: Mapping[str, int]) -> RunData:
     runs = [run for _, run in members]
     judged = np.zeros(len(position), dtype=np.bool_)
     parts = []

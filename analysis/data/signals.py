@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import CHOICES, MISSING, Codes, Dataset, Index, Run
+from analysis.data.arrays import CHOICES, MISSING, Codes, Dataset, Index, RunData
 from analysis.data.verdicts import (
     Floats,
     Verdicts,
@@ -20,10 +20,10 @@ class Signal:
 
     name: str  # in report.json
     label: str
-    values: Callable[[Dataset, Run, Verdicts], Floats]
+    values: Callable[[Dataset, RunData, Verdicts], Floats]
 
 
-def order_certainty(data: Dataset, run: Run, verdicts: Verdicts) -> Floats:
+def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
     """The share, in percent, of readings that gave the verdict, in the order where it is lower.
 
     NaN unless both orders were read. With one reading for each order it is 100 wherever there is a
@@ -70,7 +70,7 @@ class Shares:
     noise: Floats
 
 
-def probability_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
+def probability_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
     """The probabilities that a run's readings gave the options: mean by order, then over orders."""
     rows = run.judgments
     total = rows.probabilities.sum(axis=1)
@@ -80,7 +80,7 @@ def probability_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
     return Shares(shares, np.zeros(len(data.items)))
 
 
-def reading_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
+def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
     """The shares of a run's readings, each order weighing the same; NaN below two readings."""
     rows = run.judgments
     valid = rows.choice >= 0
@@ -91,7 +91,7 @@ def reading_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
     return Shares(np.where(once[:, None], np.nan, shares), np.where(once, np.nan, noise))
 
 
-def answer_shares(data: Dataset, run: Run, verdicts: Verdicts) -> Shares:
+def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
     """All of the share for the run's verdict; NaN without one."""
     shares = np.full((len(data.items), len(CHOICES)), np.nan)
     decided = np.flatnonzero(verdicts.answer >= 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, Run
+from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, RunData
 from analysis.stats.core.checks import relabel
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import MajorityVote, majority_vote
@@ -72,7 +72,7 @@ def people_options(data: Dataset) -> int:
     return 3 if data.study.allow_tie or (data.answers.choice == TIE).any() else 2
 
 
-def run_options(run: Run) -> int:
+def run_options(run: RunData) -> int:
     return 3 if run.offers_tie or (run.judgments.choice == TIE).any() else 2
 
 
@@ -89,7 +89,7 @@ def people_verdicts(data: Dataset) -> Verdicts:
     return _verdicts(majority, truth, excluded)
 
 
-def run_votes(data: Dataset, run: Run) -> Votes:
+def run_votes(data: Dataset, run: RunData) -> Votes:
     """A run's valid judgments as votes; each order and sample is a rater."""
     rows = run.judgments
     samples = rows.sample - rows.sample.min(initial=0)
@@ -104,7 +104,7 @@ def run_votes(data: Dataset, run: Run) -> Votes:
     )
 
 
-def repeated_readings(data: Dataset, run: Run) -> Votes:
+def repeated_readings(data: Dataset, run: RunData) -> Votes:
     """A run's valid judgments with each sample as a rater, to measure chance alone.
 
     Of a run in both orders, only the readings that show response 1 first count. Otherwise a
@@ -123,7 +123,7 @@ def repeated_readings(data: Dataset, run: Run) -> Votes:
     )
 
 
-def run_verdicts(data: Dataset, run: Run) -> Verdicts:
+def run_verdicts(data: Dataset, run: RunData) -> Verdicts:
     """The majority of a run's valid judgments, over orders and samples, for every item."""
     majority = majority_vote(run_votes(data, run))
     truth = data.scored_truth(offers_tie=run.offers_tie)
@@ -142,7 +142,7 @@ def run_verdicts(data: Dataset, run: Run) -> Verdicts:
     return _verdicts(majority, truth, excluded)
 
 
-def probability_certainty(data: Dataset, run: Run, verdicts: Verdicts) -> Floats:
+def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
     """The probability, in percent, that a run's readings gave its verdict on each item.
 
     The mean within each order comes first and then the mean over the orders, so that an order

@@ -14,7 +14,7 @@ from analysis.data.items.comparisons import (
 )
 from analysis.disagreements.patterns import facts_of, step_of
 from analysis.models import ComparedItem, Comparison
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.statements.bulk import insert_rows
 
 # A page can offer only so many choices.
@@ -46,7 +46,7 @@ def compare_queued(*, comparison_id: int) -> Comparison:
     return carry_out(Comparison, comparison_id, _compare, expected=())
 
 
-def _compare(comparison: Comparison, progress: Progress) -> Mapping[str, Any]:
+def _compare(comparison: Comparison, progress: JobProgress) -> Mapping[str, Any]:
     study = comparison.study
     fingerprint = fingerprint_of(study, filter(None, [comparison.run]))
     if comparison.edition and fingerprint == comparison.fingerprint:

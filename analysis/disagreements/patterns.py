@@ -12,7 +12,7 @@ STEPS = 100 // STEP
 NO_CERTAINTY = -1
 
 
-class Fact(IntFlag):
+class PatternFact(IntFlag):
     """Facts about the answers to an item; stored as one number."""
 
     PEOPLE_RIGHT = auto()
@@ -30,47 +30,50 @@ class Listing:
     """A list of items: its name on the page, and which items belong to it."""
 
     label: str
-    includes: Callable[[Fact], bool]
+    includes: Callable[[PatternFact], bool]
 
 
 LISTINGS: dict[str, Listing] = {
     "all": Listing("All items", lambda fact: True),
-    "disagree": Listing("Annotators and judge disagree", lambda fact: Fact.DIFFER in fact),
+    "disagree": Listing("Annotators and judge disagree", lambda fact: PatternFact.DIFFER in fact),
     "judge-wrong": Listing(
         "Annotators right, judge wrong",
-        lambda fact: Fact.PEOPLE_RIGHT | Fact.JUDGE_WRONG in fact,
+        lambda fact: PatternFact.PEOPLE_RIGHT | PatternFact.JUDGE_WRONG in fact,
     ),
     "annotators-wrong": Listing(
         "Judge right, annotators wrong",
-        lambda fact: Fact.PEOPLE_WRONG | Fact.JUDGE_RIGHT in fact,
+        lambda fact: PatternFact.PEOPLE_WRONG | PatternFact.JUDGE_RIGHT in fact,
     ),
-    "both-wrong": Listing("Both wrong", lambda fact: Fact.PEOPLE_WRONG | Fact.JUDGE_WRONG in fact),
+    "both-wrong": Listing(
+        "Both wrong", lambda fact: PatternFact.PEOPLE_WRONG | PatternFact.JUDGE_WRONG in fact
+    ),
     "certain-wrong": Listing(
-        "Judge certain and wrong", lambda fact: Fact.JUDGE_CERTAIN | Fact.JUDGE_WRONG in fact
+        "Judge certain and wrong",
+        lambda fact: PatternFact.JUDGE_CERTAIN | PatternFact.JUDGE_WRONG in fact,
     ),
-    "split": Listing("Annotators split", lambda fact: Fact.SPLIT in fact),
-    "no-verdict": Listing("No verdict of the judge", lambda fact: Fact.NO_VERDICT in fact),
+    "split": Listing("Annotators split", lambda fact: PatternFact.SPLIT in fact),
+    "no-verdict": Listing("No verdict of the judge", lambda fact: PatternFact.NO_VERDICT in fact),
 }
 DEFAULT = "disagree"
 
 
-def facts_of(item: ItemVerdicts, *, threshold: int) -> Fact:
+def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:
     """What is known about an item; a judge with at least `threshold` is certain."""
     people, judge = item.people or {}, item.judge or {}
-    fact = Fact(0)
+    fact = PatternFact(0)
     if (right := people.get("correct")) is not None:
-        fact |= Fact.PEOPLE_RIGHT if right else Fact.PEOPLE_WRONG
+        fact |= PatternFact.PEOPLE_RIGHT if right else PatternFact.PEOPLE_WRONG
     if (right := judge.get("correct")) is not None:
-        fact |= Fact.JUDGE_RIGHT if right else Fact.JUDGE_WRONG
+        fact |= PatternFact.JUDGE_RIGHT if right else PatternFact.JUDGE_WRONG
     given, verdict = people.get("verdict"), judge.get("verdict")
     if given and verdict and given != verdict:
-        fact |= Fact.DIFFER
+        fact |= PatternFact.DIFFER
     if people and (not given or people["share"] < 1):
-        fact |= Fact.SPLIT
+        fact |= PatternFact.SPLIT
     if (judge.get("certainty") or 0) >= threshold:
-        fact |= Fact.JUDGE_CERTAIN
+        fact |= PatternFact.JUDGE_CERTAIN
     if judge and not verdict:
-        fact |= Fact.NO_VERDICT
+        fact |= PatternFact.NO_VERDICT
     return fact
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
 
-from analysis.disagreements.patterns import STEP, STEPS, Fact
-from analysis.disagreements.selection import Cell, Selection
+from analysis.disagreements.patterns import STEP, STEPS, PatternFact
+from analysis.disagreements.selection import CertaintyCell, Selection
 from studies.prompts import BANDS
 
 # The drawing's own units: a square for the certainties, with a margin for the axes.
@@ -18,7 +18,7 @@ _MOST, _LEAST = 9.5, 2.5  # radius of a mark
 
 
 @dataclass(frozen=True)
-class Mark:
+class ScatterMark:
     """Items in one cell: a disc, and within it the part on which the judge is wrong."""
 
     x: float
@@ -43,7 +43,7 @@ class BandCell:
 
 @dataclass(frozen=True)
 class Scatter:
-    marks: list[Mark]
+    marks: list[ScatterMark]
     items: int
     without: int
     ticks: list[tuple[int, float, float]]
@@ -52,7 +52,7 @@ class Scatter:
     table: list[tuple[str, list[BandCell]]]
 
 
-def scatter_of(found: Iterable[Cell], chosen: Selection) -> Scatter:
+def scatter_of(found: Iterable[CertaintyCell], chosen: Selection) -> Scatter:
     """The drawing and the table of the cells of a page's list."""
     items: Counter[tuple[int, int]] = Counter()
     wrong: Counter[tuple[int, int]] = Counter()
@@ -63,7 +63,7 @@ def scatter_of(found: Iterable[Cell], chosen: Selection) -> Scatter:
             without += cell.items
             continue
         items[place] += cell.items
-        if Fact.JUDGE_WRONG in cell.fact:
+        if PatternFact.JUDGE_WRONG in cell.fact:
             wrong[place] += cell.items
     most = max(items.values(), default=1)
     return Scatter(
@@ -81,11 +81,11 @@ def _along(certainty: float) -> float:
     return certainty * SIDE / 100
 
 
-def _mark(place: tuple[int, int], items: int, wrong: int, most: int) -> Mark:
+def _mark(place: tuple[int, int], items: int, wrong: int, most: int) -> ScatterMark:
     people, judge = place
     # Areas show numbers of items; one item is always visible.
     radius = max(_LEAST, _MOST * sqrt(items / most)) if most > 3 else 5.0
-    return Mark(
+    return ScatterMark(
         x=LEFT + _along((people + 0.5) * STEP),
         y=TOP + SIDE - _along((judge + 0.5) * STEP),
         radius=round(radius, 2),

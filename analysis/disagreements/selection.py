@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, F, Q, QuerySet
 
 from analysis.data.items.comparisons import mark_of
-from analysis.disagreements.patterns import DEFAULT, LISTINGS, STEP, Fact
+from analysis.disagreements.patterns import DEFAULT, LISTINGS, STEP, PatternFact
 from analysis.models import ComparedItem, Comparison, ItemNote
 
 _LOWEST, _HIGHEST = 1, 100
@@ -76,16 +76,16 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CertaintyCell:
     """How many items have certain facts, and certainties within certain steps."""
 
-    fact: Fact
+    fact: PatternFact
     people_step: int
     judge_step: int
     items: int
 
 
-def cells(comparison: Comparison, chosen: Selection) -> list[Cell]:
+def cells(comparison: Comparison, chosen: Selection) -> list[CertaintyCell]:
     """The items of all lists, counted by the database by their facts and certainties.
 
     Without a filter only an index is read; the result has a few thousand rows at most.
@@ -96,12 +96,15 @@ def cells(comparison: Comparison, chosen: Selection) -> list[Cell]:
     counted = (
         rows.order_by().values_list("pattern", "people_band", "judge_band").annotate(n=Count("pk"))
     )
-    return [Cell(Fact(pattern), people, judge, n) for pattern, people, judge, n in counted]
+    return [
+        CertaintyCell(PatternFact(pattern), people, judge, n)
+        for pattern, people, judge, n in counted
+    ]
 
 
-def sizes(found: Iterable[Cell]) -> dict[str, int]:
+def sizes(found: Iterable[CertaintyCell]) -> dict[str, int]:
     """The number of items in each list."""
-    by_fact: Counter[Fact] = Counter()
+    by_fact: Counter[PatternFact] = Counter()
     for cell in found:
         by_fact[cell.fact] += cell.items
     return {
@@ -110,7 +113,7 @@ def sizes(found: Iterable[Cell]) -> dict[str, int]:
     }
 
 
-def listed(found: Iterable[Cell], chosen: Selection) -> list[Cell]:
+def listed(found: Iterable[CertaintyCell], chosen: Selection) -> list[CertaintyCell]:
     """The cells of the list that is shown."""
     return [cell for cell in found if LISTINGS[chosen.show].includes(cell.fact)]
 
@@ -123,12 +126,12 @@ def rows_of(comparison: Comparison, chosen: Selection) -> QuerySet[ComparedItem]
 def _in_list(rows: QuerySet[ComparedItem], chosen: Selection) -> QuerySet[ComparedItem]:
     includes = LISTINGS[chosen.show].includes
     if chosen.show != "all":
-        every = range(sum(Fact) + 1)
-        rows = rows.filter(pattern__in=[n for n in every if includes(Fact(n))])
+        every = range(sum(PatternFact) + 1)
+        rows = rows.filter(pattern__in=[n for n in every if includes(PatternFact(n))])
     return rows.filter(_ranges(chosen))
 
 
-def count_of(comparison: Comparison, found: list[Cell], chosen: Selection) -> int:
+def count_of(comparison: Comparison, found: list[CertaintyCell], chosen: Selection) -> int:
     """The number of items in a page's list, if possible from the cells that were counted."""
     people = _steps(chosen.people_from, chosen.people_to)
     judge = _steps(chosen.judge_from, chosen.judge_to)

@@ -32,7 +32,7 @@ from analysis.report.render import content_security_policy, render_across, rende
 from analysis.report.section import Report as Contents
 from analysis.report.study_tables import tables_across
 from analysis.report.tables import FIRST_ROWS, Table
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.statements import clock
 
 OnProgress = Callable[[int, str], None]
@@ -43,7 +43,7 @@ def build_queued(*, report_id: int) -> Report:
     return carry_out(Report, report_id, _build, expected=(AnalysisError, OSError))
 
 
-def _build(report: Report, progress: Progress) -> dict[str, Any]:
+def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
     """Write the files of a report; returns the fields that its row stores."""
     removed = removed_own_answers(report.study)
     with report_dir(report.public_id).replacing() as draft:

@@ -11,7 +11,7 @@ ABSENT = "–"
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReportDifference:
     """A changed value; `–` if it is missing on one side."""
 
     path: str
@@ -19,7 +19,7 @@ class Difference:
     now: Any
 
 
-def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
+def differences(then: Any, now: Any, path: str = "") -> Iterator[ReportDifference]:
     """Every value in which two reports differ, in the order of the first."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in [*then, *(key for key in now if key not in then)]:
@@ -31,7 +31,7 @@ def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
             below = f"{path}[{name}]"
             yield from differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), below)
     elif then != now:
-        yield Difference(path, _brief(then), _brief(now))
+        yield ReportDifference(path, _brief(then), _brief(now))
 
 
 def _named(entries: Sequence[Any]) -> dict[str, Any]:

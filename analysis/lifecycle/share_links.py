@@ -19,7 +19,7 @@ from analysis.report.files.shared_copy import without_people
 from studies.file_storage.stored import Stored
 from studies.models.keys import random_id
 from studies.models.studies import Study
-from studies.services.accounts.team import Grant
+from studies.services.accounts.team import GivenRight
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -72,14 +72,14 @@ def revoke_link(*, link_id: int, user: User) -> bool:
     return bool(revoked)
 
 
-def links_of_an_owner(study: Study, user_id: int) -> list[Grant]:
+def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
     """The links that a user has made and that still open reports of the study."""
     found = ShareLink.objects.filter(
         report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=clock.now()
     )
 
-    def grant(link: ShareLink) -> Grant:
-        return Grant(
+    def grant(link: ShareLink) -> GivenRight:
+        return GivenRight(
             key=f"link {link.public_id}",
             label=f"link to report {link.report.number}" + (f" for {link.note}" * bool(link.note)),
             end=lambda by: revoke_link(link_id=link.pk, user=by),

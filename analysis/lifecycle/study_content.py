@@ -5,10 +5,10 @@ from analysis.lifecycle.parameters import folder_of as report_folder
 from analysis.models import Export, Report
 from studies.jobs.models import Job
 from studies.models.studies import Study
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     reports, exports = Report.objects.filter(study=study), Export.objects.filter(study=study)
     obstacles = []
     if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (reports, exports)):
@@ -16,4 +16,4 @@ def content_of(study: Study) -> Content:
     folders = [report_folder(report) for report in reports.only("public_id")]
     folders += [export_folder(export) for export in exports.only("public_id")]
     counts = [("reports", reports.count()), ("exports", exports.count())]
-    return Content(counts, obstacles, folders)
+    return StudyContent(counts, obstacles, folders)

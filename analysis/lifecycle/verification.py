@@ -12,14 +12,14 @@ from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress
-from analysis.lifecycle.differences import Difference, differences
+from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
 from analysis.report.files.json_file import to_json
 from analysis.report.text.names import listed
 from studies.file_storage.stored import Stored
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 
 SHOWN_ITEMS = 10
 # This many differences of a recheck are stored; the command shows all.
@@ -37,7 +37,7 @@ _NO_ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Verification:
+class ReportVerification:
     """The result of computing a report again.
 
     Attributes
@@ -52,8 +52,8 @@ class Verification:
         Whether answers in the report were withdrawn.
     """
 
-    differences: tuple[Difference, ...]
-    software: tuple[Difference, ...]
+    differences: tuple[ReportDifference, ...]
+    software: tuple[ReportDifference, ...]
     reasons: tuple[str, ...]
     is_superseded: bool
 
@@ -88,7 +88,7 @@ def read_report(name: str) -> dict[str, Any]:
 
 def verify_report(
     report: Mapping[str, Any], *, on_progress: OnProgress = lambda percent, sentence: None
-) -> Verification:
+) -> ReportVerification:
     """Compute `report` again from the current answers. Raises `AnalysisError`."""
     slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
     waves = [load_dataset(slug) for slug in slugs]
@@ -111,7 +111,7 @@ def verify_report(
     changed = tuple(one for one in found if one not in software)
     if changed and not reasons:
         reasons.append(_what_else(report, now, changed, is_other_program=bool(software)))
-    return Verification(
+    return ReportVerification(
         differences=changed,
         software=software,
         reasons=tuple(reasons),
@@ -132,7 +132,7 @@ def recheck_queued(*, recheck_id: int) -> Recheck:
     return carry_out(Recheck, recheck_id, _recheck, expected=(AnalysisError, OSError))
 
 
-def _recheck(recheck: Recheck, progress: Progress) -> dict[str, Any]:
+def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
     found = verify_report(read_report(recheck.report.public_id), on_progress=progress)
     return {
         "found": {
@@ -201,7 +201,7 @@ def _other_reasons(
 def _what_else(
     report: Mapping[str, Any],
     now: Mapping[str, Any],
-    changed: Sequence[Difference],
+    changed: Sequence[ReportDifference],
     *,
     is_other_program: bool,
 ) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.lifecycle.differences import Difference, differences
+from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Report
 from analysis.report.tables import Kind, in_general, read
@@ -29,7 +29,7 @@ class ComparedRow:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VersionComparison:
     """What changed: how the reports were made, their main numbers, and every value.
 
     `n_items` is the number of items with a change, None if the files of a report are gone; they are
@@ -38,15 +38,15 @@ class Comparison:
 
     made: list[ComparedRow]
     found: list[ComparedRow]
-    changes: list[Difference]
+    changes: list[ReportDifference]
     n_changes: int
     n_items: int | None
 
 
-def compare_reports(first: Report, second: Report) -> Comparison:
+def compare_reports(first: Report, second: Report) -> VersionComparison:
     before, after = first.result or {}, second.result or {}
     listed = list(differences(_listed(before), _listed(after)))
-    return Comparison(
+    return VersionComparison(
         made=_rows(dict(_made(before)), dict(_made(after))),
         found=_rows(dict(_found(before)), dict(_found(after))),
         changes=listed[:SHOWN],

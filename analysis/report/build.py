@@ -13,7 +13,7 @@ from analysis.report.contents import all_sentences, analyses, in_order_of_comput
 from analysis.report.encode import Json, steps
 from analysis.report.registration import alone_on_sealed, registration
 from analysis.report.section import Section, attempted, merge
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from studies.prompts import BANDS
 from studies.version import version
 
@@ -53,7 +53,7 @@ def build_report(
         Receives the percentage and the current step.
     """
     registered = data.study.certainty_threshold
-    study = Study(data, registered if threshold is None else threshold, seed, bootstrap)
+    study = ReportedStudy(data, registered if threshold is None else threshold, seed, bootstrap)
     report = frame(study)
     failed: list[str] = []
     on_progress(5, "Counting votes.")
@@ -78,7 +78,7 @@ def build_report(
     return report
 
 
-def _headline_of(study: Study, order: Sequence[Section]) -> Json:
+def _headline_of(study: ReportedStudy, order: Sequence[Section]) -> Json:
     """A report with no more than its headline and what that needs."""
     wanted = {"headline"}
     for section in reversed(order):
@@ -91,7 +91,7 @@ def _headline_of(study: Study, order: Sequence[Section]) -> Json:
     return report
 
 
-def frame(study: Study) -> Json:
+def frame(study: ReportedStudy) -> Json:
     """The report's own data: study, inputs, parameters and software."""
     data = study.data
     registered = data.study.certainty_threshold

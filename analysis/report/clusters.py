@@ -36,7 +36,7 @@ NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
 
 
 @dataclass(frozen=True, eq=False)
-class Shared:
+class SharedClusters:
     """Codes of each item's persona, question and block of annotators, shape (items,).
 
     `block` is None if annotators form too few blocks that share nobody. `items` has everything that
@@ -63,7 +63,7 @@ class Shared:
         return Sharing.of_items(items.size, self.of_items(items))
 
 
-def shared_by(data: Dataset, votes: Votes) -> Shared:
+def shared_by(data: Dataset, votes: Votes) -> SharedClusters:
     blocks = annotator_blocks(votes)
     enough = n_distinct(blocks[blocks >= 0]) >= MIN_BLOCKS
     persona = _codes(item.persona for item in data.items)
@@ -74,7 +74,7 @@ def shared_by(data: Dataset, votes: Votes) -> Shared:
         name: codes[votes.item] for name, codes in clusters.items()
     }
     rows = np.arange(votes.n)
-    return Shared(
+    return SharedClusters(
         persona=persona,
         question=question,
         block=blocks.astype(np.int64) if enough else None,

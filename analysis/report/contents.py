@@ -8,11 +8,11 @@ from analysis.report.chapters import MORE
 from analysis.report.figures import Figure
 from analysis.report.section import (
     Analysis,
+    NumberSource,
     Place,
     Report,
     Section,
     Sentence,
-    Source,
     attempted,
     with_parts,
 )
@@ -68,7 +68,7 @@ def analyses() -> list[Analysis]:
     return [analysis for section in sections() for analysis in section.analyses]
 
 
-def all_sources() -> list[Source]:
+def all_sources() -> list[NumberSource]:
     return [source for section in sections() for source in section.sources]
 
 

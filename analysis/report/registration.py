@@ -16,10 +16,10 @@ from analysis.report.encode import Json, put
 from analysis.report.text.numbers import number_of
 
 if TYPE_CHECKING:
-    from analysis.data.arrays import Exclusion, Run
+    from analysis.data.arrays import Exclusion, RunData
     from analysis.data.frozen_plan import FrozenPlan
     from analysis.report.section import Analysis
-    from analysis.report.study import Study
+    from analysis.report.study import ReportedStudy
     from analysis.report.tables import Table
 
 Mark = Literal["registered", "late", "explored"]
@@ -48,7 +48,7 @@ RECORDS = (
 
 
 def registration(
-    study: Study, analyses: Sequence[Analysis], alone: Json | None, asked: Mapping[str, str]
+    study: ReportedStudy, analyses: Sequence[Analysis], alone: Json | None, asked: Mapping[str, str]
 ) -> Json:
     """The plan, the departures from it, and the mark of every analysis and run.
 
@@ -131,7 +131,7 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     return TableMark(entry["mark"], word, because)
 
 
-def alone_on_sealed(study: Study) -> Study | None:
+def alone_on_sealed(study: ReportedStudy) -> ReportedStudy | None:
     """What was registered: the sealed items, the planned runs and the plan's parameters.
 
     None where the plan sealed all items of the study, or none of them.
@@ -196,7 +196,7 @@ def _plan_entry(plan: FrozenPlan) -> Json:
 
 
 def _departures(
-    plan: FrozenPlan, study: Study, analyses: Sequence[Analysis], asked: Mapping[str, str]
+    plan: FrozenPlan, study: ReportedStudy, analyses: Sequence[Analysis], asked: Mapping[str, str]
 ) -> list[Json]:
     """Departures from the plan, and the analyses that they make explored.
 
@@ -271,13 +271,13 @@ def _is_single(path: str) -> bool:
     return path.partition(".")[0] in ("human", "judges", "comparison")
 
 
-def _has_other_words(plan: FrozenPlan, place: int, run: Run) -> bool:
+def _has_other_words(plan: FrozenPlan, place: int, run: RunData) -> bool:
     """Whether a run was asked otherwise than its entry in the plan sealed, as far as is known."""
     prompts = plan.content.get("sealed", {}).get("prompts")
     return bool(prompts and run.prompt.stored and run.prompt.stored != prompts[place])
 
 
-def run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
+def run_mark(plan: FrozenPlan | None, run: RunData) -> Mark:
     """The mark of a run; a plan names a wording by its hash, too."""
     wanted = [] if plan is None else plan.content["judges"]
     if plan is None or planned_as(run) not in wanted:
@@ -287,7 +287,7 @@ def run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
     return "registered" if plan.is_before_data else "late"
 
 
-def planned_as(run: Run) -> Json:
+def planned_as(run: RunData) -> Json:
     """The entry of a plan that names this run; wording and framing only if they are unusual."""
     entry = {"judge": run.judge, "setting": run.setting, "features": run.features}
     if run.wording:

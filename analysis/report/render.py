@@ -20,7 +20,7 @@ from analysis.report.files.citation import bibtex, methods_paragraph
 from analysis.report.files.item_rows import item_rows, pack, plain_rows
 from analysis.report.files.table_files import TEX
 from analysis.report.registration import mark_of
-from analysis.report.section import Page, Place, Section, attempted, part_words, with_parts
+from analysis.report.section import Place, ReportPage, Section, attempted, part_words, with_parts
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
 from analysis.report.tables import FIRST_ROWS, ShownTable, Table
@@ -78,7 +78,7 @@ def render_html(
     made = all_tables(report, failed) if tables is None else tables
     on_page = {table.name: shown(table, report) for table in made.values()}
     figures = all_figures(report, failed) if figures is None else figures
-    page = Page(report, on_page, figures, date, asked_on or {})
+    page = ReportPage(report, on_page, figures, date, asked_on or {})
     context = {
         "report": report,
         "tables": on_page,
@@ -127,7 +127,7 @@ def _is_needed(section: Section, report: Mapping[str, Any], failed: list[str]) -
     return bool(attempted(lambda: section.is_needed(report), part=section.name, failed=failed))
 
 
-def _runs(page: Page) -> list[tuple[str, Mapping[str, Any], list[tuple[str, str, str]], Any]]:
+def _runs(page: ReportPage) -> list[tuple[str, Mapping[str, Any], list[tuple[str, str, str]], Any]]:
     """Name, entry, facts and days of each run."""
     report = page.report
     return [
@@ -148,7 +148,7 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
 
 
 def _body(
-    section: Section, page: Page, context: Mapping[str, Any], failed: list[str]
+    section: Section, page: ReportPage, context: Mapping[str, Any], failed: list[str]
 ) -> SafeString:
     """A chapter's tables, figures and texts; nothing if the page cannot show them."""
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from analysis.report.analyses import ANALYSES
 from analysis.report.encode import Json
 from analysis.report.figures import Figure
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
 from analysis.report.text.sentences import Text
 
@@ -65,7 +65,7 @@ RUN, WHOLE = "run", ""
 
 
 @dataclass(frozen=True)
-class Source:
+class NumberSource:
     """The table and the row that show the numbers whose path in report.json begins so."""
 
     path: str
@@ -74,7 +74,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """The page that a section is shown on."""
 
     report: Report
@@ -112,7 +112,7 @@ class Section:
     needs: Sequence[str] = ()
     parts: Sequence["Section"] = ()
     analyses: Sequence[Analysis] = ()
-    sources: Sequence[Source] = ()
+    sources: Sequence[NumberSource] = ()
     keys = ""
     has_threshold = False
     has_claims = False
@@ -128,7 +128,7 @@ class Section:
         """Whether the page has this chapter; one about a rare design is left out of the others."""
         return True
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         """Compute the section's part of report.json; lists of runs are merged entry by entry."""
         return {}
 
@@ -149,7 +149,7 @@ class Section:
         """What readers must know first, on the first screen; empty where there is nothing."""
         return ""
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         """Values for the template in addition to the report, its tables and its figures."""
         return {}
 

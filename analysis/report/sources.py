@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, SMALL, TOO_SMALL
-from analysis.report.section import RUN, Report, Sentence, Source
+from analysis.report.section import RUN, NumberSource, Report, Sentence
 from analysis.report.sections.methods.runs import run_facts
-from analysis.report.tables import Column, Table, compact
+from analysis.report.tables import Table, TableColumn, compact
 from analysis.report.text.names import run_names
 from analysis.report.text.sentences import at
 from analysis.stats.core.clusters import MIN_BLOCKS
@@ -67,7 +67,7 @@ def _below(value: Any, path: str) -> Iterator[str]:
 
 
 def sources_table(
-    report: Report, sentences: Iterable[Sentence], sources: Sequence[Source]
+    report: Report, sentences: Iterable[Sentence], sources: Sequence[NumberSource]
 ) -> Table:
     """One row per number: name, value, path, and the table that also shows it."""
     names = run_names(report)
@@ -80,11 +80,11 @@ def sources_table(
         row = [name.replace("_", " "), constant, f"constant.{name}", "", "fixed by the program"]
         rows.append(row)
     columns = (
-        Column("Number"),
-        Column("Value", "exact"),
-        Column("Place in report.json"),
-        Column("Table"),
-        Column("Row"),
+        TableColumn("Number"),
+        TableColumn("Value", "exact"),
+        TableColumn("Place in report.json"),
+        TableColumn("Table"),
+        TableColumn("Row"),
     )
     return Table(
         "methods",
@@ -107,7 +107,7 @@ def _words(path: str, names: list[str]) -> str:
     return f"{first}: {rest}" if rest else first
 
 
-def _table(path: str, names: list[str], sources: Sequence[Source]) -> tuple[str, str]:
+def _table(path: str, names: list[str], sources: Sequence[NumberSource]) -> tuple[str, str]:
     """The name of the table that shows the number at `path`, and the heading of its row."""
     keys = path.split(".")
     pattern = [keys[0], "*", *keys[2:]] if keys[0] in {"judges", "comparison"} else keys

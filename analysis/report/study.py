@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, TIE, Dataset, Run
+from analysis.data.arrays import MISSING, TIE, Dataset, RunData
 from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
-from analysis.report.clusters import Shared, shared_by
+from analysis.report.clusters import SharedClusters, shared_by
 from analysis.report.encode import Json
 from analysis.stats.core.fixed_point import MAX_STEPS
 from analysis.stats.core.multiway import multiway_proportion
@@ -23,7 +23,7 @@ MAX_READ = 60_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class ReportedStudy:
     """The data of a study and the options of a report; everything else is computed once.
 
     `threshold` is the certainty from which an answer is high, `draws` the number of resamples.
@@ -70,7 +70,7 @@ class Study:
         return self.votes.n_options == 2 and not (judge.answer == TIE).any()
 
     @cached_property
-    def shared(self) -> Shared:
+    def shared(self) -> SharedClusters:
         """The clusters that items and answers share."""
         return shared_by(self.data, self.votes)
 
@@ -86,7 +86,7 @@ class Study:
             return None
         return dawid_skene(self.votes, max_iterations=self.label_steps)
 
-    def votes_with_options_of(self, run: Run) -> Votes:
+    def votes_with_options_of(self, run: RunData) -> Votes:
         """Single answers, with as many options as annotators or the run had."""
         return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
 
@@ -94,12 +94,12 @@ class Study:
         """A generator that starts from the seed, so one more run changes no other number."""
         return np.random.default_rng(self.seed)
 
-    def truth_for(self, run: Run) -> Ints:
+    def truth_for(self, run: RunData) -> Ints:
         """The right answer to each item among a run's options."""
         return self.data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
 
 
-def identity(run: Run) -> Json:
+def identity(run: RunData) -> Json:
     """The fields that distinguish a run from others, for every place that names it.
 
     Wording and framing are there if they are not the usual ones.
@@ -128,7 +128,7 @@ def members_of(values: Sequence[str]) -> dict[str, Ints]:
 
 
 def by_certainty(
-    study: Study, side: Verdicts, items: Ints, threshold: float
+    study: ReportedStudy, side: Verdicts, items: Ints, threshold: float
 ) -> tuple[Proportion, Proportion]:
     """A side's accuracy on some items, at its own high and low certainty."""
     scored = items[side.correct[items] >= 0]

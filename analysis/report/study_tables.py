@@ -12,7 +12,7 @@ from analysis.report.sections.accuracy.equal_certainty import by_band_over_studi
 from analysis.report.sections.accuracy.high_and_low import table_b
 from analysis.report.sections.accuracy.paired_difference import comparison
 from analysis.report.sections.glance.accuracies import at_a_glance
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.text.names import asked_name
 
 Report = Mapping[str, Any]
@@ -39,7 +39,7 @@ def tables_across(reports: Sequence[Report]) -> list[Table]:
         made = [(report["study"]["title"], maker(report)) for report in reports]
         first = made[0][1]
         rows = [[title, *row] for title, table in made for row in table.rows]
-        columns = (Column("Data"), *first.columns)
+        columns = (TableColumn("Data"), *first.columns)
         tables.append(Table(first.name, first.title, columns, rows, first.note))
     # A pooled report has the same items a second time, so it is in no family of tests.
     tables.append(by_band_over_studies([r for r in reports if not is_pooled(r)]))
@@ -54,9 +54,9 @@ def table_1(reports: Sequence[Report]) -> Table:
         for setting in (NO_TIE, WITH_TIE)
         if any(_sides(report, setting) for report in reports)
     ]
-    columns = [Column("Rater")]
+    columns = [TableColumn("Rater")]
     for name in (*(report["study"]["title"] for report in reports), "Average"):
-        columns += [Column(setting, "share", name) for setting in settings]
+        columns += [TableColumn(setting, "share", name) for setting in settings]
     spread = len(reports) + 1
     rows: list[list[Any]] = [
         [
@@ -91,9 +91,9 @@ def table_2(reports: Sequence[Report]) -> Table:
     apart = [report for report in reports if not is_pooled(report)]
     stating = [_certain(report) for report in reports]
     raters = list(dict.fromkeys(rater for sides in stating for rater in sides))
-    columns = [Column("Data")]
+    columns = [TableColumn("Data")]
     for rater in raters:
-        columns += [Column("High", "share", rater), Column("Low", "share", rater)]
+        columns += [TableColumn("High", "share", rater), TableColumn("Low", "share", rater)]
 
     def cells(report: Report) -> list[Cell]:
         sides = _certain(report)

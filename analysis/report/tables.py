@@ -45,7 +45,7 @@ CONDITIONAL = (
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A heading and the format of its cells; neighbours of one `group` share a heading above."""
 
     heading: str
@@ -117,7 +117,7 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: Sequence[Sequence[Any]]
     note: str = ""
     threshold: str = ""
@@ -193,7 +193,10 @@ def table_of_entries(
     is_record: bool = False,
 ) -> Table:
     """A table with one row per entry and one column per field."""
-    columns = [Column(first), *(Column(f[0], f[1], f[3] if len(f) > 3 else "") for f in fields)]
+    columns = [
+        TableColumn(first),
+        *(TableColumn(f[0], f[1], f[3] if len(f) > 3 else "") for f in fields),
+    ]
     rows = [[label, *(_dig(entry, field[2]) for field in fields)] for label, entry in labelled]
     return Table(name, title, tuple(columns), rows, note, is_record=is_record)
 

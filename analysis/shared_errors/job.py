@@ -8,7 +8,7 @@ from analysis.data.items.comparisons import fingerprint_of, runs_to_compare
 from analysis.models import ErrorComparison
 from analysis.shared_errors.likeness import likenesses
 from analysis.stats.agreement import shared_errors
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 
 
 def compare_queued(*, comparison_id: int) -> ErrorComparison:
@@ -16,7 +16,7 @@ def compare_queued(*, comparison_id: int) -> ErrorComparison:
     return carry_out(ErrorComparison, comparison_id, _compare, expected=())
 
 
-def _compare(comparison: ErrorComparison, progress: Progress) -> Mapping[str, Any]:
+def _compare(comparison: ErrorComparison, progress: JobProgress) -> Mapping[str, Any]:
     study = comparison.study
     fingerprint = fingerprint_of(study, runs_to_compare(study))
     if fingerprint == comparison.fingerprint:

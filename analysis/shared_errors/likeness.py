@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.annotators.raters import load_all_answers
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import Verdicts, run_verdicts
 from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
@@ -79,7 +79,7 @@ def likenesses(slug: str) -> list[Likeness]:
     return sorted(found, key=lambda one: (not one.stands_out, _rank(one.probability), one.rater))
 
 
-def _whole_runs(data: Dataset) -> list[Run]:
+def _whole_runs(data: Dataset) -> list[RunData]:
     """Runs in which a judge read the same text as annotators; juries only repeat their judges."""
     return [
         run for run in data.runs if run.features == "all" and not run.is_jury and len(run.judgments)

@@ -109,7 +109,7 @@ def agreed_versions(study: Study) -> list[Agreed]:
 
 
 @dataclass(frozen=True, order=True)
-class Promise:
+class PromisedPay:
     """A reward in minor units, for so many minutes."""
 
     currency: str
@@ -117,7 +117,7 @@ class Promise:
     minutes: int
 
 
-def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
+def promised(studies: Collection[Study]) -> dict[int, Counter[PromisedPay]]:
     """The number of annotators of each study who completed, by its id and what they were promised.
 
     On Prolific the reward is that of the study there in which they took part.
@@ -141,10 +141,10 @@ def promised(studies: Collection[Study]) -> dict[int, Counter[Promise]]:
         for study, version, terms in versions.values_list("study", "version", "terms")
     }
     by_id = {study.pk: study for study in studies}
-    found: dict[int, Counter[Promise]] = {study.pk: Counter() for study in studies}
+    found: dict[int, Counter[PromisedPay]] = {study.pk: Counter() for study in studies}
     for pk, version, reward, currency, n in rows:
         study, terms = by_id[pk], stored.get((pk, version), {})
-        promise = Promise(
+        promise = PromisedPay(
             currency or terms.get("currency", study.currency),
             terms.get("reward", study.reward) if reward is None else reward,
             terms.get("minutes", study.minutes),
@@ -165,6 +165,6 @@ def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]
     )
 
 
-def sum_in_words(counts: Mapping[Promise, int], currency: str) -> str:
+def sum_in_words(counts: Mapping[PromisedPay, int], currency: str) -> str:
     """What the promised rewards add up to, in each currency; in `currency` if there are none."""
     return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)

@@ -22,7 +22,7 @@ from studies.importers.files.kept_rows import KeptRows
 from studies.importers.files.readers import BadLine
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DataSet
-from studies.importers.sets.files import Files, Part, columns_of
+from studies.importers.sets.files import Files, SetFile, columns_of
 from studies.importers.sets.tally import Tally
 
 REQUIRED = ("rater_id", "item_id", "choice")
@@ -32,7 +32,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerIn:
     """One answer from a file."""
 
     rater_id: str
@@ -45,11 +45,11 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Line:
+class AnswerLine:
     """An answer and its line number in the file."""
 
     number: int
-    answer: Answer
+    answer: AnswerIn
 
 
 class AnswerFile:
@@ -60,7 +60,7 @@ class AnswerFile:
         self.left_out = self.without_item = 0
         self.skipped: list[Fault] = []
 
-    def keep(self, line: int, answer: Answer) -> Line | None:
+    def keep(self, line: int, answer: AnswerIn) -> AnswerLine | None:
         """Keep an answer, or return the earlier one of the same rater to the same item."""
         *values, moment = vars(answer).values()
         text = None if moment is None else moment.astimezone(dt.UTC).isoformat()
@@ -70,16 +70,16 @@ class AnswerFile:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def portions(self) -> Iterator[list[Line]]:
+    def portions(self) -> Iterator[list[AnswerLine]]:
         """The answers in the order of the file, a thousand at a time."""
         for rows in self._rows.portions():
             yield [_line(*row) for row in rows]
 
 
-def _line(number: int, values: list[Any]) -> Line:
+def _line(number: int, values: list[Any]) -> AnswerLine:
     if values[-1] is not None:
         values[-1] = dt.datetime.fromisoformat(values[-1])
-    return Line(number, Answer(*values))
+    return AnswerLine(number, AnswerIn(*values))
 
 
 def read_answers(
@@ -137,7 +137,7 @@ def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
         raise Refused([Fault(None, "", "no answers", message, f"Sets that do: {known}.")])
     tally = Tally()
     with file.open() as stream:
-        part = Part(file.name, "", columns_of(stream), file.open)
+        part = SetFile(file.name, "", columns_of(stream), file.open)
     yield from dataset.answers(Files(dataset.title, dataset.roles, [part]), tally)
     if tally.faults:
         raise Refused(tally.faults)
@@ -176,13 +176,13 @@ class _AnswerReader:
                 self.certainties += [] if answer.certainty is None else [answer.certainty]
         self.faults += row.faults
 
-    def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> Answer:
+    def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> AnswerIn:
         item = row.item(raw, self.item_keys)
         rater = self._rater(row, raw.get("rater_id"))
         if raw.get("choice") in (None, ""):
             row.fault("choice", "no choice", "choice is missing.", "Use r1, r2 or tie.")
         choice = row.choice(raw)
-        answer = Answer(
+        answer = AnswerIn(
             rater_id=rater,
             item_id=item,
             choice=choice,
@@ -196,7 +196,7 @@ class _AnswerReader:
         row.rater_kind(raw, "human", command="import_judgments")
         return answer
 
-    def _keep(self, row: AnswerRow, answer: Answer) -> None:
+    def _keep(self, row: AnswerRow, answer: AnswerIn) -> None:
         earlier = self.answers.keep(row.line, answer)
         if earlier is not None and earlier.answer != answer:
             row.fault(

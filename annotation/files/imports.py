@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Max
 
-from annotation.files.answers_in import Answer, Line, read_answers
+from annotation.files.answers_in import AnswerIn, AnswerLine, read_answers
 from annotation.models import Annotation, Annotator, Assignment
 from studies.importers.files.answer_rows import Scale
 from studies.importers.files.bundle import File
@@ -74,7 +74,7 @@ def import_annotations(
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         on_row=on_row,
     )
-    storage = _Storage(study, items, file.name, dry_run=dry_run, skip=skip_faulty)
+    storage = _AnswerStorage(study, items, file.name, dry_run=dry_run, skip=skip_faulty)
     for lines in answers.portions():
         storage.store(lines)
     if storage.faults:
@@ -93,7 +93,7 @@ def import_annotations(
     )
 
 
-class _Storage:
+class _AnswerStorage:
     """Stores answers in portions. After the first fault, it only checks the rest."""
 
     def __init__(
@@ -110,7 +110,7 @@ class _Storage:
         last = Assignment.objects.filter(annotator__in=imported).values_list("annotator")
         self._positions = Counter[int](dict(last.annotate(last=Max("position"))))
 
-    def store(self, lines: list[Line]) -> None:
+    def store(self, lines: list[AnswerLine]) -> None:
         """Store the answers that the study lacks; one that it has otherwise is a fault."""
         stored = self._stored(lines) if self._had_answers else {}
         new = []
@@ -125,7 +125,7 @@ class _Storage:
         if new and not self._dry_run and not self.faults:
             self._insert(new)
 
-    def _stored(self, lines: list[Line]) -> dict[tuple[str, str], Answer]:
+    def _stored(self, lines: list[AnswerLine]) -> dict[tuple[str, str], AnswerIn]:
         """The answers imported before to the items of these lines, by rater and item."""
         rows = Annotation.objects.filter(
             standing=_IMPORTED,
@@ -140,9 +140,9 @@ class _Storage:
             "assignment__shown_first",
             "answered_at",
         )
-        return {(row[0], row[1]): Answer(*row) for row in rows}
+        return {(row[0], row[1]): AnswerIn(*row) for row in rows}
 
-    def _insert(self, answers: list[Answer]) -> None:
+    def _insert(self, answers: list[AnswerIn]) -> None:
         self._add_raters(answers)
         seats = self._add_assignments(answers)
         insert_rows(
@@ -170,7 +170,7 @@ class _Storage:
             ],
         )
 
-    def _add_assignments(self, answers: list[Answer]) -> dict[tuple[int, int], int]:
+    def _add_assignments(self, answers: list[AnswerIn]) -> dict[tuple[int, int], int]:
         """Assignments for new answers; their ids by annotator and item."""
         rows = []
         raters, items = set[int](), set[int]()
@@ -187,7 +187,7 @@ class _Storage:
         ids = found.order_by().values_list("annotator", "item", "pk")
         return {(rater, item): pk for rater, item, pk in ids}
 
-    def _add_raters(self, answers: list[Answer]) -> None:
+    def _add_raters(self, answers: list[AnswerIn]) -> None:
         now = clock.now()
         new = [
             Annotator(
@@ -204,7 +204,7 @@ class _Storage:
         self._ids |= {rater.pseudonym: rater.pk for rater in new}
 
 
-def _other_answer(line: Line, before: Answer, file: str) -> Fault:
+def _other_answer(line: AnswerLine, before: AnswerIn, file: str) -> Fault:
     return Fault(
         line.number,
         "",

@@ -43,7 +43,7 @@ class Scenario:
     options: dict[str, Any] = field(default_factory=dict)  # for the class
 
 
-class Person(Protocol):
+class LoadPerson(Protocol):
     """One simulated person on a site. Every method is one or more requests."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Crowd:
 
     def __init__(self, scenario: Scenario) -> None:
         module, _, name = scenario.site.partition(":")
-        self._site: type[Person] = getattr(import_module(module), name)
+        self._site: type[LoadPerson] = getattr(import_module(module), name)
         self._scenario = scenario
         self._later = itertools.count(scenario.first + scenario.people)
         self._log = Log()
@@ -146,7 +146,7 @@ class Crowd:
                 browser.close()
             number = next(self._later)
 
-    async def _take_part(self, person: Person, place: int, rng: random.Random) -> None:
+    async def _take_part(self, person: LoadPerson, place: int, rng: random.Random) -> None:
         start = time.perf_counter()
         await person.enter()
         entered = time.perf_counter()

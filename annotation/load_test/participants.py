@@ -19,7 +19,7 @@ _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
 _STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
 
 
-class Annotator:
+class SimulatedAnnotator:
     """Enters by the link of a study and does every step that the study has.
 
     Options: `slug`; `quiz`, the right option of each comprehension question; `script`, whether

@@ -25,7 +25,7 @@ class CannotMeasure(AnnotationError):
 
 
 @dataclass(frozen=True)
-class Target:
+class LoadTarget:
     """A web server, the headers it expects, and its processes if they are known."""
 
     url: str
@@ -34,7 +34,7 @@ class Target:
 
 
 @contextmanager
-def own_server(slug: str) -> Iterator[Target]:
+def own_server(slug: str) -> Iterator[LoadTarget]:
     """A web server on a free port, as `make run` starts it; `slug` is a study that it serves."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
@@ -52,14 +52,14 @@ def own_server(slug: str) -> Iterator[Target]:
     server = ServerProcess(command, cwd=_ROOT, env=environment)
     try:
         server.wait_until_ready(f"{url}/s/{slug}/", requests=20)
-        yield Target(url, processes=[server.pid] if Path("/proc/self/stat").exists() else [])
+        yield LoadTarget(url, processes=[server.pid] if Path("/proc/self/stat").exists() else [])
     except ServerFailed as error:
         raise CannotMeasure(str(error)) from error
     finally:
         server.stop()
 
 
-def running_server(url: str) -> Target:
+def running_server(url: str) -> LoadTarget:
     """The web server at `url`, which must be on this machine. Raises `CannotMeasure`."""
     address = urlsplit(url)
     if address.scheme != "http" or address.hostname not in _LOCAL:
@@ -69,17 +69,17 @@ def running_server(url: str) -> Target:
         )
     public = urlsplit(settings.PUBLIC_BASE_URL)
     if public.scheme != "https":
-        return Target(url.rstrip("/"))
+        return LoadTarget(url.rstrip("/"))
     # What a proxy in front of the server would say.
     headers = {
         "Host": public.netloc,
         "X-Forwarded-Proto": "https",
         "Referer": f"{settings.PUBLIC_BASE_URL}/",
     }
-    return Target(url.rstrip("/"), headers)
+    return LoadTarget(url.rstrip("/"), headers)
 
 
-def check_database(target: Target, slug: str) -> None:
+def check_database(target: LoadTarget, slug: str) -> None:
     """Raise `CannotMeasure` if the server does not know the study: it has another database."""
     request = urllib.request.Request(f"{target.url}/s/{slug}/", headers=target.headers)  # noqa: S310
     try:

@@ -17,7 +17,7 @@ from annotation.participants.access import may_preview, see_other, study_page
 from annotation.participants.added_steps import STEPS as ADDED
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.participants.items.context import ShownInitial, instructions_context, item_context
-from annotation.participants.items.progress import ItemProgress, Progress
+from annotation.participants.items.progress import ItemProgress, ProgressOnItems
 from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
 
@@ -93,7 +93,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         "action": f"{url}?item={number}",
         "draft_key": "",
         "number": number,
-        "progress": Progress(
+        "progress": ProgressOnItems(
             tuple(ItemProgress(n, n < number, None) for n in range(1, len(items) + 1))
         ),
         "back_url": f"{url}?item={number - 1}" if number > 1 else None,
@@ -120,7 +120,7 @@ def unsaved_item(
             "action": request.path,
             "draft_key": "",
             "number": number,
-            "progress": Progress(places),
+            "progress": ProgressOnItems(places),
             "back_url": None,
         }
         return render(request, "annotation/task.html", context)

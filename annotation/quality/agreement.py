@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class GivenAnswer(NamedTuple):
+class ComparedAnswer(NamedTuple):
     """One answer; other answers are compared with it if it `counts`."""
 
     annotator: int
@@ -16,7 +16,7 @@ class GivenAnswer(NamedTuple):
 
 
 @dataclass
-class Agreement:
+class RaterAgreement:
     """How an annotator's answers compare with the others'.
 
     Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of one
@@ -52,9 +52,11 @@ class Agreement:
         return at_least(self.against, self.chances)
 
 
-def agreement(own: Iterable[GivenAnswer], given: Mapping[int, Mapping[str, int]]) -> Agreement:
+def agreement(
+    own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
+) -> RaterAgreement:
     """The agreement of one annotator with the counting answers `given` by everybody, by item."""
-    person = Agreement()
+    person = RaterAgreement()
     for row in own:
         votes = Counter(given.get(row.item, {}))
         if not row.counts:

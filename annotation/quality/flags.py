@@ -16,7 +16,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.quality.agreement import Agreement, GivenAnswer, agreement
+from annotation.quality.agreement import ComparedAnswer, RaterAgreement, agreement
 from studies.models import Choice, Item, Study
 
 # People who read fast and skip what they have seen before reach 1,000 words a minute. At half as
@@ -253,10 +253,10 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
     return words
 
 
-def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> Agreement:
+def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> RaterAgreement:
     """How an annotator's answers compare with those in the analysis."""
     own = [
-        GivenAnswer(
+        ComparedAnswer(
             row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded
         )
         for row in rows
@@ -331,7 +331,7 @@ def _flags(
     figures: Quality,
     sides: Sequence[bool],
     certainties: Sequence[int],
-    agreement: Agreement,
+    agreement: RaterAgreement,
 ) -> Iterable[Flag]:
     if len(sides) >= FEWEST and figures.share_a is not None:
         rarer = min(sum(sides), len(sides) - sum(sides))

@@ -94,7 +94,7 @@ def _change(request: HttpRequest, annotator: Annotator) -> str:
 
 
 @dataclass(frozen=True)
-class Cost:
+class SpentLine:
     """The cost of filling an annotator's seats again."""
 
     seats: int
@@ -102,16 +102,16 @@ class Cost:
     pay: str
 
 
-def cost_of_reopening(study: Study, annotator: Annotator) -> Cost:
+def cost_of_reopening(study: Study, annotator: Annotator) -> SpentLine:
     """The number of the annotator's seats, and the people and pay needed to fill them again."""
     held = [Assignment.State.RESERVED, Assignment.State.ANSWERED]
     seats = annotator.assignments.filter(is_surplus=False, state__in=held).count()
     people = math.ceil(seats / study.items_per_annotator)
-    return Cost(seats, people, format_money(people * study.reward, study.currency))
+    return SpentLine(seats, people, format_money(people * study.reward, study.currency))
 
 
 @dataclass(frozen=True)
-class AnswerRow:
+class AnnotatorAnswerRow:
     """An item as the annotator saw it; unknown or withdrawn values are None."""
 
     position: int
@@ -132,7 +132,7 @@ class AnswerRow:
 _SIDES = {"a": "A", "b": "B", "tie": "Tie"}
 
 
-def answer_rows(annotator: Annotator) -> list[AnswerRow]:
+def answer_rows(annotator: Annotator) -> list[AnnotatorAnswerRow]:
     """The annotator's items in order, each with the answers of the others; two queries."""
     assignments = list(
         annotator.assignments.select_related("item", "annotation").order_by("position")
@@ -150,7 +150,7 @@ def answer_rows(annotator: Annotator) -> list[AnswerRow]:
     return [_row(assignment, others[assignment.item_id]) for assignment in assignments]
 
 
-def _row(assignment: Assignment, others: Counter[str]) -> AnswerRow:
+def _row(assignment: Assignment, others: Counter[str]) -> AnnotatorAnswerRow:
     answer: Annotation | None = getattr(assignment, "annotation", None)
     item = assignment.item
     is_check = item.split == Item.Split.ATTENTION_CHECK
@@ -160,7 +160,7 @@ def _row(assignment: Assignment, others: Counter[str]) -> AnswerRow:
     side = ""
     if answer is not None and assignment.shown_first:
         side = _side(assignment, answer)
-    return AnswerRow(
+    return AnnotatorAnswerRow(
         position=assignment.position,
         item_key=item.key,
         is_check=is_check,

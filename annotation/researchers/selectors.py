@@ -274,7 +274,7 @@ def _name(group: QuotaGroup, questions: list[DemographicQuestion]) -> str:
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonRow:
     """A row of the list of annotators. A value that cannot be computed yet is None."""
 
     pk: int
@@ -293,7 +293,7 @@ class Person:
 
 
 @dataclass
-class _Answers:
+class _AnswersOf:
     seconds: list[float] = field(default_factory=list)
     is_a: list[bool] = field(default_factory=list)
     certainties: list[int] = field(default_factory=list)
@@ -306,7 +306,7 @@ def people_of(study: Study, *, state: str = "") -> QuerySet[Annotator]:
     return people.filter(state=state) if state else people
 
 
-def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
+def describe(study: Study, annotators: Iterable[Annotator]) -> list[PersonRow]:
     """The rows of the list for these annotators; three queries, however many they are."""
     people = list(annotators)
     answers = _answers_of(people)
@@ -319,8 +319,8 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
     return [_person(a, answers[a.pk], items.get(a.pk, 0), questions) for a in people]
 
 
-def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
-    found: defaultdict[int, _Answers] = defaultdict(_Answers)
+def _answers_of(people: list[Annotator]) -> Mapping[int, _AnswersOf]:
+    found: defaultdict[int, _AnswersOf] = defaultdict(_AnswersOf)
     shown = Annotator.objects.filter(pk__in=[annotator.pk for annotator in people])
     rows = Annotation.objects.filter(
         assignment__annotator__in=shown, assignment__item__split=Item.Split.MAIN
@@ -346,13 +346,13 @@ def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
 
 
 def _person(
-    annotator: Annotator, answers: _Answers, items: int, questions: list[DemographicQuestion]
-) -> Person:
+    annotator: Annotator, answers: _AnswersOf, items: int, questions: list[DemographicQuestion]
+) -> PersonRow:
     found = annotator.quota_group
     group = ""
     if found is not None:
         group = "Everyone else" if found.is_everyone_else else _name(found, questions)
-    return Person(
+    return PersonRow(
         pk=annotator.pk,
         pseudonym=annotator.pseudonym,
         state=annotator.get_state_display().capitalize(),

@@ -15,7 +15,7 @@ from annotation.errors import PlacesError
 from annotation.models import Annotator, Ending
 from annotation.quality.flags import NOTHING, RULES, Quality, quality_of
 from annotation.researchers.selectors import (
-    Person,
+    PersonRow,
     coverage,
     describe,
     funnel,
@@ -141,7 +141,7 @@ def _has(figures: Quality, flag: str) -> bool:
     return bool(figures.rules) if flag == ANY_FLAG else flag in figures.rules
 
 
-def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:
+def _csv(study: Study, people: Iterable[PersonRow], quality: Mapping[int, Quality]) -> HttpResponse:
     header = [
         "rater_id",
         "state",
@@ -162,7 +162,7 @@ def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality])
     return csv_response(f"{study.slug}-people", header, rows)
 
 
-def _cells(person: Person, figures: Quality) -> list[Any]:
+def _cells(person: PersonRow, figures: Quality) -> list[Any]:
     return [
         person.pseudonym,
         person.state,

@@ -23,18 +23,18 @@ from annotation.seats.side_order import (
 )
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
-from studies.statements.compiled import Change
+from studies.statements.compiled import CompiledChange
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5
 
 # The statements of every answer, compiled once.
-_set_answered = Change(
+_set_answered = CompiledChange(
     lambda assignment_id: Assignment.objects.filter(pk=assignment_id),
     int,
     state=Assignment.State.ANSWERED,
 )
-_count_answer = Change(
+_count_answer = CompiledChange(
     lambda item_id: Item.everything.filter(pk=item_id), int, answered=F("answered") + 1
 )
 

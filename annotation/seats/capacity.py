@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Sum
 
 from annotation.models import QuotaGroup
-from annotation.seats.forecast import Forecast, forecast_of, widened
+from annotation.seats.forecast import SeatForecast, forecast_of, widened
 from studies.models import Item, Study
 from studies.money import format_money
 
@@ -41,7 +41,7 @@ class SeatCapacity:
     seats: int
     taken: int
     groups: tuple[GroupTarget, ...]
-    forecast: Forecast
+    forecast: SeatForecast
 
     @property
     def open(self) -> int:

@@ -56,7 +56,7 @@ def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class SeatForecast:
     """The open seats that remain if every active annotator finishes.
 
     `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
@@ -189,7 +189,7 @@ def forecast_of(
     places_left: int | None = None,
     resting: int = 0,
     groups: Sequence[SeatGroup] | None = None,
-) -> Forecast:
+) -> SeatForecast:
     """The current forecast of a study; four queries, one fewer with its `groups` of items.
 
     One more where some of its quota groups are full.
@@ -206,7 +206,7 @@ def forecast_of(
         study=study, works_surplus=True, excluded_at=None, quota_group__isnull=False
     )
     admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if quotas else on_the_way
-    return Forecast(
+    return SeatForecast(
         seats=open_seats(seat_groups(study) if groups is None else groups),
         each=items[: study.items_per_annotator].count(),
         on_the_way=on_the_way.count(),

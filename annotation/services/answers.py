@@ -26,7 +26,7 @@ from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
-from studies.statements.compiled import Change, Insert, Select
+from studies.statements.compiled import CompiledChange, Insert, Select
 
 # Late work is kept: its standing is released until the annotator completes.
 ANSWERING = {
@@ -61,7 +61,9 @@ _lock = Select(
     int,
     int,
 )
-_delete_draft = Change(lambda assignment_id: Draft.objects.filter(assignment=assignment_id), int)
+_delete_draft = CompiledChange(
+    lambda assignment_id: Draft.objects.filter(assignment=assignment_id), int
+)
 _insert_answer = Insert(Annotation)
 _insert_revision = Insert(AnnotationRevision)
 

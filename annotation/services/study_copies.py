@@ -13,7 +13,7 @@ from annotation.models import (
 )
 from studies.models import Study
 from studies.services.whole_studies.copies import copy_rows
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 
 # On Prolific nothing waits for the researcher in these.
 _ENDED = ["", "UNPUBLISHED", "COMPLETED"]
@@ -27,7 +27,7 @@ def copy_questions(study: Study, copy: Study) -> None:
     copy_rows(groups, study_id=copy.pk, reserved=0, completed=0)
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     answers = Annotation.objects.filter(assignment__annotator__study=study).count()
     people = Annotator.objects.filter(study=study).count()
     obstacles = []
@@ -36,7 +36,7 @@ def content_of(study: Study) -> Content:
             "The study is not completed on Prolific, so people may still have to be paid. Approve "
             "and pay them first."
         )
-    return Content([("annotators", people), ("answers", answers)], obstacles)
+    return StudyContent([("annotators", people), ("answers", answers)], obstacles)
 
 
 def wait_for_answers(study: Study, items: Collection[int]) -> None:

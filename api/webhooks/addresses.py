@@ -13,7 +13,7 @@ _PORTS = {"https": 443, "http": 80}
 
 
 @dataclass(frozen=True)
-class Target:
+class WebhookTarget:
     """Where a request goes: the address that was checked, and the name it was found under."""
 
     scheme: str
@@ -40,7 +40,7 @@ def check_url(url: str) -> None:
     _parts(url)
 
 
-def find_target(url: str) -> Target:
+def find_target(url: str) -> WebhookTarget:
     """Look up an address. Raises `WebhookError` if any IP of its name may not be called."""
     scheme, host, port, path = _parts(url)
     try:
@@ -53,7 +53,7 @@ def find_target(url: str) -> Target:
             f"{host} is an address of this machine or of a private network. Use a public address, "
             "or ask the administrator to set WEBHOOK_PRIVATE_ADDRESSES=1."
         )
-    return Target(scheme, host, ips[0], port, path)
+    return WebhookTarget(scheme, host, ips[0], port, path)
 
 
 def _parts(url: str) -> tuple[str, str, int, str]:

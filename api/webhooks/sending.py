@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 from api.errors import WebhookError
 from api.models import Delivery
-from api.webhooks.addresses import Target, find_target
+from api.webhooks.addresses import WebhookTarget, find_target
 from api.webhooks.signing import HEADER, secret_of, signature
 from studies.statements import clock
 
@@ -133,7 +133,7 @@ def _body(delivery: Delivery) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
 
 
-def _session(target: Target) -> "requests.Session":
+def _session(target: WebhookTarget) -> "requests.Session":
     """A session that connects to the checked IP and expects the certificate of the name."""
     import requests
     from requests.adapters import HTTPAdapter

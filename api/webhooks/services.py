@@ -12,7 +12,7 @@ from api.webhooks.events import complete_seats
 from api.webhooks.sending import send_again
 from api.webhooks.signing import new_secret
 from studies.models import Study
-from studies.services.accounts.team import Grant
+from studies.services.accounts.team import GivenRight
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -63,11 +63,11 @@ def deliver_again(*, delivery: Delivery) -> None:
     _queue(delivery)
 
 
-def webhooks_of_an_owner(study: Study, user_id: int) -> list[Grant]:
+def webhooks_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
     """The webhooks of a study that a user has added."""
 
-    def grant(webhook: Webhook) -> Grant:
-        return Grant(
+    def grant(webhook: Webhook) -> GivenRight:
+        return GivenRight(
             key=f"webhook {webhook.public_id}",
             label=f"webhook to {webhook.url}",
             end=lambda by: delete_webhook(webhook=webhook, user=by),

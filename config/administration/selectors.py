@@ -14,7 +14,7 @@ _MAJORITY = "result__human__majority__accuracy"
 
 
 @dataclass(frozen=True)
-class Agreement:
+class StudyAgreement:
     """The latest finished report of a study in four figures; None where it has no such figure."""
 
     report: Report
@@ -37,7 +37,7 @@ _VERDICTS = {
 }
 
 
-def agreement_of(studies: list[Study]) -> dict[int, Agreement]:
+def agreement_of(studies: list[Study]) -> dict[int, StudyAgreement]:
     """By study. The figures are read out of the results by the database, which are large."""
     latest = (
         Report.objects.filter(study=OuterRef("study"), state=Report.State.DONE)
@@ -55,7 +55,7 @@ def agreement_of(studies: list[Study]) -> dict[int, Agreement]:
         .defer("result")
     )
     return {
-        report.study_id: Agreement(
+        report.study_id: StudyAgreement(
             report,
             _number(report.alpha),
             _number(report.majority),

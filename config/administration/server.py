@@ -16,24 +16,26 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFiles:
     name: str
     bytes: int
     files: int | None = None  # None for a database
 
 
-def storage() -> list[Stored]:
+def storage() -> list[StoredFiles]:
     """The database, each kind of generated files and the queue, with their sizes.
 
     Without the kinds while the storage does not answer: then the part “storage” says so.
     """
     try:
-        kinds = [Stored(each.title, *files_storage().usage(each.name)) for each in kinds_of_files()]
+        kinds = [
+            StoredFiles(each.title, *files_storage().usage(each.name)) for each in kinds_of_files()
+        ]
     except OSError as error:
         logger.warning("the sizes of files are not known: %s", error)
         kinds = []
-    queue = Stored("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
-    return [Stored("Database", database_bytes()), *kinds, queue]
+    queue = StoredFiles("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
+    return [StoredFiles("Database", database_bytes()), *kinds, queue]
 
 
 def files_location() -> str:
@@ -53,7 +55,7 @@ def database_bytes() -> int:
 
 
 @dataclass(frozen=True)
-class Part:
+class ServerPart:
     name: str
     state: str
 
@@ -62,7 +64,7 @@ class Part:
         return self.state == "ok"
 
 
-def parts() -> list[Part]:
+def parts() -> list[ServerPart]:
     """What `/healthz` checks, part by part."""
     found = {**health(), "disk": disk(), **processes()}
-    return [Part(name.replace("_", " ").capitalize(), state) for name, state in found.items()]
+    return [ServerPart(name.replace("_", " ").capitalize(), state) for name, state in found.items()]

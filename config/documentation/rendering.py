@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Page:
+class DocumentationPage:
     title: str
     html: SafeString
     contents: tuple[tuple[str, str], ...]  # anchor and text of every second-level heading
 
 
 @lru_cache(maxsize=100)
-def render_page(name: str) -> Page:
+def render_page(name: str) -> DocumentationPage:
     """The page `name`. Its text is part of the program, so it is trusted; HTML in it is not."""
     text, folder = text_of(name), pages()[name].parent
     parser = _parser()
@@ -40,7 +40,7 @@ def render_page(name: str) -> Page:
     # The template shows the title, with the contents below it.
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
     html = parser.renderer.render(body, parser.options, {})
-    return Page(title_of(text), mark_safe(html), tuple(contents))  # noqa: S308
+    return DocumentationPage(title_of(text), mark_safe(html), tuple(contents))  # noqa: S308
 
 
 def anchor_of(heading: str) -> str:

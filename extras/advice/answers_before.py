@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Answers, Codes, Dataset, Extra, Floats, Run
-from analysis.data.extras import Reader
+from analysis.data.arrays import CODE, MISSING, Answers, Codes, Dataset, Extra, Floats, RunData
+from analysis.data.extras import ExtraReader
 from annotation.models import InitialAnswer
 from judging.models import Judgment
 from studies.models import Item, Study
@@ -112,7 +112,7 @@ def _of_runs(
     return runs
 
 
-def _aligned(run: Run, given: Mapping[tuple[int, int, int], _Given]) -> Before:
+def _aligned(run: RunData, given: Mapping[tuple[int, int, int], _Given]) -> Before:
     rows = run.judgments
     keys = zip(rows.item.tolist(), rows.shown_first.tolist(), rows.sample.tolist(), strict=True)
     return _before(given.get(key) for key in keys)
@@ -130,4 +130,4 @@ def _before(rows: Iterable[_Given | None]) -> Before:
     )
 
 
-ADVISED = Reader("advice", advice_of)
+ADVISED = ExtraReader("advice", advice_of)

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import Codes
 from analysis.report.encode import Json, cell, put, tested
 from analysis.report.section import Analysis, Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import percent
 from analysis.stats.comparison.general_difference import GeneralDifference
@@ -20,7 +20,7 @@ from extras.advice.persuasion import Persuasion, persuasion
 _PEOPLE = "People"
 
 
-def advice(study: Study) -> Json:
+def advice(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study whose items have no advice."""
     given = study.data.of(Advised)
     if given is None:
@@ -68,7 +68,7 @@ def advice(study: Study) -> Json:
 
 
 def _compare(
-    study: Study,
+    study: ReportedStudy,
     favors: Codes,
     before: Before,
     item: IntArray,
@@ -98,7 +98,7 @@ def _entry(found: Persuasion) -> Json:
     return out
 
 
-def _accuracy(study: Study, before: Before, item: IntArray, after: IntArray) -> Json:
+def _accuracy(study: ReportedStudy, before: Before, item: IntArray, after: IntArray) -> Json:
     """The share of right answers before and after, among those that were given twice."""
     truth = study.truth[item]
     scored = (truth >= 0) & (before.choice >= 0) & (after >= 0)
@@ -194,7 +194,7 @@ after | share | Right after the advice.
     def is_needed(self, report: Report) -> bool:
         return "advice" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return advice(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -12,7 +12,7 @@ from judging.errors import BadRun
 from judging.models import Campaign, JudgeRun, Jury
 from judging.runs.lifecycle import start_run
 from judging.runs.rows.spec import RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from studies.models import Study
 from studies.services.studies import lock_study
 
@@ -73,7 +73,7 @@ def start_discussion(
     """
     study = lock_study(study_id)
     first_round = first_round_of(study, jury)
-    facts = StudyFacts(study)
+    facts = RunStudyFacts(study)
     ids = tuple(run.pk for run in first_round)
     runs = [
         start_run(

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, QuerySet
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.judges.juries import jury_run
 from extras.certificates.facts import (
     OF_RUN,
@@ -187,7 +187,7 @@ def runs_of(study: Study, keys: Collection[str]) -> list[JudgeRun]:
     return list(JudgeRun.objects.select_related("judge").filter(study=study, key__in=keys))
 
 
-def together(data: Dataset, passport: Passport, members: Sequence[Run]) -> Run:
+def together(data: Dataset, passport: Passport, members: Sequence[RunData]) -> RunData:
     """The runs of a jury as one; that of a single judge as it is."""
     return jury_run(data, passport["jury"], members) if passport["jury"] else members[0]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.items.texts import item_facts
 from analysis.data.verdicts import Floats, Ints, run_verdicts
@@ -151,7 +151,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     return CertificateOutcome(found, Passport(content), None, guarantee)
 
 
-def run_of(study: Study, data: Dataset, wish: CertificateWish) -> Run:
+def run_of(study: Study, data: Dataset, wish: CertificateWish) -> RunData:
     """The one run that a wish names. Raises `NoSuchJudge` that lists what there is."""
     named = [run for run in data.runs if run.judge == wish.judge]
     found = [
@@ -177,7 +177,7 @@ def run_of(study: Study, data: Dataset, wish: CertificateWish) -> Run:
     )
 
 
-def _names(study: Study, run: Run) -> list[str]:
+def _names(study: Study, run: RunData) -> list[str]:
     return [*(row.public_id for row in runs_behind(study, run)), run.run]
 
 
@@ -220,7 +220,7 @@ def _anchors(data: Dataset, drawn: Ints, seed: int, most: int) -> list[int]:
 
 
 def _content(
-    study: Study, data: Dataset, run: Run, wish: CertificateWish, found: CertifiedThreshold
+    study: Study, data: Dataset, run: RunData, wish: CertificateWish, found: CertifiedThreshold
 ) -> dict[str, Any]:
     runs = runs_behind(study, run)
     return {
@@ -264,7 +264,7 @@ def _calibration(certainty: Floats, correct: Ints) -> dict[str, list[float]]:
 def _frozen(
     study: Study,
     data: Dataset,
-    run: Run,
+    run: RunData,
     rows: Sequence[int],
     answer: Ints,
     certainty: Floats,

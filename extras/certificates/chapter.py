@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from analysis.report.encode import Json, put
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.sentences import Text, fill, shown
@@ -15,7 +15,7 @@ CERTIFIED, REFUSED = "certified", "refused"
 TARGETS = {FIRST_PERSON: "personas’ own answers", MAJORITY: "majority of annotators"}
 
 
-def certificates(study: Study) -> Json:
+def certificates(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without certificates."""
     given = study.data.of(Certificates)
     if given is None:
@@ -124,7 +124,7 @@ labelled_share | share | Share of items that it labelled.
     def is_needed(self, report: Report) -> bool:
         return "certificates" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return certificates(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from analysis.data.arrays import Dataset, Extra
-from analysis.data.extras import Reader
+from analysis.data.extras import ExtraReader
 from extras.certificates.models import Certificate, Labelling
 from judging.models import JudgeRun
 from studies.jobs.models import Job
@@ -140,4 +140,4 @@ def _facts(
     )
 
 
-CERTIFICATES = Reader("certificates", certificates_of)
+CERTIFICATES = ExtraReader("certificates", certificates_of)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.data.arrays import Dataset, Item
+from analysis.data.arrays import Dataset, ItemData
 
 # All tests of one comparison together call like items moved at most this often.
 LEVEL = 0.01
@@ -140,7 +140,7 @@ def moved(domain: Mapping[str, Any], data: Dataset) -> list[str]:
     return found
 
 
-def _lengths(items: Sequence[Item]) -> dict[str, list[int]]:
+def _lengths(items: Sequence[ItemData]) -> dict[str, list[int]]:
     return {
         "question": [len(item.question) for item in items],
         "responses": [sum(item.lengths) for item in items],

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
-from analysis.data.arrays import CHOICES, CODE, Cost, Dataset, Judgments, Prompt, Run
+from analysis.data.arrays import CHOICES, CODE, Dataset, Judgments, Prompt, RunData, RunMoney
 from analysis.data.judges.juries import jury_run
 from judging.models import SAMPLED, JudgeRun, Judgment, usable_probabilities
 from judging.prompts.asking import Asking, tasks_of
@@ -26,7 +26,7 @@ OF_RUN = (
 _PORTION = 500
 
 
-def runs_behind(study: Study, run: Run) -> list[JudgeRun]:
+def runs_behind(study: Study, run: RunData) -> list[JudgeRun]:
     """The stored runs of a judge, in order: one, or those of a jury."""
     keys = run.parameters["runs"] if run.is_jury else [run.run]
     rows = JudgeRun.objects.select_related("judge", "study", "wording")
@@ -109,7 +109,7 @@ def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
 
 def run_of_readings(
     data: Dataset, name: str, setting: str, members: Sequence[Mapping[int, Sequence[Any]]]
-) -> Run:
+) -> RunData:
     """A run whose judgments are these readings, by the items' positions; several are a jury."""
     runs = []
     for number, readings in enumerate(members):
@@ -129,7 +129,7 @@ def run_of_readings(
             ],
         )
         runs.append(
-            Run(
+            RunData(
                 run=str(number),
                 judge=str(number),
                 setting=setting,
@@ -143,7 +143,7 @@ def run_of_readings(
                 prompt=Prompt("", "", ""),
                 state="done",
                 state_reason="",
-                cost=Cost(0, 0, None, None, None),
+                cost=RunMoney(0, 0, None, None, None),
                 judgments=Judgments.from_columns(*columns),
             )
         )

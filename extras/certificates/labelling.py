@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import FAILURES, run_verdicts
 from extras.certificates import asking
@@ -68,7 +68,7 @@ def label(study: Study, passport: Passport) -> Division:
     return Division(study.slug, passport, _lines(data, run, passport))
 
 
-def _lines(data: Dataset, run: Run, passport: Passport) -> list[LabelRow]:
+def _lines(data: Dataset, run: RunData, passport: Passport) -> list[LabelRow]:
     verdicts = run_verdicts(data, run)
     answer, values = certifiable(passport["signal"]).read(data, run, verdicts)
     failures = _failures(data, run)
@@ -86,7 +86,7 @@ def _lines(data: Dataset, run: Run, passport: Passport) -> list[LabelRow]:
     return lines
 
 
-def _failures(data: Dataset, run: Run) -> dict[int, str]:
+def _failures(data: Dataset, run: RunData) -> dict[int, str]:
     """Why items have no verdict, by position."""
     rows = run.judgments
     found: dict[int, str] = dict.fromkeys(map(int, rows.item[rows.choice >= 0]), "undecided")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, Dataset, Run
+from analysis.data.arrays import MISSING, Dataset, RunData
 from analysis.data.signals import SIGNALS, Signal, probability_shares
 from analysis.data.verdicts import Floats, Ints, Verdicts, people_verdicts
 from analysis.errors import BadParameters
@@ -25,21 +25,21 @@ class Certifiable:
     name: str
     label: str
     grid: tuple[int, ...]
-    _read: Callable[[Dataset, Run, Verdicts], tuple[Ints, Floats]]
+    _read: Callable[[Dataset, RunData, Verdicts], tuple[Ints, Floats]]
 
-    def read(self, data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+    def read(self, data: Dataset, run: RunData, verdicts: Verdicts) -> tuple[Ints, Floats]:
         """The answer to each item, -1 without one, and the signal in percent, NaN without one."""
         return self._read(data, run, verdicts)
 
 
 def _plain(signal: Signal) -> Certifiable:
-    def read(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+    def read(data: Dataset, run: RunData, verdicts: Verdicts) -> tuple[Ints, Floats]:
         return verdicts.answer, signal.values(data, run, verdicts)
 
     return Certifiable(signal.name, signal.label, GRID, read)
 
 
-def _entropy(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+def _entropy(data: Dataset, run: RunData, verdicts: Verdicts) -> tuple[Ints, Floats]:
     """The side that is more probable over both orders, also where their choices differ."""
     shares = probability_shares(data, run, verdicts).shares[:, :2]
     total = shares.sum(axis=1)
@@ -50,7 +50,7 @@ def _entropy(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]
     return answer, np.where(both, certainty_from_entropy(first), np.nan)
 
 
-def _has_both_orders(data: Dataset, run: Run) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _has_both_orders(data: Dataset, run: RunData) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     rows = run.judgments
     known = ~np.isnan(rows.probabilities).any(axis=1)
     orders = [
@@ -90,7 +90,7 @@ def certifiable(name: str) -> Certifiable:
         )
     factors = [_ALL[part] for part in parts]
 
-    def product(data: Dataset, run: Run, verdicts: Verdicts) -> tuple[Ints, Floats]:
+    def product(data: Dataset, run: RunData, verdicts: Verdicts) -> tuple[Ints, Floats]:
         values = np.stack([factor.read(data, run, verdicts)[1] for factor in factors])
         return verdicts.answer, np.asarray(100 * (values / 100).prod(axis=0), dtype=np.float64)
 
@@ -98,7 +98,7 @@ def certifiable(name: str) -> Certifiable:
     return Certifiable(name, label, WIDE_GRID, product)
 
 
-def truth_of(data: Dataset, run: Run, target: str) -> Ints:
+def truth_of(data: Dataset, run: RunData, target: str) -> Ints:
     """The right answer to each item by the target, -1 where there is none."""
     if target == FIRST_PERSON:
         return data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)

@@ -11,7 +11,7 @@ from celery import shared_task
 from analysis.errors import AnalysisError
 from extras.certificates.models import Certificate, Labelling
 from studies.jobs.cleanup import tidy_jobs
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 
 _WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by")
 
@@ -35,7 +35,7 @@ def tidy() -> None:
     tidy_jobs(Labelling, label_items)
 
 
-def _certify(job: Certificate, progress: Progress) -> Mapping[str, Any]:
+def _certify(job: Certificate, progress: JobProgress) -> Mapping[str, Any]:
     from extras.certificates.certifying import CertificateWish, certify
 
     progress(10, "Reading the study.")
@@ -55,7 +55,7 @@ def _certify(job: Certificate, progress: Progress) -> Mapping[str, Any]:
     }
 
 
-def _label(job: Labelling, progress: Progress) -> Mapping[str, Any]:
+def _label(job: Labelling, progress: JobProgress) -> Mapping[str, Any]:
     from extras.certificates.labelling import label
     from extras.certificates.passports import read_passport
 

@@ -7,7 +7,7 @@ from typing import Any
 from extras.datasets.pairs import is_usable, pair, text_of
 from studies.importers.files.import_row import ImportRow
 from studies.importers.sets.data_set import DataSet, Raw, for_id
-from studies.importers.sets.files import Files, Part, Role, csv_rows, json_rows
+from studies.importers.sets.files import Files, Role, SetFile, csv_rows, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.tally import Tally
 
@@ -44,7 +44,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             yield from _made(part, key, sides, tally)
 
 
-def _rows(part: Part, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The rows of a CSV, JSON Lines or Parquet file; numbers of situations are texts."""
     with part.open() as stream:
         is_json = stream.read(3).removeprefix(b"\xef\xbb\xbf")[:1] == b"{"
@@ -57,7 +57,7 @@ def _rows(part: Part, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _made(
-    part: Part, key: str, sides: Mapping[str, tuple[int, Mapping[str, Any]]], tally: Tally
+    part: SetFile, key: str, sides: Mapping[str, tuple[int, Mapping[str, Any]]], tally: Tally
 ) -> Iterator[Raw]:
     line = min(line for line, _ in sides.values())
     row = ImportRow(line, part.name)

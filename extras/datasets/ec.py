@@ -16,7 +16,7 @@ from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import fold, storable
 
 
-class Pair(NamedTuple):
+class EmpathicPair(NamedTuple):
     """Two essays about one article; the item asks which of them the writer of `own` wrote."""
 
     own: Essay
@@ -36,7 +36,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
         for _, row in csv_rows(files.need("articles"), tally, escape=ESCAPE)
     }
     _check_number_of_pairs(files, essays)
-    pairs: list[Pair] = []
+    pairs: list[EmpathicPair] = []
     for article, about in essays.items():
         if not chosen(options["articles"], article):
             tally.drop("essays about other articles", len(about))
@@ -83,7 +83,7 @@ def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally)
 
 def _pairs(
     essays: list[Essay], options: Mapping[str, Any], seed: int, tally: Tally
-) -> Iterator[Pair]:
+) -> Iterator[EmpathicPair]:
     """Every two essays of one article by two people; a draw decides whose essay is asked about."""
     for pair in combinations(essays, 2):
         first, second = pair
@@ -101,15 +101,15 @@ def _pairs(
             is_drawn = options["target"] != FIRST
             if is_drawn and rank(seed, "ec own", first.article, first.number, second.number) % 2:
                 first, second = second, first
-            yield Pair(first, second, is_tie)
+            yield EmpathicPair(first, second, is_tie)
 
 
 def _some_of_each(
-    pairs: list[Pair], options: Mapping[str, Any], seed: int, tally: Tally
-) -> list[Pair]:
+    pairs: list[EmpathicPair], options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[EmpathicPair]:
     """The wanted number of pairs of each article."""
     size = options["pairs_per_article"]
-    by_article: dict[str, list[Pair]] = {}
+    by_article: dict[str, list[EmpathicPair]] = {}
     for pair in pairs:
         by_article.setdefault(pair.own.article, []).append(pair)
     drawn = [
@@ -124,8 +124,8 @@ def _some_of_each(
 
 
 def _ties(
-    pairs: list[Pair], others: int, options: Mapping[str, Any], seed: int, tally: Tally
-) -> list[Pair]:
+    pairs: list[EmpathicPair], others: int, options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[EmpathicPair]:
     """Ties, drawn by seed, that make up the wanted share of all items; or none."""
     if not options["include_ties"]:
         tally.drop("ties", len(pairs))
@@ -137,7 +137,7 @@ def _ties(
     return drawn
 
 
-def _item(pair: Pair, persona: dict[str, Any], article: str, own_is_first: bool) -> Raw:
+def _item(pair: EmpathicPair, persona: dict[str, Any], article: str, own_is_first: bool) -> Raw:
     first, second = (pair.own, pair.other) if own_is_first else (pair.other, pair.own)
     raw = item(
         key=pair.key,

@@ -13,7 +13,7 @@ from extras.datasets.pairs import (
 )
 from studies.importers.files.import_row import ImportRow
 from studies.importers.sets.data_set import DataSet, Raw, RawAnswer
-from studies.importers.sets.files import Files, Part, Role, json_rows
+from studies.importers.sets.files import Files, Role, SetFile, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest
@@ -39,7 +39,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
                 yield part.name, line, made
 
 
-def _parts(files: Files) -> Iterator[tuple[Part, str]]:
+def _parts(files: Files) -> Iterator[tuple[SetFile, str]]:
     found = [(part, edition) for edition in (_SECOND, _THIRD) for part in files.all(edition)]
     if not found:
         raise files.missing(_SECOND)

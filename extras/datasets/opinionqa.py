@@ -10,7 +10,7 @@ from typing import Any
 from extras.datasets.opinionqa_people import persona
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.sets.data_set import DataSet, Raw, for_id, item
-from studies.importers.sets.files import Files, Part, Role, csv_rows
+from studies.importers.sets.files import Files, Role, SetFile, csv_rows
 from studies.importers.sets.options import ALL, Option
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw_or_first, rank
 from studies.importers.sets.tally import Tally
@@ -27,8 +27,8 @@ class Wave:
     """A folder of the panel: its questions and its respondents."""
 
     name: str
-    info: Part
-    responses: Part
+    info: SetFile
+    responses: SetFile
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SurveyQuestion:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PanelAnswer:
     line: int
     respondent: str
     choice: str
@@ -100,7 +100,7 @@ def _waves(files: Files) -> list[Wave]:
     return sorted(waves.values(), key=lambda wave: (len(wave.name), wave.name))
 
 
-def _wave_name(responses: Part) -> str:
+def _wave_name(responses: SetFile) -> str:
     """The wave as the column of its weights names it: “W26” of WEIGHT_W26."""
     names = sorted(c.removeprefix("WEIGHT_") for c in responses.columns if c.startswith("WEIGHT_"))
     found = re.search(r"W\d+", responses.folder)
@@ -120,7 +120,7 @@ def _wanted(waves: list[Wave], named: Any) -> list[Wave]:
     return [wave for wave in waves if wave.name in names]
 
 
-def _topics(part: Part | None, tally: Tally) -> dict[str, str]:
+def _topics(part: SetFile | None, tally: Tally) -> dict[str, str]:
     if part is None:
         return {}
     return {row["key"]: storable(row["topic"]) for _, row in csv_rows(part, tally) if row["topic"]}
@@ -199,9 +199,9 @@ def _picked(binary: Mapping[str, list[SurveyQuestion]], rule: Any, seed: int) ->
 
 def _answers(
     wave: Wave, questions: list[SurveyQuestion], options: Mapping[str, Any], seed: int, tally: Tally
-) -> dict[str, list[Answer]]:
+) -> dict[str, list[PanelAnswer]]:
     """The drawn respondents of each question, in the order of the file."""
-    found: dict[str, list[Answer]] = {question.key: [] for question in questions}
+    found: dict[str, list[PanelAnswer]] = {question.key: [] for question in questions}
     for line, row in csv_rows(wave.responses, tally):
         respondent = storable(row.get("QKEY", "")) or f"row{line}"
         person = persona(f"opinionqa-{wave.name}-{respondent}", row, keep=options["refused"])
@@ -215,7 +215,7 @@ def _answers(
             elif options["sampling"] == "weighted" and not weight > 0:
                 tally.drop("answers of people without a weight")
             else:
-                found[question.key].append(Answer(line, respondent, choice, weight, person))
+                found[question.key].append(PanelAnswer(line, respondent, choice, weight, person))
     size = options["respondents"]
     for key, answers in found.items():
         tally.drop(f"answers beyond {size:,} a question", max(0, len(answers) - size))
@@ -227,7 +227,7 @@ def _answers(
 def _order(key: str, sampling: str, seed: int) -> Any:
     """The sort key of a draw: a number by seed or, weighted, Efraimidis and Spirakis' key."""
 
-    def by(answer: Answer) -> float:
+    def by(answer: PanelAnswer) -> float:
         number = rank(seed, "opinionqa", key, answer.respondent)
         if sampling == "random":
             return number
@@ -237,7 +237,11 @@ def _order(key: str, sampling: str, seed: int) -> Any:
 
 
 def _item(
-    wave: Wave, question: SurveyQuestion, answer: Answer, options: Mapping[str, Any], sides: Sides
+    wave: Wave,
+    question: SurveyQuestion,
+    answer: PanelAnswer,
+    options: Mapping[str, Any],
+    sides: Sides,
 ) -> Raw:
     key = f"opinionqa-{for_id(question.key)}-{for_id(answer.respondent)}"
     own_is_first = answer.choice == question.first

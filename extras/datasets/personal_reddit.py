@@ -11,7 +11,7 @@ from extras.datasets.similarity import by_fields, by_minilm, by_tfidf
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.sets.data_set import DataSet, Raw, fact, item
-from studies.importers.sets.files import Files, Part, Role, json_rows, refused
+from studies.importers.sets.files import Files, Role, SetFile, json_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import Sides, rank
 from studies.importers.sets.tally import Tally
@@ -101,7 +101,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _posts(
-    part: Part, people: list[dict[str, Any]], options: Mapping[str, Any], tally: Tally
+    part: SetFile, people: list[dict[str, Any]], options: Mapping[str, Any], tally: Tally
 ) -> list[Post]:
     """The answers that can be used in an item; adds their authors to `people`."""
     numbers: dict[str, int] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import TIE, Run
+from analysis.data.arrays import TIE, RunData
 from analysis.data.items.draws import Draw
 from analysis.data.verdicts import (
     Floats,
@@ -17,7 +17,7 @@ from analysis.data.verdicts import (
 )
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
@@ -38,7 +38,7 @@ WORDS = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 SAMPLE, BY_TOPIC, DRAWN = "sample", "topic", "drawn"
 
 
-def estimation(study: Study) -> Json:
+def estimation(study: ReportedStudy) -> Json:
     """The entry of report.json; empty if no judge judged items that nobody answered.
 
     Own answers that are unknown for some items are no reason for it where people answered all.
@@ -85,7 +85,9 @@ class Estimand:
         return bool(min(answered.sum(), judged.sum() - answered.sum()) >= FEWEST)
 
 
-def _certainty(study: Study, run: Run, judge: Verdicts) -> tuple[Floats | None, str | None]:
+def _certainty(
+    study: ReportedStudy, run: RunData, judge: Verdicts
+) -> tuple[Floats | None, str | None]:
     """The first of a judge's signals that most of its answers have, as shares from 0 to 1."""
     decided = judge.answer >= 0
     for name, values in (
@@ -100,7 +102,9 @@ def _certainty(study: Study, run: Run, judge: Verdicts) -> tuple[Floats | None, 
     return None, None
 
 
-def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Iterator[Estimand]:
+def _estimands(
+    study: ReportedStudy, judge: Verdicts, certainty: Floats | None
+) -> Iterator[Estimand]:
     """How often the judge agrees with a reference, and how often each system wins."""
     decided = judge.answer >= 0
     everywhere = np.ones(decided.size, dtype=np.bool_)
@@ -132,7 +136,7 @@ def _estimands(study: Study, judge: Verdicts, certainty: Floats | None) -> Itera
             yield Estimand(labels, won, signal, wins, of, by_people)
 
 
-def _reference(study: Study, name: str) -> Ints:
+def _reference(study: ReportedStudy, name: str) -> Ints:
     """What each item is compared with: 0, 1, 2 for a tie or an undecided majority, or -1."""
     if name == OWN:
         return study.data.truth.astype(np.int64)
@@ -140,7 +144,7 @@ def _reference(study: Study, name: str) -> Ints:
     return np.where(majority.undecided, TIE, study.people.answer)
 
 
-def _entry(study: Study, estimand: Estimand) -> Json:
+def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     shared = study.shared
     sharing = shared.items if estimand.by_people else shared.judged
     drawn = study.data.of(Draw)
@@ -345,7 +349,7 @@ specificity | share | Specificity of the judge.
     def is_needed(self, report: Report) -> bool:
         return "estimation" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return estimation(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

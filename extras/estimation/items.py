@@ -11,7 +11,7 @@ import numpy as np
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from analysis.data.arrays import MISSING, Dataset, Extra, Index
-from analysis.data.extras import Reader
+from analysis.data.extras import ExtraReader
 from studies.models import Item, Study
 
 MIN_CONTESTS = 10  # items in which a system must meet others to be compared
@@ -84,4 +84,4 @@ def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> SystemsOfItem
     return SystemsOfItems(tuple(names), codes[0], codes[1], tuple(sorted(named - kept)))
 
 
-SYSTEMS = Reader("systems", read_systems)
+SYSTEMS = ExtraReader("systems", read_systems)

@@ -8,8 +8,8 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, put_estimate
-from analysis.report.section import Page, Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.section import Report, ReportPage, Section, Sentence
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent
@@ -28,7 +28,7 @@ WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
 IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 
 
-def systems(study: Study, certificates: Sequence[Report] | None) -> Json:
+def systems(study: ReportedStudy, certificates: Sequence[Report] | None) -> Json:
     """The entry of report.json; empty for a study whose items do not compare named systems.
 
     `certificates` has the certified threshold of each run, in the order of the runs; None where
@@ -88,7 +88,7 @@ def _side(names: Sequence[str], contests: Contests, choice: Ints, sharing: Shari
 
 
 def _against(
-    study: Study,
+    study: ReportedStudy,
     names: Sequence[str],
     contests: Contests,
     answer: Ints,
@@ -302,7 +302,7 @@ judge_top | list | Systems at the judge's top.
     def is_needed(self, report: Report) -> bool:
         return "systems" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return systems(study, earlier.get("selective"))
 
     def tables(self, report: Report) -> Iterator[Table]:
@@ -313,7 +313,7 @@ judge_top | list | Systems at the judge's top.
             yield corrected_table(found)
             yield accepted_table(found)
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         names = ("system_rankings", "system_rates", "system_rates_corrected", "system_accepted")
         return {
             "system_tables": [page.tables[name] for name in names if name in page.tables],

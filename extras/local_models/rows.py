@@ -60,7 +60,7 @@ Tokens = Sequence[int]
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedBeginning:
     """Prompts split into beginnings and rests: prompt `n` is `beginnings[of[n]]` + `rests[n]`."""
 
     beginnings: list[Tokens]
@@ -68,7 +68,7 @@ class Shared:
     rests: list[Tokens]
 
 
-def share(prompts: Sequence[Tokens]) -> Shared | None:
+def share(prompts: Sequence[Tokens]) -> SharedBeginning | None:
     """Split prompts at the beginnings that they share; None if that computes no less.
 
     Every rest has at least one token, because the last token's output begins the reply. Both
@@ -84,7 +84,7 @@ def share(prompts: Sequence[Tokens]) -> Shared | None:
         beginnings.append(prompts[members[0]][:length])
     plain = len(prompts) * max(map(len, prompts))
     shared = len(beginnings) * max(map(len, beginnings)) + len(rests) * max(map(len, rests))
-    return Shared(beginnings, of, rests) if shared < plain and all(beginnings) else None
+    return SharedBeginning(beginnings, of, rests) if shared < plain and all(beginnings) else None
 
 
 def _groups(prompts: Sequence[Tokens]) -> list[list[int]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from judging.engine.interface import (
-    Fault,
+    BackendFault,
     JudgeQuestion,
     Misconfigured,
     Rejected,
@@ -200,7 +200,7 @@ class ModelThread:
                     if batch:
                         answer = self._answer_running if self._refills else self._answer
                         answer(self._model or self._loaded(), batch)
-                except Fault as fault:
+                except BackendFault as fault:
                     _settle(batch, fault)
                 except Exception as error:
                     # Any error: report it to those that wait, and continue for the others.
@@ -231,7 +231,7 @@ class ModelThread:
                 raise ServerError("the model's thread has ended")
             self._model = self._load()
             return self._model
-        except Fault:
+        except BackendFault:
             self._residency.leave(self)
             raise
         except Exception as error:
@@ -349,7 +349,7 @@ def _failure(error: BaseException) -> ServerError:
     return ServerError(f"the model failed: {_words(error)}")
 
 
-def _settle(batch: Sequence[_Request], result: Reply | Fault) -> None:
+def _settle(batch: Sequence[_Request], result: Reply | BackendFault) -> None:
     for request in batch:
         try:
             request.loop.call_soon_threadsafe(_resolve, request.future, result)
@@ -357,10 +357,10 @@ def _settle(batch: Sequence[_Request], result: Reply | Fault) -> None:
             logger.debug("A loop ended before its question was answered.")
 
 
-def _resolve(future: "asyncio.Future[Reply]", result: Reply | Fault) -> None:
+def _resolve(future: "asyncio.Future[Reply]", result: Reply | BackendFault) -> None:
     if future.done():  # answered before, or its owner was cancelled
         return
-    if isinstance(result, Fault):
+    if isinstance(result, BackendFault):
         future.set_exception(result)
     else:
         future.set_result(result)

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 from analysis.report.encode import Json
 from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import points
 
 from .multiverse import multiverse
@@ -49,17 +49,17 @@ def multiverse_table(report: Report) -> Table:
         "multiverse",
         "The headline under other choices",
         (
-            Column("Comparison over"),
-            Column("Ties"),
-            Column("High"),
-            Column("Answers"),
-            Column("What varies"),
-            Column("Items of the judge", "count"),
-            Column("of people", "count"),
-            Column("Judge less people, points", "points"),
-            Column("95 % interval", "points_range"),
-            Column("Conclusion"),
-            Column("Same as the headline"),
+            TableColumn("Comparison over"),
+            TableColumn("Ties"),
+            TableColumn("High"),
+            TableColumn("Answers"),
+            TableColumn("What varies"),
+            TableColumn("Items of the judge", "count"),
+            TableColumn("of people", "count"),
+            TableColumn("Judge less people, points", "points"),
+            TableColumn("95 % interval", "points_range"),
+            TableColumn("Conclusion"),
+            TableColumn("Same as the headline"),
         ),
         rows,
         "The first row of each comparison is the one that the headline reports: items, people, "
@@ -253,7 +253,7 @@ def _choices(report: Report) -> Iterator[tuple[str, str]]:
             )
 
 
-class Choices(Section):
+class ChoicesSection(Section):
     """The headline under every specification."""
 
     name = "choices"
@@ -278,7 +278,7 @@ specifications.reported | flag | Whether it is the one that the headline reports
 exclusions | text | Whose answers count.
 """
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"multiverse": multiverse(earlier, study.data, study.shared)}
 
     def tables(self, report: Report) -> Iterator[Table]:
@@ -301,4 +301,4 @@ exclusions | text | Whose answers count.
         return ""
 
 
-CHOICES = Choices()
+CHOICES = ChoicesSection()

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Extra
-from analysis.data.extras import Reader
+from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study as Arrays
+from analysis.report.study import ReportedStudy as Arrays
 from analysis.report.study import identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import listed, run_name
@@ -84,7 +84,7 @@ def _most(counts: Any) -> Codes:
     return np.where(is_clear, counts.argmax(axis=2), MISSING).astype(np.int8)
 
 
-CRITERIA = Reader("criterion verdicts", criterion_verdicts_of)
+CRITERIA = ExtraReader("criterion verdicts", criterion_verdicts_of)
 
 
 def criteria(study: Arrays) -> Json:
@@ -151,7 +151,7 @@ def criteria_table(report: Report) -> Table:
     )
 
 
-class Criteria(Section):
+class CriteriaSection(Section):
     """How a judge's verdicts by criterion go with its verdict as a whole, and with people."""
 
     name = "criteria"
@@ -192,4 +192,4 @@ agree | count | Items on which the criterion agrees.
                 )
 
 
-CHAPTER = Criteria()
+CHAPTER = CriteriaSection()

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.signals import Shares, answer_shares, probability_shares, reading_shares
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.stats.core.results import IntArray
@@ -19,22 +19,22 @@ from .stats.soft_labels import SoftLabelScores, soft_label_scores
 
 
 @dataclass(frozen=True)
-class Distribution:
+class SoftDistribution:
     """A distribution that a run gives for every item, instead of one answer."""
 
     name: str  # in report.json
     label: str
-    values: Callable[[Dataset, Run, Verdicts], Shares]
+    values: Callable[[Dataset, RunData, Verdicts], Shares]
 
 
 DISTRIBUTIONS = (
-    Distribution("probabilities", "option probabilities", probability_shares),
-    Distribution("readings", "shares of its readings", reading_shares),
-    Distribution("answer", "its answer alone", answer_shares),
+    SoftDistribution("probabilities", "option probabilities", probability_shares),
+    SoftDistribution("readings", "shares of its readings", reading_shares),
+    SoftDistribution("answer", "its answer alone", answer_shares),
 )
 
 
-def distances(study: Study) -> Json:
+def distances(study: ReportedStudy) -> Json:
     """What is added to the entry `disagreement` of report.json."""
     counts = study.votes.counts()
     even = np.full(counts.shape, 1 / study.votes.n_options)
@@ -49,7 +49,7 @@ def distances(study: Study) -> Json:
 
 
 def _scored(
-    study: Study, counts: IntArray, run: Run, judge: Verdicts, source: Distribution
+    study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts, source: SoftDistribution
 ) -> Json:
     given = source.values(study.data, run, judge)
     # Without a tie on either side there is nothing to compare at that option.
@@ -124,7 +124,7 @@ by_chance | number | Distance of a perfect prediction, from the few answers to a
     def is_needed(self, report: Report) -> bool:
         return "even" in report.get("disagreement", ())
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return distances(study) if "disagreement" in earlier else {}
 
     def tables(self, report: Report) -> Iterator[Table]:

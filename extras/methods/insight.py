@@ -7,8 +7,8 @@ import numpy as np
 from analysis.report.claims import holds, level_of
 from analysis.report.clusters import IN_GENERAL
 from analysis.report.encode import Json, number, pick, put, put_interval, tested
-from analysis.report.section import Report, Section, Sentence, Source
-from analysis.report.study import Study, identity
+from analysis.report.section import NumberSource, Report, Section, Sentence
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import listed, run_names
 from analysis.report.text.numbers import decimal, decimal_range
@@ -22,7 +22,7 @@ from .stats.meta_d import N_LEVELS, Insight, insight, insight_difference
 CLAIM = "insight against people"
 
 
-def insight_of_sides(study: Study) -> Json:
+def insight_of_sides(study: ReportedStudy) -> Json:
     """The entry of report.json; empty if the M-ratio is undefined for every side."""
     votes, truth, shared = study.votes, study.binary_truth, study.shared
     of_item, items = truth[votes.item], np.arange(truth.size)
@@ -96,7 +96,7 @@ class InsightSection(Section):
     name = "insight"
     title = "Insight"
     inside = "d′, meta-d′ and the M-ratio"
-    sources = (Source("insight.people", "insight", _PEOPLE),)
+    sources = (NumberSource("insight.people", "insight", _PEOPLE),)
     keys = """
 insight | object | How well certainty knows right from wrong, apart from accuracy.
 insight.levels | count | Levels of certainty.
@@ -111,7 +111,7 @@ m_ratio | number | `meta_d` divided by `d_prime`.
     def is_needed(self, report: Report) -> bool:
         return "insight" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return insight_of_sides(study)
 
     def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:

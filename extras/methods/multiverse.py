@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, Dataset
 from analysis.data.verdicts import Floats
-from analysis.report.clusters import Shared
+from analysis.report.clusters import SharedClusters
 from analysis.report.competition import asked_of_all, families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
@@ -39,7 +39,7 @@ TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
 DECIDED = ("better", "worse", "equivalent", "cannot_tell")
 
 
-def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json:
+def multiverse(report: Mapping[str, Any], data: Dataset, shared: SharedClusters) -> Json:
     """Both claims of the headline under every specification; `report` has them as reported."""
     claims = []
     universes: dict[str, Universe] = {}

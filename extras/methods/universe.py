@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Answers, Dataset, Run
+from analysis.data.arrays import Answers, Dataset, RunData
 from analysis.data.verdicts import Floats, Ints, people_votes, run_votes
-from analysis.report.clusters import Shared
+from analysis.report.clusters import SharedClusters
 from analysis.report.study import on_side
 from analysis.stats.comparison.contrasts import Clusters, Unit
 from analysis.stats.comparison.general_difference import (
@@ -58,7 +58,7 @@ UNITS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SideOfUniverse:
     """One side under one way of breaking ties: credit and certainty, shape (items,).
 
     Without ties, every way of breaking them gives the same.
@@ -74,15 +74,15 @@ class Universe:
     """The data of all specifications, computed once for each option."""
 
     data: Dataset
-    shared: Shared
+    shared: SharedClusters
     seed: int
-    runs: Sequence[Run]
+    runs: Sequence[RunData]
     common: npt.NDArray[np.bool_] | None = None  # the items that all runs were asked
-    _sides: dict[tuple[str, ...], Side] = field(default_factory=dict)
+    _sides: dict[tuple[str, ...], SideOfUniverse] = field(default_factory=dict)
     _votes: dict[str, Votes] = field(default_factory=dict)
     _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
 
-    def people(self, ties: str, exclusions: str) -> Side:
+    def people(self, ties: str, exclusions: str) -> SideOfUniverse:
         # Exclusions of judges leave annotators unchanged.
         kept = "as_reported" if exclusions == "missing_wrong" else exclusions
         key = ("people", ties, kept)
@@ -93,7 +93,7 @@ class Universe:
             self._sides[key] = self._side(self.votes(kept), truth, ties)
         return self._sides[key]
 
-    def judge(self, run: Run, ties: str, exclusions: str) -> Side:
+    def judge(self, run: RunData, ties: str, exclusions: str) -> SideOfUniverse:
         strict = exclusions == "missing_wrong"
         key = (run.run, ties, str(strict))
         if ties != "exclude" and not (plain := self.judge(run, "exclude", exclusions)).has_ties:
@@ -122,7 +122,7 @@ class Universe:
             self._votes[kept] = _votes(self.data, kept)
         return self._votes[kept]
 
-    def _side(self, votes: Votes, truth: Any, ties: str) -> Side:
+    def _side(self, votes: Votes, truth: Any, ties: str) -> SideOfUniverse:
         # The draw decides between right and wrong, so it must not depend on which response is r1.
         policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
         majority = majority_vote(votes, ties=policy)
@@ -130,7 +130,7 @@ class Universe:
         if ties == "random":
             lot = np.random.default_rng(self.seed).random(credit.size)
             credit = np.where(np.isnan(credit), np.nan, lot < credit)
-        return Side(credit, majority.certainty, has_ties=bool(majority.tied.any()))
+        return SideOfUniverse(credit, majority.certainty, has_ties=bool(majority.tied.any()))
 
     def _make_unit(self, name: str, kept: str) -> Unit | Sharing | None:
         n = len(self.data.items)
@@ -160,7 +160,7 @@ class Universe:
         return all(_are_same(claim, one, other) for one, other in pairs)
 
 
-def _are_same(claim: str, one: Side, other: Side) -> bool:
+def _are_same(claim: str, one: SideOfUniverse, other: SideOfUniverse) -> bool:
     if claim == "all":
         return np.array_equal(one.credit, other.credit, equal_nan=True)
     # The claim also depends on who is certain, and an answer without a certainty does not count.

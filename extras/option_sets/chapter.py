@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, estimate, number, put, put_interval
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
@@ -35,7 +35,7 @@ _METHOD = (
 )
 
 
-def option_sets(study: Study) -> Json:
+def option_sets(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study whose items compare only two responses."""
     sets = study.data.of(RankedSets)
     if sets is None:
@@ -58,7 +58,7 @@ def option_sets(study: Study) -> Json:
     return {"option_sets": found}
 
 
-def _judge(study: Study, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
+def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
     """One reading of each set, and whether the other order has the same first option."""
     first = _one_reading_each(replies, seed)
     out: Json = {"sets": len(first), "replies": len(replies)}
@@ -75,7 +75,7 @@ def _judge(study: Study, sets: RankedSets, replies: Sequence[Ranked], seed: int)
     return out
 
 
-def _people(study: Study, sets: RankedSets) -> Json:
+def _people(study: ReportedStudy, sets: RankedSets) -> Json:
     """The orders of annotators, and how alike two of them order the same set."""
     out: Json = {
         "sets": len({each.option_set for each in sets.people}),
@@ -94,7 +94,7 @@ def _people(study: Study, sets: RankedSets) -> Json:
 
 
 def _first_options(
-    study: Study, sets: RankedSets, orders: Sequence[Ranked], *, by_people: bool
+    study: ReportedStudy, sets: RankedSets, orders: Sequence[Ranked], *, by_people: bool
 ) -> Json:
     """How often the chosen option is first, and how often the one shown first or last is."""
     out: Json = {}
@@ -121,7 +121,7 @@ def _first_options(
     return out
 
 
-def _clusters(study: Study, sets: RankedSets, orders: Sequence[Ranked]) -> dict[str, Ints]:
+def _clusters(study: ReportedStudy, sets: RankedSets, orders: Sequence[Ranked]) -> dict[str, Ints]:
     """What orders share: their set, and its persona and question."""
     codes = np.array([each.option_set for each in orders], dtype=np.int64)
     items = sets.item[codes]
@@ -253,7 +253,7 @@ class OptionSetsSection(Section):
     def is_needed(self, report: Report) -> bool:
         return "option_sets" in report or "consistency" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return option_sets(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

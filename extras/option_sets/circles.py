@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, undefined
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
@@ -21,7 +21,7 @@ TIE = 2
 BOTH = "both"
 
 
-def consistency(study: Study) -> Json:
+def consistency(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without sets of three responses.
 
     Without such sets the table of positions says what both orders agree on.
@@ -43,7 +43,7 @@ def consistency(study: Study) -> Json:
     return {"consistency": {"people": _triples(study, study.people.answer), "judges": judges}}
 
 
-def _orders(study: Study, run: Run) -> Json:
+def _orders(study: ReportedStudy, run: RunData) -> Json:
     """The share of items on which the two orders choose different responses."""
     rows = run.judgments
     n = len(study.data.items)
@@ -54,7 +54,7 @@ def _orders(study: Study, run: Run) -> Json:
     return cell(general_proportion(differs, study.shared.judged.take(items)), "value")
 
 
-def _triples(study: Study, answer: Ints) -> Json:
+def _triples(study: ReportedStudy, answer: Ints) -> Json:
     sets = study.data.of(OptionSets)
     assert sets is not None  # noqa: S101 - there are sets
     clusters = {"persona": study.shared.persona, "question": study.shared.question}
@@ -121,7 +121,7 @@ class Consistency(Section):
         consistency.judges.orders | object | The same in both orders.
     """
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return consistency(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

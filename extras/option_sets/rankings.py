@@ -35,7 +35,7 @@ _KEYS = {"ranking", "certainty", "confidence", "reason", "reasoning", "explanati
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class ReadRanking:
     """The letters of a ranking, the best first; `code` says how it was read leniently."""
 
     letters: tuple[str, ...]
@@ -43,7 +43,9 @@ class Ranking:
     code: str = ""
 
 
-def read_ranking(text: str, letters: Sequence[str], *, is_lenient: bool = False) -> Ranking | None:
+def read_ranking(
+    text: str, letters: Sequence[str], *, is_lenient: bool = False
+) -> ReadRanking | None:
     """The ranking of `letters` in a reply; None if it states none, or several."""
     text = plain(without_next_turn(readable(text).text)).replace("&gt;", ">")
     if text.count(">") > 100 or _UNCLEAR.search(text):
@@ -59,7 +61,7 @@ def read_ranking(text: str, letters: Sequence[str], *, is_lenient: bool = False)
     if len(rankings) != 1 or len(every) != 1:
         return None
     ranking = rankings.pop()
-    return Ranking(ranking, stated(text), code) if sorted(ranking) == sorted(letters) else None
+    return ReadRanking(ranking, stated(text), code) if sorted(ranking) == sorted(letters) else None
 
 
 def _letters(chain: str) -> tuple[str, ...]:

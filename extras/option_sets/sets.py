@@ -12,8 +12,8 @@ import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 
 from analysis.data.annotators.answers import COUNTED
-from analysis.data.arrays import MISSING, Dataset, Extra, Index, Item
-from analysis.data.extras import Reader
+from analysis.data.arrays import MISSING, Dataset, Extra, Index, ItemData
+from analysis.data.extras import ExtraReader
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item as ItemRow
@@ -65,7 +65,9 @@ def option_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> 
     return sets_of(items, {key: (read[key][0], read[key][1], read[key][2]) for key in asked})
 
 
-def sets_of(items: Sequence[Item], texts: Mapping[str, tuple[str, str, str]]) -> OptionSets | None:
+def sets_of(
+    items: Sequence[ItemData], texts: Mapping[str, tuple[str, str, str]]
+) -> OptionSets | None:
     """Sets from the context and both responses of items, by key."""
     members: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for at, item in enumerate(items):
@@ -141,7 +143,7 @@ class RankedSets(Extra):
             found.update(codes.astype("<i8").tobytes())
         return found.hexdigest()
 
-    def questions(self, items: Sequence[Item]) -> Sequence[Hashable]:
+    def questions(self, items: Sequence[ItemData]) -> Sequence[Hashable]:
         """The question of each item; pairs of a set without a question ask about the set."""
         return [
             item.question if item.question or number < 0 else number
@@ -225,5 +227,5 @@ def _rankings(
     return {run: tuple(sorted(rows)) for run, rows in runs.items()}
 
 
-OPTION_SETS = Reader("option sets", option_sets_of)
-RANKED_SETS = Reader("ranked sets", ranked_sets_of)
+OPTION_SETS = ExtraReader("option sets", option_sets_of)
+RANKED_SETS = ExtraReader("ranked sets", ranked_sets_of)

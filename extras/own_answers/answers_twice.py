@@ -9,7 +9,7 @@ import numpy as np
 from django.db.models import QuerySet
 
 from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, Index
-from analysis.data.extras import Reader
+from analysis.data.extras import ExtraReader
 from annotation.models import Annotation, Annotator
 from extras.own_answers.models import LinkedStudy, RetestAnswer
 from studies.models import Study
@@ -107,4 +107,4 @@ def _first(annotators: set[int]) -> dict[tuple[int, int], tuple[str, int | None]
     return {(annotator, item): (choice, sure) for annotator, item, choice, sure in rows}
 
 
-RETESTS = Reader("retests", retests_of)
+RETESTS = ExtraReader("retests", retests_of)

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, cell, estimate
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent
@@ -21,7 +21,7 @@ from extras.own_answers.retest import retest_of, share_of_retest
 _TIE = 2
 
 
-def retest(study: Study) -> Json:
+def retest(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without answers that were given twice."""
     given = study.data.of(Retests)
     if given is None:
@@ -67,7 +67,7 @@ def _entry(found: Found, has_ties: bool) -> Json:
     return {"agreement": cell(found.agreement, "value", "count"), "ceiling": estimate(ceiling)}
 
 
-def _side(study: Study, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
+def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
     """Accuracy about the own answers of people, and as a share of their ceiling."""
     right = side.correct[side.scored] == 1
     rows = sharing.take(side.scored)
@@ -83,7 +83,7 @@ def _side(study: Study, side: Verdicts, sharing: Sharing, given: Retests) -> Jso
     return {"accuracy": cell(accuracy, "value", "count"), "share": estimate(share)}
 
 
-def _people_of(study: Study, given: Retests) -> IntArray:
+def _people_of(study: ReportedStudy, given: Retests) -> IntArray:
     """The person of each item, by the codes of `given`; others follow."""
     codes = {name: place for place, name in enumerate(given.people)}
     items = study.data.items
@@ -172,7 +172,7 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 what is pos
     def is_needed(self, report: Report) -> bool:
         return "retest" in report
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return retest(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from analysis.exports.tables.catalogue import Disclosure, ExportTable
 from analysis.exports.tables.columns import Column
 from analysis.exports.tables.pseudonyms import exported_id, to_the_minute
-from analysis.exports.tables.table_files import Table
+from analysis.exports.tables.table_files import ExportTableFile
 from annotation.models import Annotator
 from extras.own_answers.models import RetestAnswer
 from studies.models import Study
@@ -55,8 +55,8 @@ def second_visit_table(study: Study, *, times: bool = True) -> Iterator[dict[str
         }
 
 
-def _table(study: Study, disclosure: Disclosure) -> Table:
-    return Table(
+def _table(study: Study, disclosure: Disclosure) -> ExportTableFile:
+    return ExportTableFile(
         "second-visits", COLUMNS, lambda: second_visit_table(study, times=disclosure.times)
     )
 

@@ -35,7 +35,7 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote
 from annotation.participants.forms import AnswerForm
 from annotation.participants.items.context import item_context
-from annotation.participants.items.progress import ItemProgress, Progress
+from annotation.participants.items.progress import ItemProgress, ProgressOnItems
 from annotation.participants.tokens import read_shown_token, shown_token
 from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.sync.entry import verify_return
@@ -112,7 +112,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
         answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)
         return see_other(reverse("own_answers:retest", args=[study.slug]))
     places = visit.answers.order_by("position").values_list("position", "choice")
-    progress = Progress(tuple(ItemProgress(n, bool(choice), None) for n, choice in places))
+    progress = ProgressOnItems(tuple(ItemProgress(n, bool(choice), None) for n, choice in places))
     context = {
         **item_context(item=item, shown_first=answer.shown_first, form=form, number=position),
         "action": _url(study, position),

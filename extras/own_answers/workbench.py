@@ -5,7 +5,7 @@ from django.urls import reverse
 from extras.own_answers.models import LinkedStudy
 from studies.models import Study
 from studies.pages.workbench.registry import SectionPage, register_pages, section_pages
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 
 _PAGES = (("Linked study", "own_people:linked"), ("Second visits", "own_people:second-visits"))
 
@@ -20,12 +20,12 @@ def annotator_pages(study: Study) -> list[SectionPage]:
     ]
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     """What stands against deleting a study."""
     linked = LinkedStudy.objects.filter(first=study).values_list("study__slug", flat=True)
     if not (slugs := ", ".join(f"“{slug}”" for slug in linked)):
-        return Content()
-    return Content(
+        return StudyContent()
+    return StudyContent(
         obstacles=[
             f"People of this study are shown in {slugs}, and could no longer take that back. "
             "Delete these first."

@@ -12,7 +12,7 @@ from extras.packs.discarding import discard_packs
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, may_pack, write_pack
 from extras.packs.reading import import_raw
-from judging.deliveries import Delivery, Panel
+from judging.deliveries import RunDelivery, RunPanel
 from judging.management.errors import option_name
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.rows.extension import run_for
@@ -23,7 +23,7 @@ from studies.importers.files.bundle import file_at
 from studies.models import Study
 
 
-class PackDelivery(Delivery):
+class PackDelivery(RunDelivery):
     name = "packs"
 
     def add_judge_options(self, parser: ArgumentParser) -> None:
@@ -102,14 +102,14 @@ class PackDelivery(Delivery):
         is_asked = leased.exclude(lease__in=waiting.values("public_id")).exists()
         return "" if is_asked else WITH_PACK
 
-    def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> Panel | None:
+    def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> RunPanel | None:
         packs = list(run.packs.all())
         is_waiting = any(pack.state == Pack.State.WAITING for pack in packs)
         may = may_pack(run) and progress.left + progress.error > 0
         if not packs and not (may and may_edit):
             return None
         context = {"packs": packs, "is_waiting": is_waiting, "may_pack": may}
-        return Panel("packs/_panel.html", context, holds_all=is_waiting and not progress.pending)
+        return RunPanel("packs/_panel.html", context, holds_all=is_waiting and not progress.pending)
 
 
 def _discard(spec: RunSpec) -> None:

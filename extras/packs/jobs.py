@@ -23,7 +23,7 @@ from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.uploads import lay_out
 from studies.jobs.errors import JobFailed
 from studies.jobs.retry import same_job
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.statements import clock
 
 FILES = KindOfFiles("packs", "Packs and replies to them", (PackJob,))
@@ -68,7 +68,7 @@ def run_job(*, job_id: int) -> PackJob:
             folder_of(job).delete()
 
 
-def _work(job: PackJob, progress: Progress) -> dict[str, Any]:
+def _work(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     if job.kind == PackJob.Kind.WRITE:
         return _write(job, progress)
     try:
@@ -79,7 +79,7 @@ def _work(job: PackJob, progress: Progress) -> dict[str, Any]:
         raise JobFailed(f"The files have faults.{stopped}", faults=faults) from error
 
 
-def _write(job: PackJob, progress: Progress) -> dict[str, Any]:
+def _write(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     progress(_STORING, "Writing the requests.")
     name = f"pack-{job.run.public_id}"
     with folder_of(job).replacing() as draft:
@@ -93,7 +93,7 @@ def _write(job: PackJob, progress: Progress) -> dict[str, Any]:
     }
 
 
-def _read(job: PackJob, progress: Progress) -> dict[str, Any]:
+def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     progress(0, "Reading the files.")
 
     def tell(done: int, total: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from extras.packs.custom_ids import CustomId
 from extras.packs.models import Pack
 from extras.packs.raw_replies import RawReply
-from judging.engine.interface import Fault as RequestFault
+from judging.engine.interface import BackendFault as RequestFault
 from judging.engine.interface import JudgeQuestion
 from judging.models import Attempt, Judgment
 from judging.protocols.registry import protocol

@@ -7,15 +7,15 @@ from django.db import transaction
 from extras.packs.jobs import folder_of
 from extras.packs.models import PackJob
 from studies.models import Study
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     jobs = PackJob.objects.filter(run__study=study)
     obstacles = []
     if jobs.filter(state__in=PackJob.OPEN).exists():
         obstacles.append("A pack is being written or read. Wait until that has ended.")
-    return Content(obstacles=obstacles, folders=[folder_of(job) for job in jobs])
+    return StudyContent(obstacles=obstacles, folders=[folder_of(job) for job in jobs])
 
 
 def delete_packs(study: Study, items: Collection[int]) -> None:

@@ -29,7 +29,7 @@ MARK = ":changed-"  # between the key of an item or a persona and the feature th
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedChange:
     """What is to be changed, each feature in a twin of its own.
 
     A feature becomes `value`, which goes with a single one, or another value of the study's that
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Change:
+class PersonaChange:
     """One changed fact of an item's persona."""
 
     feature: str
@@ -60,11 +60,11 @@ class Change:
 class Changes:
     """The changes of each item that has all of them, by its key, and the labels of features."""
 
-    by_item: Mapping[str, Sequence[Change]]
+    by_item: Mapping[str, Sequence[PersonaChange]]
     labels: Mapping[str, str]
 
 
-def planned_changes(study: Study, wanted: Wanted) -> Changes:
+def planned_changes(study: Study, wanted: WantedChange) -> Changes:
     """The items that can be changed in every feature. Raises `StudyError` if none can."""
     _check(study, wanted)
     facts = {feature: _values_of(study, feature) for feature in wanted.features}
@@ -106,7 +106,7 @@ def changeable_features(study: Study) -> dict[str, tuple[str, int]]:
     }
 
 
-def _check(study: Study, wanted: Wanted) -> None:
+def _check(study: Study, wanted: WantedChange) -> None:
     """Raise `StudyError` if the study, or the combination of features, cannot be changed."""
     if SOURCE in study.source:
         raise StudyError(
@@ -128,7 +128,7 @@ def _check(study: Study, wanted: Wanted) -> None:
 
 @transaction.atomic
 def counterfactual_study(
-    *, study_id: int, slug: str, wanted: Wanted, title: str = "", by: User | None = None
+    *, study_id: int, slug: str, wanted: WantedChange, title: str = "", by: User | None = None
 ) -> Study:
     """A draft with the items of a study and, for each feature, the same with that one changed.
 
@@ -191,7 +191,7 @@ def _values_of(study: Study, feature: str) -> dict[str, dict[str, Any]]:
 
 def _changes_of(
     study: Study, persona: Persona, facts: Mapping[str, Mapping[str, Fact]], value: str
-) -> list[Change]:
+) -> list[PersonaChange]:
     """The change of every feature; empty if one of them cannot be changed."""
     found = []
     for feature, known in facts.items():
@@ -199,7 +199,7 @@ def _changes_of(
         new = "" if old is None else _other(study, persona.key, str(old["value"]), known, value)
         if old is None or not new:
             return []
-        found.append(Change(feature, old, known[new]))
+        found.append(PersonaChange(feature, old, known[new]))
     return found
 
 
@@ -224,7 +224,7 @@ def _changed_key(key: str, mark: str) -> str:
 
 
 def _add_changed(
-    copy: Study, item: Item, change: Change, personas: dict[str, Persona], media: Media
+    copy: Study, item: Item, change: PersonaChange, personas: dict[str, Persona], media: Media
 ) -> None:
     """Store the same item about the changed persona, checked by the rules of the item format."""
     raw = raw_item(item)

@@ -14,9 +14,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from extras.personas.changed_items import (
-    Change,
     Changes,
-    Wanted,
+    PersonaChange,
+    WantedChange,
     changeable_features,
     counterfactual_study,
     planned_changes,
@@ -64,22 +64,24 @@ class ChangedPersonasForm(forms.Form):
         cast(forms.MultipleChoiceField, self.fields["features"]).choices = self.choices
         self.initial = {"slug": f"{study.slug[:52]}-changed"}
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> WantedChange:
         chosen = self.cleaned_data
-        return Wanted(features=chosen["features"], value=chosen["value"], limit=chosen["limit"])
+        return WantedChange(
+            features=chosen["features"], value=chosen["value"], limit=chosen["limit"]
+        )
 
 
 @dataclass(frozen=True)
-class Preview:
+class ChangePreview:
     """What a linked study would have, with a few of its items."""
 
     items: int
     twins: int
     answers: int
-    shown: list[tuple[Item, list[Change]]]
+    shown: list[tuple[Item, list[PersonaChange]]]
 
     @classmethod
-    def of(cls, study: Study, changes: Changes) -> "Preview":
+    def of(cls, study: Study, changes: Changes) -> "ChangePreview":
         n, features = len(changes.by_item), len(changes.labels)
         keys = list(islice(changes.by_item, _SHOWN))
         items = Item.objects.filter(study=study, key__in=keys).order_by("key")
@@ -105,7 +107,7 @@ def changed_personas(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             if "preview" in request.POST:
-                preview = Preview.of(study, planned_changes(study, form.wanted()))
+                preview = ChangePreview.of(study, planned_changes(study, form.wanted()))
                 return _page(request, study, form, preview)
             made = counterfactual_study(
                 study_id=study.pk, slug=form.cleaned_data["slug"], wanted=form.wanted(), by=user
@@ -124,7 +126,7 @@ def _page(
     request: HttpRequest,
     study: Study,
     form: ChangedPersonasForm,
-    preview: Preview | None = None,
+    preview: ChangePreview | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:

@@ -10,7 +10,7 @@ from analysis.data.verdicts import Ints, run_votes
 from analysis.report.claims import holds, level_of
 from analysis.report.encode import Json, number, put, tested
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import p_value
@@ -34,7 +34,7 @@ class Twins:
     judged: Sharing
 
     @classmethod
-    def of(cls, study: Study, mark: str) -> "Twins":
+    def of(cls, study: ReportedStudy, mark: str) -> "Twins":
         position = {item.key: at for at, item in enumerate(study.data.items)}
         pairs = [
             (at, position[f"{key}{mark}"])
@@ -54,7 +54,7 @@ class Twins:
         return cls(before, after, Sharing.of(n, {ANNOTATOR: people} | kinds), Sharing.of(n, kinds))
 
 
-def counterfactuals(study: Study) -> Json:
+def counterfactuals(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without changed twins."""
     source: Mapping[str, Any] | None = study.data.study.source.get(SOURCE)
     keys = {item.key for item in study.data.items}
@@ -72,7 +72,7 @@ def counterfactuals(study: Study) -> Json:
     return {"bias": {SOURCE: {"from": source["from"], "attributes": attributes}}}
 
 
-def _attribute(study: Study, changed: Mapping[str, Any]) -> Json:
+def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
     """How far people and each run move with one attribute."""
     twins = Twins.of(study, changed["mark"])
     counts = study.votes.counts()
@@ -164,7 +164,7 @@ class Counterfactual(Section):
     def is_needed(self, report: Report) -> bool:
         return SOURCE in report.get("bias", {})
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return counterfactuals(study)
 
     def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 
 from extras.personas.ledger import DraftLedger
 from extras.personas.models import DraftingJob, ProfileDraft
-from extras.personas.prompt import PROMPT_SHA256, Description, messages_for
+from extras.personas.prompt import PROMPT_SHA256, PersonaDescription, messages_for
 from judging.backends import registry
 from judging.engine.interface import JudgeQuestion, Stopped
 from judging.engine.messages import prompt_sha256
@@ -22,7 +22,7 @@ from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
 from studies.importers.items.replacement import why_not
 from studies.jobs.errors import JobFailed
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Persona, Study
 from studies.personas.profile_text import build_profile
 from studies.services.studies import lock_study, record
@@ -90,7 +90,7 @@ def run_job(*, job_id: int) -> DraftingJob:
     return carry_out(DraftingJob, job_id, _work, expected=(StudyError, JudgingError))
 
 
-def _work(job: DraftingJob, progress: Progress) -> dict[str, Any]:
+def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
     judge = job.judge
     if judge is None:
         raise JobFailed(f"The judge “{job.judge_name}” was deleted.")
@@ -128,7 +128,7 @@ def _next(job: DraftingJob) -> list[JudgeQuestion]:
         ProfileDraft.objects.filter(pk=draft.pk).update(prompt_sha256=prompt_sha256(messages))
         seed = (job.study.seed + draft.pk) % _SEED
         questions.append(
-            JudgeQuestion(id=draft.pk, messages=messages, protocol=Description(), seed=seed)
+            JudgeQuestion(id=draft.pk, messages=messages, protocol=PersonaDescription(), seed=seed)
         )
     return questions
 

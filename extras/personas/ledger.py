@@ -14,10 +14,10 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from extras.personas.prompt import usable
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
-    Answer,
     AttemptEnd,
     BudgetInUse,
     Halted,
+    JudgeAnswer,
     JudgeQuestion,
     Outcome,
     OverBudget,
@@ -118,7 +118,7 @@ class DraftLedger:
         if usage is not None:
             values["prompt_tokens"] = F("prompt_tokens") + usage.prompt_tokens
             values["completion_tokens"] = F("completion_tokens") + usage.completion_tokens
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, JudgeAnswer):
             is_done = outcome.state == "done"
             values |= {
                 "state": ProfileDraft.State.WRITTEN if is_done else ProfileDraft.State.FAILED,

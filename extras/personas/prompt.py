@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from judging.engine.interface import Options, Verdict
+from judging.engine.interface import Options, ReadVerdict
 from judging.engine.messages import Messages, from_user
 from judging.engine.replies import looks_like_refusal, without_thoughts
 from studies.personas.profile import HistoryEntry
@@ -44,7 +44,7 @@ def usable(reply: str) -> str:
     return text
 
 
-class Description:
+class PersonaDescription:
     """`engine.interface.ReplyFormat` of a description: side A stands for a usable text."""
 
     offers_tie = False
@@ -52,7 +52,7 @@ class Description:
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
 
-    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
         return verdict
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
@@ -65,8 +65,8 @@ class Description:
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> Verdict:
-        return Verdict("A" if usable(text) else None, None)
+    ) -> ReadVerdict:
+        return ReadVerdict("A" if usable(text) else None, None)
 
     def form(self) -> Mapping[str, Any]:
         return {}

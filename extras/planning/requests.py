@@ -11,7 +11,7 @@ from extras.planning.assumptions import Assumptions
 from extras.planning.models import PowerForecast
 from extras.planning.tasks import compute_forecast
 from studies.jobs.models import WAITING
-from studies.jobs.runner import Progress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.services.studies import lock_study
 from studies.statements import clock
 
@@ -51,7 +51,7 @@ def compute_queued(*, forecast_id: int) -> PowerForecast:
     return carry_out(PowerForecast, forecast_id, _compute, expected=(BadParameters,))
 
 
-def _compute(job: PowerForecast, progress: Progress) -> Mapping[str, Any]:
+def _compute(job: PowerForecast, progress: JobProgress) -> Mapping[str, Any]:
     from extras.planning.forecast import forecast
 
     assumed = Assumptions.read(job.assumptions)

@@ -17,7 +17,7 @@ SEED = 20240701
 
 
 @dataclass(frozen=True)
-class Finding:
+class MeasuredPromise:
     """What came out for one promise.
 
     Attributes
@@ -47,7 +47,7 @@ class Finding:
     kept: bool | None
 
 
-def finding_of(family: str, check: MethodCheck, name: str, counts: Counts) -> Finding:
+def finding_of(family: str, check: MethodCheck, name: str, counts: Counts) -> MeasuredPromise:
     """The finding about the promise `name` of a check."""
     promise = check.promises[name]
     values = np.asarray(counts.values.get(name, ()), dtype=np.float64)
@@ -57,7 +57,7 @@ def finding_of(family: str, check: MethodCheck, name: str, counts: Counts) -> Fi
         error = _error(values, promise.kind)
     if not promise.is_comparison:
         kept = found is not None and error is not None and _within(found, error, promise)
-    return Finding(
+    return MeasuredPromise(
         family,
         check.name,
         check.design,
@@ -100,7 +100,7 @@ def measure(
     calls: int,
     seed: int = SEED,
     on_call: Callable[[], object] = lambda: None,
-) -> list[Finding]:
+) -> list[MeasuredPromise]:
     """Simulate `calls` times the studies of a check, and compare with what it promises."""
     name = zlib.crc32(f"{family}/{check.name}".encode())
     rng = np.random.default_rng([seed, name])
@@ -117,7 +117,7 @@ def measure_all(
     quick: bool,
     seed: int = SEED,
     on_call: Callable[[], object] = lambda: None,
-) -> Iterator[list[Finding]]:
+) -> Iterator[list[MeasuredPromise]]:
     """The findings of each check in turn."""
     for family, check in checks:
         calls = calls_of(check, quick=quick)

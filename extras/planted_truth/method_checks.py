@@ -14,9 +14,9 @@ from analysis.report.files.json_file import to_json
 from analysis.report.files.table_files import write_tables
 from analysis.report.files.table_text import to_text
 from analysis.report.render import render_document, shown
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 
-from .measure import SLACK, Finding, calls_of, measure_all
+from .measure import SLACK, MeasuredPromise, calls_of, measure_all
 from .registry import families
 
 SCHEMA = "thirdperson.methods/1"
@@ -66,7 +66,7 @@ def check_methods(
     }
 
 
-def _entry(finding: Finding) -> Json:
+def _entry(finding: MeasuredPromise) -> Json:
     promise = finding.promise
     return {
         "family": finding.family,
@@ -100,17 +100,17 @@ def in_words(result: Mapping[str, Any]) -> str:
 
 
 COLUMNS = (
-    Column("Design"),
-    Column("What is counted"),
-    Column("Kind"),
-    Column("Stated", "decimal"),
-    Column("At least", "decimal"),
-    Column("At most", "decimal"),
-    Column("Found", "decimal"),
-    Column("Monte Carlo error", "decimal"),
-    Column("n", "count"),
-    Column("Undefined", "count"),
-    Column("Kept"),
+    TableColumn("Design"),
+    TableColumn("What is counted"),
+    TableColumn("Kind"),
+    TableColumn("Stated", "decimal"),
+    TableColumn("At least", "decimal"),
+    TableColumn("At most", "decimal"),
+    TableColumn("Found", "decimal"),
+    TableColumn("Monte Carlo error", "decimal"),
+    TableColumn("n", "count"),
+    TableColumn("Undefined", "count"),
+    TableColumn("Kept"),
 )
 KEPT = {True: "yes", False: "no", None: "for comparison"}
 NOTE = (

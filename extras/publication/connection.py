@@ -21,7 +21,7 @@ class PublicationFailed(ExportError):
     """An archive did not take the files; the same command continues where it stopped."""
 
 
-class Connection:
+class ArchiveConnection:
     """A server with a token. `domain` covers the other hosts that the server sends us to."""
 
     def __init__(self, base: str, token: str, *, domain: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from extras.publication.connection import (
-    Connection,
+    ArchiveConnection,
     PublicationFailed,
     PublicationRefused,
 )
@@ -26,7 +26,7 @@ _SAMPLE = 512  # bytes of a file by which the hub sees whether it is text
 
 
 def put_dataset(
-    server: Connection,
+    server: ArchiveConnection,
     files: Sequence[Leaving],
     *,
     repo: str,
@@ -49,7 +49,7 @@ def put_dataset(
     return f"{server.base}/datasets/{repo}"
 
 
-def _open_dataset(server: Connection, repo: str) -> None:
+def _open_dataset(server: ArchiveConnection, repo: str) -> None:
     owner, _, name = repo.partition("/")
     body = {"type": "dataset", "organization": owner, "name": name, "private": True}
     made = server.ask("POST", "/api/repos/create", body=body, expected=(200, 201, 409))
@@ -62,7 +62,7 @@ def _open_dataset(server: Connection, repo: str) -> None:
         )
 
 
-def _listed(server: Connection, repo: str) -> dict[str, str]:
+def _listed(server: ArchiveConnection, repo: str) -> dict[str, str]:
     """The files of the data set with the hash by which the hub knows each."""
     found: dict[str, str] = {}
     address: str | None = f"/api/datasets/{quote(repo)}/tree/main?recursive=true"
@@ -75,7 +75,7 @@ def _listed(server: Connection, repo: str) -> dict[str, str]:
     return found
 
 
-def _large(server: Connection, repo: str, files: Sequence[Leaving]) -> set[str]:
+def _large(server: ArchiveConnection, repo: str, files: Sequence[Leaving]) -> set[str]:
     """The names of the files that the hub wants outside the commit."""
     found = set()
     for some in _batches(files):
@@ -100,7 +100,7 @@ def _encoded(file: Leaving, length: int) -> str:
         return base64.b64encode(content).decode()
 
 
-def _upload(server: Connection, repo: str, files: Sequence[Leaving]) -> None:
+def _upload(server: ArchiveConnection, repo: str, files: Sequence[Leaving]) -> None:
     """Send large files to where the hub wants them; those that it has are left out by it."""
     by_hash = {file.sha256: file for file in files}
     for some in _batches(list(by_hash)):
@@ -123,7 +123,7 @@ def _upload(server: Connection, repo: str, files: Sequence[Leaving]) -> None:
                 server.ask("POST", verify["href"], body=stored, headers=_LFS)
 
 
-def _send(server: Connection, file: Leaving, upload: Any) -> None:
+def _send(server: ArchiveConnection, file: Leaving, upload: Any) -> None:
     """Send one file, or its parts; the addresses are signed, so they get no token."""
     headers = dict(upload.get("header", {}))
     size = int(headers.pop("chunk_size", 0))
@@ -141,7 +141,7 @@ def _send(server: Connection, file: Leaving, upload: Any) -> None:
 
 
 def _commit(
-    server: Connection, repo: str, files: Sequence[Leaving], large: set[str], message: str
+    server: ArchiveConnection, repo: str, files: Sequence[Leaving], large: set[str], message: str
 ) -> None:
     lines = "".join(f"{json.dumps(line)}\n" for line in _lines(files, large, message))
     server.ask(

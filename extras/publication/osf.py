@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from extras.publication.connection import Connection, PublicationFailed
+from extras.publication.connection import ArchiveConnection, PublicationFailed
 from extras.publication.leaving import Leaving
 
 SERVER = "https://api.osf.io"
@@ -15,7 +15,7 @@ _STORAGE = "osfstorage"
 
 
 def put_project(
-    server: Connection,
+    server: ArchiveConnection,
     files: Sequence[Leaving],
     *,
     title: str,
@@ -44,7 +44,7 @@ def put_project(
     return str(project["links"]["html"])
 
 
-def _open_project(server: Connection, known: str) -> Any:
+def _open_project(server: ArchiveConnection, known: str) -> Any:
     """The project of an earlier try, unless it was deleted or made public since."""
     if not known:
         return None
@@ -54,13 +54,13 @@ def _open_project(server: Connection, known: str) -> Any:
     return found.json()["data"]
 
 
-def _create(server: Connection, title: str, description: str) -> Any:
+def _create(server: ArchiveConnection, title: str, description: str) -> Any:
     attributes = {"title": title, "category": "data", "description": description, "public": False}
     body = {"data": {"type": "nodes", "attributes": attributes}}
     return server.ask("POST", "/v2/nodes/", body=body, headers=_JSON).json()["data"]
 
 
-def _storage(server: Connection, project: Any) -> Any:
+def _storage(server: ArchiveConnection, project: Any) -> Any:
     address = project["relationships"]["files"]["links"]["related"]["href"]
     for provider in _pages(server, address):
         if provider["attributes"]["provider"] == _STORAGE:
@@ -68,12 +68,12 @@ def _storage(server: Connection, project: Any) -> Any:
     raise PublicationFailed("The project has no OSF Storage. Add it on its page, then try again.")
 
 
-def _listed(server: Connection, storage: Any) -> list[Any]:
+def _listed(server: ArchiveConnection, storage: Any) -> list[Any]:
     address = storage["relationships"]["files"]["links"]["related"]["href"]
     return [file for file in _pages(server, address) if file["attributes"]["kind"] == "file"]
 
 
-def _pages(server: Connection, address: str | None) -> list[Any]:
+def _pages(server: ArchiveConnection, address: str | None) -> list[Any]:
     found: list[Any] = []
     while address:
         page = server.ask("GET", address).json()
@@ -86,7 +86,7 @@ def _sha256(file: Any) -> str:
     return str(file["attributes"]["extra"]["hashes"].get("sha256", ""))
 
 
-def _upload(server: Connection, storage: Any, old: Any, file: Leaving) -> None:
+def _upload(server: ArchiveConnection, storage: Any, old: Any, file: Leaving) -> None:
     """A new file, or a new version of one that is there with other content."""
     place = storage if old is None else old
     params = {"kind": "file"} | ({"name": file.name} if old is None else {})

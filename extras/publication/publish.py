@@ -14,7 +14,7 @@ from analysis.exports.description.licences import authors
 from analysis.exports.tables.catalogue import Disclosure
 from analysis.exports.tables.pseudonyms import K
 from extras.publication import hub, osf, zenodo
-from extras.publication.connection import Connection, PublicationRefused
+from extras.publication.connection import ArchiveConnection, PublicationRefused
 from extras.publication.leaving import Leaving, files_of, packed
 from extras.publication.plan_files import write_plan
 from studies.exporters.items import may_redistribute
@@ -121,7 +121,7 @@ def publish(
     if found := obstacles(wish):
         raise PublicationRefused(" ".join(found))
     domain = osf.DOMAIN if wish.address == osf.SERVER else ""
-    server = Connection(wish.address, _token(wish.to), domain=domain)
+    server = ArchiveConnection(wish.address, _token(wish.to), domain=domain)
     send = {"hub": _to_hub, "osf": _to_osf, "zenodo": _to_zenodo}[wish.to]
     address = send(wish, server, files, on_file)
     sha256 = {file.name: file.sha256 for file in files}
@@ -129,12 +129,12 @@ def publish(
     return address
 
 
-def _to_hub(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+def _to_hub(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any) -> str:
     message = f"Data of the study {wish.study.slug}"
     return hub.put_dataset(server, files, repo=wish.repo, message=message, on_file=on_file)
 
 
-def _to_osf(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+def _to_osf(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any) -> str:
     return osf.put_project(
         server,
         files,
@@ -146,7 +146,9 @@ def _to_osf(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: A
     )
 
 
-def _to_zenodo(wish: Wish, server: Connection, files: Sequence[Leaving], on_file: Any) -> str:
+def _to_zenodo(
+    wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any
+) -> str:
     metadata = zenodo.metadata_of(
         title=_title(wish),
         description=_description(wish),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from extras.publication.connection import Connection, PublicationFailed
+from extras.publication.connection import ArchiveConnection, PublicationFailed
 from extras.publication.leaving import Leaving
 
 SERVER = "https://zenodo.org"
@@ -13,7 +13,7 @@ _DRAFTS = "/api/deposit/depositions"
 
 
 def put_draft(
-    server: Connection,
+    server: ArchiveConnection,
     files: Sequence[Leaving],
     *,
     metadata: dict[str, Any],
@@ -40,7 +40,7 @@ def put_draft(
     return str(draft["links"]["html"])
 
 
-def _open_draft(server: Connection, known: str) -> Any:
+def _open_draft(server: ArchiveConnection, known: str) -> Any:
     """The draft of an earlier try, unless it was deleted or published since."""
     if not known:
         return None
@@ -50,7 +50,7 @@ def _open_draft(server: Connection, known: str) -> Any:
     return found.json()
 
 
-def _upload(server: Connection, bucket: str, file: Leaving) -> None:
+def _upload(server: ArchiveConnection, bucket: str, file: Leaving) -> None:
     with file.path.open("rb") as content:
         stored = server.ask(
             "PUT",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.endpoints import is_openai, leads_to_link_local
-from judging.engine.interface import Fault, JudgeQuestion, Reply
+from judging.engine.interface import BackendFault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:
     import httpx2
@@ -194,7 +194,7 @@ def _raising_batch_errors() -> Iterator[None]:
     except openai.APIStatusError as error:
         key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
         content = without_key(error.response.content, key)
-        fault: Fault = status_fault(error.status_code, content)
+        fault: BackendFault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
         raise BatchError(f"The server takes no batch: {fault}", is_final=is_final) from error
     except openai.APIError as error:

@@ -14,7 +14,7 @@ from judging.backends.error_messages import (
     refuses_model,
 )
 from judging.engine.interface import (
-    Fault,
+    BackendFault,
     Garbage,
     JudgeQuestion,
     Misconfigured,
@@ -298,7 +298,7 @@ def status_fault(
     *,
     address_hint: str = "; the URL includes /v1",
     sent_as: int | None = None,
-) -> Fault:
+) -> BackendFault:
     """The fault of a refused request, by its status and the body of the error.
 
     `sent_as`: the status of the response, if the error states another one.

@@ -42,9 +42,9 @@ from judging.backends.parameters import (
 )
 from judging.engine.chat import MEDIA
 from judging.engine.interface import (
-    Adjusted,
+    AdjustedRequest,
     Backend,
-    Fault,
+    BackendFault,
     JudgeQuestion,
     Parameters,
     Reply,
@@ -151,7 +151,7 @@ class OpenAIBackend:
         if status in MAY_ADJUST and not declines_content(error := error_body(content)):
             if self.adjustments.learn(error, parameters, status=status, question=question.id):
                 fault = status_fault(status, content, sent_as=response.status)
-                raise Adjusted(str(fault), status=status)
+                raise AdjustedRequest(str(fault), status=status)
         reply = read_response(
             content,
             question,
@@ -220,7 +220,7 @@ class OpenAIKind(BackendKind):
         try:
             found = json.loads(asyncio.run(ask()))["data"]
             return [storable(str(model["id"])) for model in found]
-        except (Fault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
+        except (BackendFault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
             return []
 
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":

@@ -14,7 +14,7 @@ from judging.backends.compression import unpacked
 from judging.backends.error_messages import declines_content, error_body
 from judging.backends.openai import MAY_ADJUST, retry_after
 from judging.backends.parameters import Adjustments
-from judging.engine.interface import Adjusted, Fault, JudgeQuestion, Parameters, Reply
+from judging.engine.interface import AdjustedRequest, BackendFault, JudgeQuestion, Parameters, Reply
 from judging.errors import BadJudge
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def refusal_or_fault(
         fault.retry_after = retry_after(lowered(response.headers.raw))
     body = error_body(content)
     if status in MAY_ADJUST and adjustments.learn(body, sent):
-        raise Adjusted(str(fault), status=status)
+        raise AdjustedRequest(str(fault), status=status)
     if 400 <= status < 500 and declines_content(body):
         return Reply(text=str(fault), refused=True, request_id=request_id[:200], status=status)
     raise fault
@@ -111,11 +111,11 @@ def lowered(headers: list[tuple[bytes, bytes]]) -> Mapping[bytes, str]:
     return {name.lower(): value.decode("latin-1") for name, value in headers}
 
 
-def cause(error: BaseException) -> Fault | None:
+def cause(error: BaseException) -> BackendFault | None:
     """The fault of our connections that a library has wrapped into an error of its own."""
     link: BaseException | None = error
     while link is not None:
-        if isinstance(link, Fault):
+        if isinstance(link, BackendFault):
             return link
         link = link.__cause__ or link.__context__
     return None

@@ -20,21 +20,21 @@ from judging.bias.responses import (
     Distractor,
     Formatting,
     Injection,
-    Length,
+    LongerResponse,
+    NamedSource,
     Reasoning,
     Sentiment,
-    Source,
 )
 from judging.bias.texts import all_of, languages_of
 from judging.errors import NOT_ALLOWED, InvalidValue
 
 PROBES: list[BiasProbe] = [
-    Length(),
+    LongerResponse(),
     Formatting(),
     Sentiment(),
     Bandwagon(),
     Authority(),
-    Source(),
+    NamedSource(),
     Reasoning(),
     Distractor(),
     Injection(),

@@ -15,19 +15,19 @@ from judging.backends.endpoints import key_variable
 from judging.backends.parameters import differences
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
-    Adjusted,
+    AdjustedRequest,
     Backend,
-    Fault,
+    BackendFault,
     Garbage,
     JudgeQuestion,
     Misconfigured,
     Parameters,
     RateLimited,
+    ReadVerdict,
     Reply,
     ServerError,
     TimedOut,
     Unreachable,
-    Verdict,
 )
 from judging.engine.messages import as_text
 from judging.engine.replies import looks_like_refusal
@@ -35,7 +35,7 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import messages_of
 from judging.protocols.registry import DEFAULT, protocol
-from judging.runs.costs.usage import Usage
+from judging.runs.costs.usage import RunUsage
 from judging.worker.endpoints import kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts.language import language_or_english
@@ -118,7 +118,7 @@ def _test_at(
         reply, sent = asyncio.run(_ask(make, question))
     except JudgingError as error:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
-    except Fault as fault:
+    except BackendFault as fault:
         return _explained(known, fault, judge, settings)
     except Exception:
         # Not raised: a debug page would show the variables of the client, and with them the key.
@@ -137,7 +137,7 @@ def _test_at(
         adjustments=differences(wanted.values, sent.values),
     )
     if reply.usage:
-        usage = Usage(reply.usage.prompt_tokens, reply.usage.completion_tokens, None)
+        usage = RunUsage(reply.usage.prompt_tokens, reply.usage.completion_tokens, None)
         known = replace(
             known,
             prompt_tokens=reply.usage.prompt_tokens,
@@ -181,7 +181,7 @@ async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Re
     try:
         for _ in range(_MOST_ADJUSTMENTS):
             parameters = backend.parameters()
-            with contextlib.suppress(Adjusted):
+            with contextlib.suppress(AdjustedRequest):
                 return await backend.ask(
                     question, seed=question.seed, parameters=parameters
                 ), parameters
@@ -217,7 +217,7 @@ def _read(
     return known
 
 
-def _words(verdict: Verdict) -> str:
+def _words(verdict: ReadVerdict) -> str:
     """The verdict in words; response 1 is shown first, as A."""
     side = {"A": "A (response 1)", "B": "B (response 2)", "C": "C (tie)"}[verdict.side or "C"]
     return side if verdict.certainty is None else f"{side}, certainty {verdict.certainty}"
@@ -248,14 +248,14 @@ def _no_verdict(reply: Reply, judge: Judge) -> tuple[str, str]:
 
 
 def _explained(
-    known: ConnectionTest, fault: Fault, judge: Judge, settings: JudgeSettings
+    known: ConnectionTest, fault: BackendFault, judge: Judge, settings: JudgeSettings
 ) -> ConnectionTest:
     """A fault in plain words, with what to do about it."""
     problem, advice = _explanation(fault, judge, settings)
     return replace(known, problem=problem, advice=advice, detail=str(fault))
 
 
-def _explanation(fault: Fault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
+def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
     variable = key_variable(settings)
     is_about_key = isinstance(fault, Misconfigured) and "refuses the key" in str(fault)
     if is_about_key or fault.status in {401, 403}:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from judging.engine.interface import (
-    Adjusted,
-    Answer,
+    AdjustedRequest,
     AttemptEnd,
+    AttemptLedger,
+    BackendFault,
     Broken,
     BudgetInUse,
-    Fault,
+    JudgeAnswer,
     JudgeQuestion,
-    Ledger,
     Misconfigured,
     Outage,
     Outcome,
@@ -62,7 +62,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     if reply.no_probabilities:
         details["no_probabilities"] = reply.no_probabilities
     answer = partial(
-        Answer,
+        JudgeAnswer,
         text=reply.stored,
         model=reply.model,
         fingerprint=reply.fingerprint,
@@ -112,7 +112,7 @@ class Asker:
     """
 
     def __init__(
-        self, *, routes: Sequence[Route], ledger: Ledger, has_answered: bool = False
+        self, *, routes: Sequence[Route], ledger: AttemptLedger, has_answered: bool = False
     ) -> None:
         self.routes = Routes(routes)
         self._ledger = ledger
@@ -139,7 +139,7 @@ class Asker:
             try:
                 end, reply, fault = await _send(question, replies, leave)
                 # In the same slot, so that no other question is asked with what is being tried.
-                while isinstance(fault, Adjusted):
+                while isinstance(fault, AdjustedRequest):
                     await self._ledger.close(question, number, end, replies, None)
                     leave = replace(leave, parameters=leave.route.backend.parameters())
                     try:
@@ -149,7 +149,7 @@ class Asker:
                     number += 1
                     limiter.renew(leave.permit)
                     end, reply, fault = await _send(question, replies, leave)
-                if isinstance(fault, Adjusted):
+                if isinstance(fault, AdjustedRequest):
                     continue
                 # Before the slot is free, so that no request follows one that has just failed.
                 is_over, outage = self._report(question, leave, fault, is_own=is_own)
@@ -164,7 +164,7 @@ class Asker:
             elif fault is not None and not isinstance(fault, Unreachable):
                 failed = faults.count(limiter)
                 if is_over or _is_final(fault, failed, is_own=is_own):
-                    outcome = Answer("error", error=_words(fault, failed))
+                    outcome = JudgeAnswer("error", error=_words(fault, failed))
                 elif is_own:
                     pause = min(_LONGEST_OWN_PAUSE, 0.5 * 2.0 ** (failed - 1))
             if outage is not None:  # the endpoint's fault, not the question's: it stays open
@@ -174,14 +174,14 @@ class Asker:
                 had_outage = True
                 continue
             await self._ledger.close(question, number, end, replies, outcome)
-            if isinstance(outcome, Answer):
+            if isinstance(outcome, JudgeAnswer):
                 return
             if outcome is not None:
                 question, replies = outcome, 0
             await asyncio.sleep(pause)
 
     def _report(
-        self, question: JudgeQuestion, leave: "_Leave", fault: Fault | None, *, is_own: bool
+        self, question: JudgeQuestion, leave: "_Leave", fault: BackendFault | None, *, is_own: bool
     ) -> tuple[bool, Outage | None]:
         """Whether the question has had its tries; and why the endpoint is given up, if it is."""
         if fault is None:
@@ -254,14 +254,14 @@ class OwnFaults:
         return faults + 1
 
 
-def _is_final(fault: Fault, failed: int, *, is_own: bool) -> bool:
+def _is_final(fault: BackendFault, failed: int, *, is_own: bool) -> bool:
     """Whether a question that failed so often becomes an error, as long as the endpoint is kept."""
     if isinstance(fault, Misconfigured):
         return is_own or failed >= MAX_OWN_REFUSALS
     return isinstance(fault, Rejected) or (is_own and failed >= MAX_OWN_FAULTS)
 
 
-def _words(fault: Fault, failed: int) -> str:
+def _words(fault: BackendFault, failed: int) -> str:
     if failed == 1:
         return str(fault)
     return f"{failed} requests failed while others succeeded: {fault}"
@@ -269,13 +269,13 @@ def _words(fault: Fault, failed: int) -> str:
 
 async def _send(
     question: JudgeQuestion, replies: int, leave: _Leave
-) -> tuple[AttemptEnd, Reply | None, Fault | None]:
+) -> tuple[AttemptEnd, Reply | None, BackendFault | None]:
     started = time.monotonic()
     try:
         reply = await leave.route.backend.ask(
             question, seed=seed_of(question, replies), parameters=leave.parameters
         )
-    except Fault as fault:
+    except BackendFault as fault:
         return _end_of(fault, started), None, fault
     except Exception:
         # Any other error is stored in the ledger too, and treated like an outage.
@@ -295,7 +295,7 @@ async def _send(
     return end, reply, None
 
 
-def _end_of(fault: Fault, started: float) -> AttemptEnd:
+def _end_of(fault: BackendFault, started: float) -> AttemptEnd:
     return AttemptEnd(
         fault.outcome,
         _milliseconds(started),
@@ -312,7 +312,7 @@ def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
     except Exception:
         logger.exception("A reply could not be read.")
         sentence = f"The reply could not be read, because this program failed; {_SEE_LOG}."
-        return Answer("error", text=reply.stored, error=sentence)
+        return JudgeAnswer("error", text=reply.stored, error=sentence)
 
 
 def _milliseconds(started: float) -> int:

@@ -18,7 +18,7 @@ State = Literal["done", "unparseable", "refused", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReadVerdict:
     """The chosen side, as a letter of the prompt; None if the reply gives none.
 
     `details` is what else the reply says, such as scores, by the letters of the prompt.
@@ -42,7 +42,7 @@ class ReplyFormat(Protocol):
     def options(self, earlier: tuple[str, ...]) -> Options:
         """The options of the step that follows `earlier`; empty if it has no probabilities."""
 
-    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
         """A verdict with what the probabilities of the last step's options say."""
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
@@ -55,7 +55,7 @@ class ReplyFormat(Protocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> Verdict:
+    ) -> ReadVerdict:
         """The verdict in a reply; without a side if the question has to be asked again."""
 
     def form(self) -> Mapping[str, Any]:
@@ -86,7 +86,7 @@ class JudgeQuestion:
         """The messages of its present step."""
         return self.protocol.conversation(self.messages, self.earlier)
 
-    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
+    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> ReadVerdict:
         """The verdict in a reply to its present step, up to the last word that is whole."""
         return self.protocol.read(
             without_cut_end(text) if is_cut else text,
@@ -180,7 +180,7 @@ class Reply:
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
 
-class Fault(Exception):
+class BackendFault(Exception):
     """A request without a reply. The subclass states why, and whether to try again."""
 
     outcome = "server_error"
@@ -194,44 +194,44 @@ class Fault(Exception):
         self.retry_after = retry_after
 
 
-class RateLimited(Fault):
+class RateLimited(BackendFault):
     """Status 429: all requests to this server must wait."""
 
     outcome = "rate_limited"
 
 
-class ServerError(Fault):
+class ServerError(BackendFault):
     """A server error: 5xx, 408 or 409."""
 
 
-class TimedOut(Fault):
+class TimedOut(BackendFault):
     """No answer in time; the server may have worked and may bill for it."""
 
     outcome = "timeout"
     maybe_billed = True
 
 
-class Unreachable(Fault):
+class Unreachable(BackendFault):
     """No connection: the request was never sent."""
 
     outcome = "unreachable"
 
 
-class Interrupted(Fault):
+class Interrupted(BackendFault):
     """The connection broke before the answer arrived."""
 
     outcome = "interrupted"
     maybe_billed = True
 
 
-class Garbage(Fault):
+class Garbage(BackendFault):
     """A success whose body is not a chat completion."""
 
     outcome = "garbage"
     maybe_billed = True
 
 
-class Broken(Fault):
+class Broken(BackendFault):
     """An error in this process; the server may have worked and may bill for it."""
 
     outcome = "failed"
@@ -244,7 +244,7 @@ class NotSent(Broken):
     maybe_billed = False
 
 
-class Rejected(Fault):
+class Rejected(BackendFault):
     """The server refuses this request, now and later."""
 
     outcome = "rejected"
@@ -258,7 +258,7 @@ class NoAccess(Misconfigured):
     """The server refuses all requests, whatever they ask: wrong key, no quota."""
 
 
-class Adjusted(Rejected):
+class AdjustedRequest(Rejected):
     """Rejected for a parameter that the backend now leaves out or renames."""
 
 
@@ -301,7 +301,7 @@ class AttemptEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgeAnswer:
     """The final answer to a question."""
 
     state: State
@@ -316,7 +316,7 @@ class Answer:
 
 
 # What comes of a request: the final answer, the question at its next step, or nothing yet.
-Outcome = Answer | JudgeQuestion | None
+Outcome = JudgeAnswer | JudgeQuestion | None
 
 
 class Backend(Protocol):
@@ -349,7 +349,7 @@ class LearningBackend(Protocol):
         """Learn from an error about what was `sent`; return whether another try may help."""
 
 
-class Ledger(Protocol):
+class AttemptLedger(Protocol):
     budget_queue: BudgetQueue
     """Where questions wait whose request found no room in the budget."""
 

@@ -8,7 +8,7 @@ BURST_SECONDS = 3.0  # the share of a minute's rate that can be used at once
 
 
 @dataclass(frozen=True)
-class Limits:
+class RateLimits:
     """The limits of an endpoint; `first` is the number of slots before the first answer.
 
     If `first` is None, all slots are used. Answers that take longer than `slow_after` seconds add
@@ -25,10 +25,10 @@ class Limits:
     is_adaptive: bool = False
 
 
-def tightest_of(several: Iterable[Limits]) -> Limits:
+def tightest_of(several: Iterable[RateLimits]) -> RateLimits:
     """The limits that satisfy all of several; the longest patience decides when to give up."""
     limits = list(several)
-    return Limits(
+    return RateLimits(
         concurrency=min(each.concurrency for each in limits),
         rpm=min((each.rpm for each in limits if each.rpm), default=None),
         tpm=min((each.tpm for each in limits if each.tpm), default=None),
@@ -40,10 +40,10 @@ def tightest_of(several: Iterable[Limits]) -> Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class LimitReport:
     """What a process holds, wants, and has learned since its last report."""
 
-    limits: Limits
+    limits: RateLimits
     held: int  # slots that it works with, or has not received back yet
     wanted: int  # slots that it could fill
     requests: float  # wanted beyond what was granted and not used yet

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from judging.engine.interface import Backend
-from judging.engine.limits import Limits, tightest_of
+from judging.engine.limits import RateLimits, tightest_of
 from judging.engine.rate_limit_coordination import Exchange, keep_coordinating
 from judging.engine.rate_limits import Limiter
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 @dataclass
 class _Endpoint:
     limiter: Limiter
-    limits: dict[Hashable, Limits]  # of each judge that is asked here
+    limits: dict[Hashable, RateLimits]  # of each judge that is asked here
 
 
 class EngineLoop:
@@ -53,7 +53,11 @@ class EngineLoop:
             return self._backends[key]
 
     def limiter(
-        self, address: Hashable, judge: Hashable, limits: Limits, exchange: Exchange | None = None
+        self,
+        address: Hashable,
+        judge: Hashable,
+        limits: RateLimits,
+        exchange: Exchange | None = None,
     ) -> Limiter:
         """Return the limiter of an endpoint, whose slots, rates and pauses all its judges share.
 

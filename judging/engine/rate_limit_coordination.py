@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from judging.engine.limits import BURST_SECONDS, Grant, Report
+from judging.engine.limits import BURST_SECONDS, Grant, LimitReport
 from judging.engine.rate_limits import Limiter
 
 logger = logging.getLogger(__name__)
@@ -36,10 +36,10 @@ class CoordinationFailed(Exception):
 
 
 # Blocks while it waits for the store. Raises `CoordinationFailed`.
-Exchange = Callable[[Report], Grant]
+Exchange = Callable[[LimitReport], Grant]
 
 
-def settle(document: Document, member: str, report: Report, *, now: float) -> Grant:
+def settle(document: Document, member: str, report: LimitReport, *, now: float) -> Grant:
     """Enter the report of `member` into `document` and return its grant; `now` is in seconds."""
     members: dict[str, Any] = document.setdefault("members", {})
     for name in [n for n, m in members.items() if now - m["seen"] > SILENT_SECONDS]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from judging.engine.interface import (
-    Fault,
+    BackendFault,
     Misconfigured,
     NoAccess,
     Outage,
@@ -28,7 +28,7 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
-from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
+from judging.engine.limits import BURST_SECONDS, Grant, LimitReport, RateLimits
 from judging.engine.response_times import ResponseTimes, Trend
 
 CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
@@ -91,7 +91,7 @@ class Limiter:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: RateLimits,
         *,
         clock: Callable[[], float] = time.monotonic,
         is_shared: bool = False,
@@ -132,7 +132,7 @@ class Limiter:
         self.successes = 0
         self.set_limits(limits)
 
-    def set_limits(self, limits: Limits) -> None:
+    def set_limits(self, limits: RateLimits) -> None:
         """Apply the judge's current limits; requests in flight stay counted."""
         self.limits = limits
         first = limits.concurrency if limits.first is None else limits.first
@@ -226,7 +226,7 @@ class Limiter:
     def failed(
         self,
         permit: Permit,
-        fault: Fault,
+        fault: BackendFault,
         *,
         question: Hashable = None,
         is_own: bool = False,
@@ -301,12 +301,12 @@ class Limiter:
         if self._rejections >= FIRST_REJECTIONS and not has_answered:
             self._give_up(f"The server rejects every request: {fault}")
 
-    def _patience_with(self, fault: Fault) -> float:
+    def _patience_with(self, fault: BackendFault) -> float:
         if self.successes or isinstance(fault, RateLimited) or fault.status == _LOADING:
             return self.limits.patience
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 
-    def _back_off(self, permit: Permit, fault: Fault, now: float) -> float:
+    def _back_off(self, permit: Permit, fault: BackendFault, now: float) -> float:
         """Seconds to wait after a failure. Requests sent before the last wait was decided add no
         information, so one wave of failures lengthens it once."""
         self._failures += 1
@@ -346,7 +346,7 @@ class Limiter:
         self._has_paused = True
         self.news.set()
 
-    def _verdict(self, fault: Fault, now: float) -> str:
+    def _verdict(self, fault: BackendFault, now: float) -> str:
         assert self._failing_since is not None  # noqa: S101
         patience = self.limits.patience
         if fault.retry_after is not None and fault.retry_after > patience:
@@ -421,14 +421,14 @@ class Limiter:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay, self._let_go)
 
-    def report(self) -> Report:
+    def report(self) -> LimitReport:
         """The report for the other processes; its contents then count as reported."""
         now = self._clock()
         if not self.is_busy:
             self._granted = 0  # given back with this report
         waiting = [(future, tokens) for future, tokens in self._waiting if not future.done()]
         tokens_waiting = sum(tokens for _, tokens in waiting)
-        report = Report(
+        report = LimitReport(
             limits=self.limits,
             held=max(self._granted, self._in_flight),
             wanted=self._in_flight + len(waiting),
@@ -446,13 +446,13 @@ class Limiter:
             return None
         return max(0.0, self._resume_at - now) if self._has_paused else 0.0
 
-    def restore(self, report: Report) -> None:
+    def restore(self, report: LimitReport) -> None:
         """Restore the contents of a report that did not arrive."""
         self._has_cut |= report.has_cut
         self._has_paused |= bool(report.pause)
         self._forgets_pauses |= report.pause is None
 
-    def take(self, grant: Grant, report: Report) -> None:
+    def take(self, grant: Grant, report: LimitReport) -> None:
         """Apply the grant, and wait as long as the longest pause of any process."""
         now = self.moved_at = self._clock()
         if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:

@@ -18,7 +18,7 @@ from judging.protocols import framings, registry
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
 from judging.runs.rows.extension import run_for
 from judging.runs.rows.spec import NO_PRICE, Reuse, RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from judging.selectors import campaigns_of, has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
@@ -182,16 +182,18 @@ def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CampaignCell:
     """One run of a plan, stored or not, and how it is started."""
 
     run: JudgeRun
     spec: RunSpec
 
 
-def cells_of(study: Study, plan: CampaignPlan, *, facts: StudyFacts | None = None) -> list[Cell]:
+def cells_of(
+    study: Study, plan: CampaignPlan, *, facts: RunStudyFacts | None = None
+) -> list[CampaignCell]:
     """The runs of a plan as they would be started; stores nothing."""
-    judges, facts = _judges(plan), facts or StudyFacts(study)
+    judges, facts = _judges(plan), facts or RunStudyFacts(study)
     cells = []
     for point in grid_of(study, plan):
         spec = RunSpec(
@@ -220,7 +222,7 @@ def cells_of(study: Study, plan: CampaignPlan, *, facts: StudyFacts | None = Non
                 spec = extending
             except BadRun:
                 pass  # There is no run to extend, so it is a run of its own.
-        cells.append(Cell(run, spec))
+        cells.append(CampaignCell(run, spec))
     return cells
 
 
@@ -253,7 +255,7 @@ def start_campaign(
                 raise ConflictingValue("juries", _NAME_OF_JUDGE, jury=name)
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
-        facts, runs = StudyFacts(study), []
+        facts, runs = RunStudyFacts(study), []
         for cell in cells_of(study, plan, facts=facts):
             run = cell.run
             if not (probe and run.pk is not None and has_replies(run.pk)):
@@ -311,12 +313,12 @@ def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
     """
     campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
     study = lock_study(campaign.study_id)
-    ready, facts = ready_after_probe(campaign), StudyFacts(study)
+    ready, facts = ready_after_probe(campaign), RunStudyFacts(study)
     campaign.runs.add(*(start_run(cell.spec, facts=facts, user=user) for cell in ready))
     return len(ready)
 
 
-def ready_after_probe(campaign: Campaign) -> list[Cell]:
+def ready_after_probe(campaign: Campaign) -> list[CampaignCell]:
     """The runs that `start_after_probe` would start."""
 
     def is_held(run: JudgeRun) -> bool:

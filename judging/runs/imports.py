@@ -72,7 +72,7 @@ def import_judgments(
         name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )
     run = _run(study, judge, content, setting=setting, features=features, file=file)
-    storage = _Storage(run, items, file.name, skip=skip_faulty)
+    storage = _JudgmentStorage(run, items, file.name, skip=skip_faulty)
     for rows in content.portions():
         storage.store(rows)
     if storage.faults:
@@ -87,7 +87,7 @@ def import_judgments(
     return Imported(run, storage.new, known, skipped)
 
 
-class _Storage:
+class _JudgmentStorage:
     """Stores judgments in portions. After the first fault, it only checks the rest."""
 
     def __init__(self, run: JudgeRun, items: dict[str, int], file: str, *, skip: bool) -> None:

@@ -20,7 +20,7 @@ from judging.runs.rows.reuse import reuse_answers
 from judging.runs.rows.row_creation import create_judgments
 from judging.runs.rows.shared_requests import share_requests
 from judging.runs.rows.spec import RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from judging.selectors import has_replies
 from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime
@@ -37,7 +37,7 @@ def start_run(
     probe: bool = False,
     enqueue: bool = True,
     asks_here: bool = True,
-    facts: StudyFacts | None = None,
+    facts: RunStudyFacts | None = None,
     user: User | None = None,
 ) -> JudgeRun:
     """Start a run, or continue the one that has the same parameters.
@@ -57,7 +57,7 @@ def start_run(
     if asks_here:
         backend_maker(judge)
     with transaction.atomic():
-        facts = facts or StudyFacts(lock_study(spec.study_id))
+        facts = facts or RunStudyFacts(lock_study(spec.study_id))
         study = facts.study
         _check_perspective(study)
         if asks_here:

@@ -10,7 +10,7 @@ from judging.backends.registry import DEFAULT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class JudgePreset:
     """`base_url` is empty if the model runs on the user's own server, `model` if any of a
     provider's models can be named."""
 
@@ -29,27 +29,27 @@ class Preset:
 
 
 PRESETS = {
-    "gpt-4o-2024-05-13": Preset(
+    "gpt-4o-2024-05-13": JudgePreset(
         model="gpt-4o-2024-05-13", base_url=OPENAI_URL, own_sources=("openai", "gpt")
     ),
-    "gpt-3.5-turbo-0125": Preset(
+    "gpt-3.5-turbo-0125": JudgePreset(
         model="gpt-3.5-turbo-0125", base_url=OPENAI_URL, own_sources=("openai", "gpt")
     ),
-    "command-r-plus": Preset(
+    "command-r-plus": JudgePreset(
         model="command-r-plus",
         own_sources=("cohere", "command", "command-r", "command-r-plus"),
     ),
     # Give the address of a server that runs it in 16 bit, as the paper did.
-    "llama-3-70b-instruct": Preset(
+    "llama-3-70b-instruct": JudgePreset(
         model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
     ),
-    "anthropic": Preset(
+    "anthropic": JudgePreset(
         model="",
         backend=AnthropicKind.name,
         base_url=ANTHROPIC_URL,
         own_sources=("anthropic", "claude"),
     ),
-    "gemini": Preset(
+    "gemini": JudgePreset(
         model="",
         backend=GeminiKind.name,
         base_url=GEMINI_URL,

@@ -2,10 +2,10 @@
 
 from judging.models import JudgeRun, Judgment, PromptTemplate, last_lease_of_workers
 from studies.models import Study
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     runs = JudgeRun.objects.filter(study=study)
     judgments = Judgment.everything.filter(run__study=study).count()
     obstacles = []
@@ -15,7 +15,7 @@ def content_of(study: Study) -> Content:
         obstacles.append("The last requests of a judge run are under way. Wait a few minutes.")
     wordings = PromptTemplate.objects.filter(study=study).count()
     counts = [("judge runs", runs.count()), ("judgments", judgments), ("wordings", wordings)]
-    return Content(counts, obstacles)
+    return StudyContent(counts, obstacles)
 
 
 def _is_being_asked(study: Study) -> bool:

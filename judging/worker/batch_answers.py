@@ -6,9 +6,9 @@ from datetime import datetime
 from judging.backends.batch import BatchLine
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer
 from judging.engine.interface import (
-    Answer,
     AttemptEnd,
-    Fault,
+    BackendFault,
+    JudgeAnswer,
     JudgeQuestion,
     LearningBackend,
     Misconfigured,
@@ -59,7 +59,7 @@ class AnswerReader:
         try:
             sent = self._sent_with[question.id]
             reply = line.read(question, is_structured="response_format" in sent.values)
-        except Fault as fault:
+        except BackendFault as fault:
             outcome = "expired" if line.expired else fault.outcome
             end = AttemptEnd(
                 outcome,
@@ -96,7 +96,9 @@ class AnswerReader:
         )
         self._close(question, end, question.replies, None)
 
-    def _verdict(self, question: JudgeQuestion, fault: Fault, line: BatchLine) -> Answer | None:
+    def _verdict(
+        self, question: JudgeQuestion, fault: BackendFault, line: BatchLine
+    ) -> JudgeAnswer | None:
         """The end of a question that the server refuses; None if it is asked again."""
         if isinstance(fault, NoAccess):
             self._no_access = str(fault)
@@ -104,15 +106,15 @@ class AnswerReader:
         if isinstance(fault, Misconfigured):
             # As long as others are answered, it concerns the question, whatever it says.
             if self._has_replies:
-                return Answer("error", error=str(fault))
+                return JudgeAnswer("error", error=str(fault))
             self._misconfigured = self._misconfigured or str(fault)
             return None
         if isinstance(fault, Rejected):
             if self._learn(line.content, self._sent_with[question.id]):
                 return None
-            return Answer("error", error=str(fault))
+            return JudgeAnswer("error", error=str(fault))
         if question.attempts - question.replies >= MAX_OWN_FAULTS:
-            return Answer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
+            return JudgeAnswer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
         return None
 
     def _tell_backend(self, error: str, sent: Parameters) -> bool:
@@ -120,7 +122,7 @@ class AnswerReader:
         return isinstance(backend, LearningBackend) and backend.learn(error, sent)
 
     def _close(
-        self, question: JudgeQuestion, end: AttemptEnd, replies: int, answer: Answer | None
+        self, question: JudgeQuestion, end: AttemptEnd, replies: int, answer: JudgeAnswer | None
     ) -> None:
         self._answered += answer is not None
         self._again += answer is None

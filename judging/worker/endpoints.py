@@ -9,7 +9,7 @@ from django.conf import settings
 from judging.backends.backend import BackendKind, JudgeSettings
 from judging.backends.registry import backend_kind
 from judging.engine.interface import Backend
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.models import Judge
 from judging.worker.stored_keys import SealedKey
 
@@ -63,9 +63,9 @@ def endpoint_of(judge: Judge, address: str = "") -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def limits_of(judge: Judge) -> Limits:
+def limits_of(judge: Judge) -> RateLimits:
     """The limits of the judge; a server gets only a few questions before its first answer."""
-    limits = Limits(
+    limits = RateLimits(
         concurrency=judge.slots,
         rpm=judge.rpm,
         tpm=judge.tpm,

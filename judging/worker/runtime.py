@@ -10,7 +10,7 @@ from django.db import connection
 
 from judging.engine.asking import Asker
 from judging.engine.budget_queue import BudgetQueue
-from judging.engine.interface import Backend, Ledger
+from judging.engine.interface import AttemptLedger, Backend
 from judging.engine.loop import EngineLoop
 from judging.engine.routes import Route
 from judging.errors import BadJudge, JudgingError
@@ -82,7 +82,7 @@ def shut_down() -> None:
     _stopping.clear()
 
 
-def asker(judge: Judge, its_ledger: Ledger, *, has_answered: bool = False) -> Asker:
+def asker(judge: Judge, its_ledger: AttemptLedger, *, has_answered: bool = False) -> Asker:
     """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.

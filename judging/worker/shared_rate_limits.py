@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from judging.engine.limits import Grant, Report
+from judging.engine.limits import Grant, LimitReport
 from judging.engine.rate_limit_coordination import CoordinationFailed, Document, Exchange, settle
 from judging.models import SharedLimit
 from studies.statements import clock
@@ -26,7 +26,7 @@ def exchange(endpoint: str) -> Exchange:
     has_redis = settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
     store = _in_redis if has_redis else _in_database
 
-    def take_part(report: Report) -> Grant:
+    def take_part(report: LimitReport) -> Grant:
         return store(endpoint, _member(os.getpid()), report)
 
     return take_part
@@ -38,7 +38,7 @@ def _member(pid: int) -> str:
     return f"{pid}-{secrets.token_hex(8)}"
 
 
-def _in_database(endpoint: str, member: str, report: Report) -> Grant:
+def _in_database(endpoint: str, member: str, report: LimitReport) -> Grant:
     try:
         SharedLimit.objects.get_or_create(endpoint=endpoint)
         with transaction.atomic():
@@ -60,7 +60,7 @@ def _redis(pid: int) -> "Redis":
     )
 
 
-def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
+def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
     """Read, settle, write; repeat if another process wrote in between."""
     from redis.exceptions import RedisError, WatchError
 

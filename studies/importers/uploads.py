@@ -22,7 +22,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import data_sets
 from studies.jobs.errors import JobFailed
-from studies.jobs.runner import Progress, Steps, carry_out
+from studies.jobs.runner import JobProgress, Steps, carry_out
 from studies.models import ImportJob, Study
 from studies.models.imports import ROWS_READ
 from studies.statements import clock
@@ -50,7 +50,7 @@ def _follow(result: ImportResult) -> None:
 
 
 @dataclass(frozen=True)
-class Reading:
+class UploadReading:
     """How to read uploaded files; the names are those of `read_paths`."""
 
     task: str
@@ -66,7 +66,7 @@ def folder_of(job: ImportJob) -> Stored:
     return Stored(f"imports/{job.public_id}")
 
 
-def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
+def is_quick(uploads: Sequence[UploadedFile], reading: UploadReading) -> bool:
     """Whether a page can read the files itself. Raises `Refused` for a zip beyond the limits."""
     most = INLINE_SET_BYTES if reading.format in data_sets() else INLINE_BYTES
     if sum(upload.size or 0 for upload in uploads) > most:
@@ -88,7 +88,7 @@ def import_now(
     uploads: Sequence[UploadedFile],
     *,
     slug: str,
-    reading: Reading,
+    reading: UploadReading,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -105,7 +105,7 @@ def import_paths(
     paths: Sequence[Path],
     *,
     slug: str,
-    reading: Reading,
+    reading: UploadReading,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -142,7 +142,7 @@ def keep_for_import(
     uploads: Sequence[UploadedFile],
     *,
     study_id: int,
-    reading: Reading,
+    reading: UploadReading,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -161,7 +161,7 @@ def keep_copy_for_import(
     *,
     names: list[str],
     study_id: int,
-    reading: Reading,
+    reading: UploadReading,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -182,7 +182,7 @@ def keep_copy_for_import(
 def _keep(
     put_into: Callable[[Stored], list[str]],
     study_id: int,
-    reading: Reading,
+    reading: UploadReading,
     dry_run: bool,
     replace: int | None,
     user: User | None,
@@ -219,7 +219,7 @@ def run_import(*, job_id: int) -> ImportJob:
             folder_of(job).delete()
 
 
-def _import(job: ImportJob, progress: Progress) -> dict[str, Any]:
+def _import(job: ImportJob, progress: JobProgress) -> dict[str, Any]:
     try:
         with folder_of(job).local() as folder:
             return _import_files(job, folder, progress)
@@ -229,7 +229,7 @@ def _import(job: ImportJob, progress: Progress) -> dict[str, Any]:
         raise JobFailed(f"The file has faults.{stopped}", faults=faults) from error
 
 
-def _import_files(job: ImportJob, folder: Path, progress: Progress) -> dict[str, Any]:
+def _import_files(job: ImportJob, folder: Path, progress: JobProgress) -> dict[str, Any]:
     reading = dict(job.reading)
     paths = [folder / name for name in reading.pop("files")]
     replace = reading.pop("replace", None)

@@ -20,7 +20,7 @@ J = TypeVar("J", bound=Job)
 HEARTBEAT_SECONDS = 1.0
 
 
-class Progress:
+class JobProgress:
     """The progress of a job. Call it with a percentage and a sentence; a heartbeat stores them.
 
     Raises `JobStopped` once the job is deleted or has another worker.
@@ -62,7 +62,7 @@ class Steps:
     """
 
     def __init__(
-        self, progress: Progress, *, total: int, share: int, sentence: Callable[[int, int], str]
+        self, progress: JobProgress, *, total: int, share: int, sentence: Callable[[int, int], str]
     ) -> None:
         self.total, self.done = total, 0
         self._progress, self._share, self._sentence = progress, share, sentence
@@ -80,7 +80,7 @@ class Steps:
 def carry_out(
     jobs: type[J],
     job_id: int,
-    work: Callable[[J, Progress], Mapping[str, Any]],
+    work: Callable[[J, JobProgress], Mapping[str, Any]],
     *,
     expected: tuple[type[Exception], ...],
 ) -> J:
@@ -140,13 +140,13 @@ def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None
 
 
 @contextmanager
-def _heartbeat(rows: QuerySet[J]) -> Iterator[Progress]:
+def _heartbeat(rows: QuerySet[J]) -> Iterator[JobProgress]:
     """Store the progress every second, however long one step of the work takes.
 
     This uses a thread with its own connection, because on SQLite a connection that is reading rows
     cannot write once another one has written.
     """
-    progress = Progress(rows)
+    progress = JobProgress(rows)
     if not progress.has_thread:
         yield progress
         return

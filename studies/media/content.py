@@ -35,7 +35,7 @@ _CLEANERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @dataclass(frozen=True)
-class Content:
+class MediaContent:
     """A file as it is kept: without notes about places, people and programs."""
 
     type: str
@@ -57,7 +57,7 @@ class Content:
         return own | {"width": self.width, "height": self.height}
 
 
-def read_content(data: bytes) -> Content:
+def read_content(data: bytes) -> MediaContent:
     """A file that may be shown and sent, checked. Raises `BadMedia`."""
     kind = _type_of(data)
     group = kind.partition("/")[0]
@@ -70,9 +70,9 @@ def read_content(data: bytes) -> Content:
         )
     kept = _CLEANERS[kind](data)
     if group == "audio":
-        return Content(kind, kept, seconds=sounds.seconds_of(kept))
+        return MediaContent(kind, kept, seconds=sounds.seconds_of(kept))
     width, height = pictures.size_of(kept, kind)
-    return Content(kind, kept, width, height)
+    return MediaContent(kind, kept, width, height)
 
 
 def _type_of(data: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from studies.media.content import LARGEST, TYPES, Content, read_content
+from studies.media.content import LARGEST, TYPES, MediaContent, read_content
 from studies.media.errors import BadMedia
 
 MOST_FILES = 10_000
@@ -84,7 +84,7 @@ class Delivered:
             self._keep(content)
         return self.kept[content.sha256]
 
-    def _keep(self, content: Content) -> None:
+    def _keep(self, content: MediaContent) -> None:
         total = sum(facts["size"] for facts in self.kept.values()) + len(content.data)
         if len(self.kept) == MOST_FILES or total > MOST_BYTES:
             raise BadMedia(

@@ -9,7 +9,7 @@ from studies.importers.files.bundle import MAX_BYTES
 from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.options import Option, as_text, parse_options
-from studies.importers.uploads import Reading
+from studies.importers.uploads import UploadReading
 from studies.models import Study, Task
 
 
@@ -155,12 +155,14 @@ class ImportForm(forms.Form):
         """Show the error of an option at its field."""
         self.add_error(error.name if error.name in self.fields else None, str(error))
 
-    def reading(self) -> Reading:
+    def reading(self) -> UploadReading:
         data = self.cleaned_data
         if self.dataset is None:
             options = {OPTION: data[OPTION]} if data[OPTION] else {}
-            return Reading(task=data["task"], options=options, skip_faulty=data["skip_faulty"])
-        return Reading(
+            return UploadReading(
+                task=data["task"], options=options, skip_faulty=data["skip_faulty"]
+            )
+        return UploadReading(
             task=self.dataset.task,
             format=self.dataset.name,
             limit=data["limit"],

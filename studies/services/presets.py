@@ -7,7 +7,7 @@ from studies.models import Study
 
 
 @dataclass(frozen=True)
-class Preset:
+class StudyPreset:
     """A preset; `settings` are fields of a study, as `create_study` takes them."""
 
     label: str
@@ -16,18 +16,18 @@ class Preset:
 
 
 PRESETS = {
-    "paper": Preset(
+    "paper": StudyPreset(
         "Study of the paper",
         "300 items with 3 answers each, 30 items per annotator, certainty from 1 to 100, "
         "20 minutes at $13.50 an hour on Prolific.",
         {"human_sample": 300},
     ),
-    "ties": Preset(
+    "ties": StudyPreset(
         "Tie setting of the paper",
         "As above, with “No clear difference” as a third answer and without certainty.",
         {"human_sample": 300, "allow_tie": True, "ask_certainty": False},
     ),
-    "class": Preset(
+    "class": StudyPreset(
         "Class or lab",
         "An open link instead of Prolific, 10 items and 8 minutes per annotator, no pay.",
         {
@@ -37,7 +37,7 @@ PRESETS = {
             "reward": 0,
         },
     ),
-    "pilot": Preset(
+    "pilot": StudyPreset(
         "Pilot",
         "30 items with 2 answers each, 15 items and 10 minutes per annotator. Shows what takes too "
         "long or is unclear.",

@@ -124,7 +124,7 @@ class Select(_Statement, Generic[Row]):
         return next(iter(self.all(*arguments)), None)
 
 
-class Change(_Statement):
+class CompiledChange(_Statement):
     """An UPDATE with constants or expressions if `values` are given, otherwise a DELETE.
 
     A DELETE removes rows that no other row refers to; returns how many rows it was.

@@ -24,7 +24,7 @@ from studies.texts.normalisation import canonical
 _SHOWN = 5
 
 
-class Items:
+class ItemsFile:
     """items.jsonl, in the format of every import, and the pictures and sounds that it names.
 
     If texts are withheld, it has ids and hashes.
@@ -96,7 +96,7 @@ def _need_same(study: Study, file: str, wanted: dict[str, str], there: dict[str,
     )
 
 
-class Source:
+class SourceFile:
     """source.json: where the items come from, their licence, and how they were made."""
 
     name, file = "source", "source.json"
@@ -114,7 +114,7 @@ class Source:
         return []
 
 
-class Draw:
+class DrawFile:
     """draw.json: the probability of each item to be given to people, and those that were drawn."""
 
     name, file = "draw", "draw.json"

@@ -14,7 +14,7 @@ from studies.study_files.folder import Folder
 Content = str | Iterator[str] | Callable[[], IO[bytes]]
 
 
-class Part(Protocol):
+class StudyFilePart(Protocol):
     """A part of the design. `name` is its key in study.toml, `file` the main file of an export."""
 
     name: str
@@ -35,16 +35,16 @@ class Part(Protocol):
         ...
 
 
-_parts: list[Part] = []
+_parts: list[StudyFilePart] = []
 
 
-def register(part: Part) -> None:
+def register(part: StudyFilePart) -> None:
     """Add a part; a second call changes nothing. Parts are applied in the order of registration."""
     if all(known.name != part.name for known in _parts):
         _parts.append(part)
 
 
-def registered() -> tuple[Part, ...]:
+def registered() -> tuple[StudyFilePart, ...]:
     return tuple(_parts)
 
 

@@ -42,14 +42,14 @@ JUDGING_SECONDS = 10
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingTime:
     """A long text on a page: what is shown of it before it is opened, and its reading time."""
 
     start: str
     minutes: int
 
 
-def reading_of(text: str, language: str = "en") -> Reading | None:
+def reading_of(text: str, language: str = "en") -> ReadingTime | None:
     """How a text is folded; None if it is short enough to be shown whole."""
     if len(text) <= LONG:
         return None
@@ -57,7 +57,7 @@ def reading_of(text: str, language: str = "en") -> Reading | None:
     start = text[:START].rstrip()
     cut = start.rpartition(" ")[0]
     start = cut if len(cut) > START // 2 else start
-    return Reading(f"{start} …", math.ceil(seconds_to_read(len(text), language) / 60))
+    return ReadingTime(f"{start} …", math.ceil(seconds_to_read(len(text), language) / 60))
 
 
 def shown_at_once(text: str) -> int:

@@ -7,7 +7,7 @@ from analysis.report.build import frame
 from analysis.report.contents import in_order_of_computing
 from analysis.report.encode import Json
 from analysis.report.section import merge
-from analysis.report.study import Study as Arrays
+from analysis.report.study import ReportedStudy as Arrays
 from studies.models import Study
 
 

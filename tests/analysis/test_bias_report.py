@@ -13,7 +13,7 @@ from analysis.report.build import build_report
 from analysis.report.contents import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.sections.bias.probes import bias_probes
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from judging.bias.probe import target_of
 from judging.models import Judgment
 from studies.models import Item
@@ -50,7 +50,7 @@ def table(study, name):
 
 
 def section_of(study):
-    return bias_probes(Study(load_dataset(study.slug), 70, seed=1, draws=20))["bias"]
+    return bias_probes(ReportedStudy(load_dataset(study.slug), 70, seed=1, draws=20))["bias"]
 
 
 def report_of(study):

@@ -11,7 +11,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.files.table_files import tex, to_document, to_markdown, to_tex, write_tables
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from tests.analysis import latex
 from tests.analysis.builders import random_study
 
@@ -46,7 +46,7 @@ def test_the_document_of_all_tables_is_latex_that_a_parser_accepts(tables):
 
 
 def test_a_table_too_long_for_a_page_is_not_in_the_document():
-    table = Table("long", "Long", (Column("A"),), [["x"]] * 61)
+    table = Table("long", "Long", (TableColumn("A"),), [["x"]] * 61)
 
     text = to_document([table])
 
@@ -56,7 +56,7 @@ def test_a_table_too_long_for_a_page_is_not_in_the_document():
 
 def test_a_table_that_no_paper_prints_is_a_csv_file_only(tmp_path):
     rows = [[f"item {n}", n / 7, {"accuracy": 0.5, "correct": 1, "n": 2}] for n in range(2_001)]
-    columns = (Column("Item"), Column("Mean", "number"), Column("Right", "tally"))
+    columns = (TableColumn("Item"), TableColumn("Mean", "number"), TableColumn("Right", "tally"))
 
     write_tables([Table("long", "Long", columns, rows)], tmp_path / "tables")
 
@@ -109,7 +109,7 @@ def test_letters_without_a_font_are_written_as_their_code_point():
 def test_markdown_shows_text_as_it_is_and_small_cells_in_italics():
     share = {"n": 12, "correct": 6, "accuracy": 0.5, "ci": None}
     table = Table(
-        "t", "A | b", (Column("Who"), Column("High", "share", "People")), [["*x*", share]]
+        "t", "A | b", (TableColumn("Who"), TableColumn("High", "share", "People")), [["*x*", share]]
     )
 
     lines = to_markdown(table).splitlines()
@@ -124,7 +124,7 @@ def test_markdown_shows_text_as_it_is_and_small_cells_in_italics():
 
 
 def test_a_name_in_a_heading_of_a_csv_is_no_formula(tmp_path):
-    table = Table("t", "T", (Column("High", "share", "=HYPERLINK(1)"), Column("@x")), [])
+    table = Table("t", "T", (TableColumn("High", "share", "=HYPERLINK(1)"), TableColumn("@x")), [])
 
     write_tables([table], tmp_path / "tables")
 

@@ -15,7 +15,7 @@ from analysis.report.registration import run_mark
 from analysis.report.render import render_html
 from analysis.report.sections.ablations import ablations
 from analysis.report.sections.wording import wordings
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.text.names import run_names
 from judging.models import Judge, JudgeRun, Jury, PromptTemplate
 from judging.wordings.versions import save_wording
@@ -64,7 +64,7 @@ def report_of(study):
 
 
 def section_of(study):
-    return wordings(Study(load_dataset(study.slug), threshold=80, seed=1, draws=50))
+    return wordings(ReportedStudy(load_dataset(study.slug), threshold=80, seed=1, draws=50))
 
 
 def test_a_planted_effect_is_the_wordings_and_every_way_is_listed():
@@ -200,7 +200,7 @@ def test_less_of_the_persona_is_compared_within_a_wording():
         for item in study.all_items.all():
             judge_item(less, item, "r1", 60)
 
-    [entry] = ablations(Study(load_dataset(study.slug), threshold=80, seed=1, draws=50))
+    [entry] = ablations(ReportedStudy(load_dataset(study.slug), threshold=80, seed=1, draws=50))
 
     assert entry["compared_with"] == odd.run
     assert entry["wording"] == "odd@1"

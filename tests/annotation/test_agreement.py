@@ -7,22 +7,22 @@ from itertools import product
 
 import pytest
 
-from annotation.quality.agreement import Agreement, GivenAnswer, agreement, at_least
+from annotation.quality.agreement import ComparedAnswer, RaterAgreement, agreement, at_least
 from annotation.quality.flags import IMPROBABLE
 from tests.sampling import examples
 
 
-def said(*rows: str) -> list[GivenAnswer]:
+def said(*rows: str) -> list[ComparedAnswer]:
     """One string an item, one letter a person: their choice, upper case where it counts."""
     return [
-        GivenAnswer(person, item, letter.lower(), letter.isupper())
+        ComparedAnswer(person, item, letter.lower(), letter.isupper())
         for item, row in enumerate(rows)
         for person, letter in enumerate(row)
         if letter != "."
     ]
 
 
-def agreements(answers: list[GivenAnswer]) -> dict[int, Agreement]:
+def agreements(answers: list[ComparedAnswer]) -> dict[int, RaterAgreement]:
     """The agreement of everybody in `answers`, by person."""
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in answers:
@@ -69,7 +69,7 @@ def test_the_tail_is_the_sum_over_all_outcomes(chances):
         assert at_least(successes, chances) == pytest.approx(total)
 
 
-def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[GivenAnswer]:
+def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[ComparedAnswer]:
     """300 items with three answers each of 30 people who follow a common guess, more or less."""
     able = [rng.gauss(0, person_sd) for _ in range(30)]
     rows = []
@@ -78,7 +78,7 @@ def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[Given
         # Ten blocks of three: the same people meet again and again, as in the paper's design.
         for person in range(item % 10 * 3, item % 10 * 3 + 3):
             follows = rng.random() < 1 / (1 + math.exp(-easy - able[person]))
-            rows.append(GivenAnswer(person, item, "r1" if follows == guess else "r2", True))
+            rows.append(ComparedAnswer(person, item, "r1" if follows == guess else "r2", True))
     return rows
 
 

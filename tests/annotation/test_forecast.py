@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from annotation.seats.forecast import Forecast, people_needed, seats_filled, widened, without
+from annotation.seats.forecast import SeatForecast, people_needed, seats_filled, widened, without
 
 
 def most_filled(widths: list[int], each: int, people: int) -> int:
@@ -56,7 +56,7 @@ def test_more_answers_an_item_open_seats_at_full_items_too():
     ],
 )
 def test_what_is_missing_is_what_groups_and_platform_lack(coming, missing, unfilled):
-    forecast = Forecast({1: 8}, 4, reward=450, currency="USD", **coming)
+    forecast = SeatForecast({1: 8}, 4, reward=450, currency="USD", **coming)
 
     assert (forecast.missing, forecast.unfilled, forecast.pay) == (
         missing,
@@ -67,7 +67,7 @@ def test_what_is_missing_is_what_groups_and_platform_lack(coming, missing, unfil
 
 
 def test_the_warning_counts_and_prices_what_is_missing():
-    forecast = Forecast({1: 5}, 4, room=1, places_left=0, reward=450, currency="USD")
+    forecast = SeatForecast({1: 5}, 4, room=1, places_left=0, reward=450, currency="USD")
 
     assert forecast.warning == (
         "5 seats stay open even when every place left is used. 2 more places are needed "

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from annotation.participants.items.progress import ItemProgress, Progress
+from annotation.participants.items.progress import ItemProgress, ProgressOnItems
 
 
-def at(done: int, total: int, seconds: list[float]) -> Progress:
+def at(done: int, total: int, seconds: list[float]) -> ProgressOnItems:
     """`done` of `total` items answered, each in its time."""
-    return Progress(
+    return ProgressOnItems(
         tuple(
             ItemProgress(n + 1, n < done, round(seconds[n] * 1000) if n < done else None)
             for n in range(total)

@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 from judging.engine.asking import OwnFaults
 from judging.engine.interface import Misconfigured, Outage
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter
 from judging.engine.routes import Route, Routes
 from judging.errors import BadJudge, InvalidValue
@@ -36,7 +36,7 @@ class Clock:
 
 def made(*slots, clock=None):
     clock = clock or Clock()
-    limiters = [Limiter(Limits(concurrency=n), clock=clock) for n in slots]
+    limiters = [Limiter(RateLimits(concurrency=n), clock=clock) for n in slots]
     routes = [Route(None, limiter) for limiter in limiters]
     return Routes(routes), routes, clock
 

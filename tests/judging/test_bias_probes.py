@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from analysis.report.sections.bias.probes import bias_probes
-from analysis.report.study import Study as ReportStudy
+from analysis.report.study import ReportedStudy as ReportStudy
 from judging.bias.mitigations import Reflecting, warned
 from judging.bias.personas import not_the_same
 from judging.bias.probe import Asked, Example

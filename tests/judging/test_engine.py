@@ -11,7 +11,7 @@ from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.backends.replay import BadRecording, ReplayBackend, read_recording
 from judging.engine.asking import Asker
 from judging.engine.interface import (
-    Fault,
+    BackendFault,
     Garbage,
     Halted,
     Interrupted,
@@ -26,7 +26,7 @@ from judging.engine.interface import (
     ServerError,
     Unreachable,
 )
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.engine.loop import EngineLoop
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
@@ -168,7 +168,7 @@ def test_only_what_a_model_may_have_worked_on_can_be_billed(llm, body, fault, is
     text = body if isinstance(body, str) else json.dumps(body)
     llm.answer = lambda _, n: Answer(body=text.encode())
 
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(BackendFault) as caught:
         ask(llm.url)
 
     assert (type(caught.value), caught.value.maybe_billed) == (fault, is_billed)
@@ -176,7 +176,7 @@ def test_only_what_a_model_may_have_worked_on_can_be_billed(llm, body, fault, is
 
 @pytest.mark.parametrize(("key", "address"), [("kéy-0123456", ""), ("two\nlines-12345", "")])
 def test_a_request_that_cannot_leave_costs_nothing(llm, key, address):
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(BackendFault) as caught:
         ask(llm.url + address, key=key)
 
     assert not caught.value.maybe_billed
@@ -206,7 +206,7 @@ def test_tokens_that_cannot_be_are_as_good_as_untold(llm, usage):
 def test_a_key_that_a_server_repeats_is_not_told_on(llm, status):
     llm.answer = lambda body, n: error(status, "Who is Bearer sk-top-secret-1?")
 
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(BackendFault) as caught:
         ask(llm.url, key="sk-top-secret-1")
 
     assert "Who is Bearer [key]?" in str(caught.value)
@@ -315,7 +315,7 @@ class Scripted:
 
 
 def run_asker(backend, ledger, *questions):
-    limiter = Limiter(Limits())
+    limiter = Limiter(RateLimits())
     asker = Asker(routes=[Route(backend, limiter)], ledger=ledger)
     problems = asyncio.run(asker.ask_all(questions))
     return problems, limiter
@@ -404,9 +404,9 @@ def test_a_broken_recording_names_its_line(line):
 def test_an_endpoint_is_shared_by_whoever_names_it_and_takes_changed_limits():
     engine = EngineLoop()
     try:
-        first = engine.limiter("a", "warm", Limits(concurrency=2))
-        same = engine.limiter("a", "warm", Limits(concurrency=5))
-        other = engine.limiter("b", "warm", Limits())
+        first = engine.limiter("a", "warm", RateLimits(concurrency=2))
+        same = engine.limiter("a", "warm", RateLimits(concurrency=5))
+        other = engine.limiter("b", "warm", RateLimits())
 
         async def slots():
             return same.slots
@@ -421,13 +421,13 @@ def test_an_endpoint_is_shared_by_whoever_names_it_and_takes_changed_limits():
 def test_two_judges_of_one_endpoint_keep_the_tighter_of_their_limits():
     engine = EngineLoop()
     try:
-        engine.limiter("a", "warm", Limits(concurrency=8, rpm=60))
-        both = engine.limiter("a", "cold", Limits(concurrency=4, tpm=900, patience=300))
+        engine.limiter("a", "warm", RateLimits(concurrency=8, rpm=60))
+        both = engine.limiter("a", "cold", RateLimits(concurrency=4, tpm=900, patience=300))
 
         async def limits():
             return both.limits
 
         seen = engine.submit(limits()).result(timeout=60)
-        assert seen == Limits(concurrency=4, rpm=60, tpm=900, patience=300)
+        assert seen == RateLimits(concurrency=4, rpm=60, tpm=900, patience=300)
     finally:
         engine.stop()

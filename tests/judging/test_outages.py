@@ -6,7 +6,7 @@ import random
 import pytest
 
 from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.engine.rate_limit_coordination import Document, settle
 from judging.engine.rate_limits import Limiter
 from tests.judging.simulated_clock import simulate
@@ -27,7 +27,7 @@ def ask_through(fault, *, patience, away, lasts=250.0, slots=16, workers=2):
         ended: list[tuple[float, str]] = []
         draw = random.Random(7)
         begins = clock() + 10
-        limits = Limits(concurrency=slots, patience=patience)
+        limits = RateLimits(concurrency=slots, patience=patience)
         limiters = [Limiter(limits, clock=clock, is_shared=True) for _ in range(workers)]
 
         async def share(limiter, name):
@@ -113,7 +113,7 @@ def test_who_asks_to_wait_is_said_to_ask_and_nobody_else():
 
 def test_one_request_that_hangs_while_others_are_answered_is_no_outage():
     async def scenario(clock):
-        limiter = Limiter(Limits(concurrency=2, patience=120), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=2, patience=120), clock=clock)
         hanging = await limiter.acquire()
         for _ in range(60):
             permit = await limiter.acquire()

@@ -14,7 +14,7 @@ from judging.backends.backend import JudgeSettings
 from judging.backends.endpoints import api_key
 from judging.backends.registry import backend_kind
 from judging.engine.interface import (
-    Adjusted,
+    AdjustedRequest,
     Garbage,
     JudgeQuestion,
     Misconfigured,
@@ -85,7 +85,7 @@ def ask(backend, url, times=1, question=QUESTION, **changes):
                 sent = made.parameters()
                 try:
                     reply = await made.ask(question, seed=5, parameters=sent)
-                except Adjusted:
+                except AdjustedRequest:
                     if not left:
                         raise
             return reply, sent

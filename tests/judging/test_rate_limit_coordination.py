@@ -11,7 +11,7 @@ import redis
 from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
-from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
+from judging.engine.limits import BURST_SECONDS, Grant, LimitReport, RateLimits
 from judging.engine.rate_limit_coordination import (
     SILENT_SECONDS,
     CoordinationFailed,
@@ -31,7 +31,7 @@ from tests.servers import redis_broker
 
 def report(**overrides):
     fields = {
-        "limits": Limits(concurrency=10),
+        "limits": RateLimits(concurrency=10),
         "held": 0,
         "wanted": 100,
         "requests": 0.0,
@@ -40,7 +40,7 @@ def report(**overrides):
         "pause": 0.0,
         "has_cut": False,
     }
-    return Report(**fields | overrides)
+    return LimitReport(**fields | overrides)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_process_with_nothing_to_do_leaves():
 
 def test_requests_a_minute_are_drawn_from_one_bucket():
     document: Document = {}
-    limits, drawn = Limits(concurrency=10, rpm=600), 0.0
+    limits, drawn = RateLimits(concurrency=10, rpm=600), 0.0
 
     for step in range(120):  # a minute in which two processes want as much as they can get
         for member in ("a", "b"):
@@ -107,7 +107,7 @@ def test_requests_a_minute_are_drawn_from_one_bucket():
 
 def test_a_request_larger_than_the_bucket_is_let_go_and_paid_back():
     document: Document = {}
-    limits = Limits(tpm=600)
+    limits = RateLimits(tpm=600)
     asked = report(limits=limits, tokens=5000.0, first_tokens=1200.0)
 
     assert settle(document, "a", asked, now=0.0).tokens == 1200
@@ -147,7 +147,7 @@ def exchange_once(limiter, document, member="a", now=0.0):
 
 def test_nothing_leaves_before_it_was_granted():
     async def scenario():
-        limiter = Limiter(Limits(concurrency=4), is_shared=True)
+        limiter = Limiter(RateLimits(concurrency=4), is_shared=True)
         assert await permits_of(limiter) == 0
         assert limiter.news.is_set()
         waiting = asyncio.ensure_future(limiter.acquire())
@@ -163,7 +163,7 @@ def test_nothing_leaves_before_it_was_granted():
 
 def test_requests_that_were_drawn_are_used_up():
     async def scenario():
-        limiter = Limiter(Limits(concurrency=100, rpm=60), is_shared=True)
+        limiter = Limiter(RateLimits(concurrency=100, rpm=60), is_shared=True)
         waiting = [asyncio.ensure_future(limiter.acquire()) for _ in range(50)]
         await asyncio.sleep(0)
 
@@ -195,7 +195,7 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
             limiter.release(permit)
 
         def start(name):
-            limiter = Limiter(Limits(concurrency=16), clock=clock, is_shared=True)
+            limiter = Limiter(RateLimits(concurrency=16), clock=clock, is_shared=True)
 
             def exchange(told):
                 return settle(document, name, told, now=clock())
@@ -223,7 +223,7 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
 def test_a_429_of_another_process_pauses_and_slows_this_one():
     async def scenario():
         document: Document = {}
-        limiter, other = (Limiter(Limits(concurrency=16), is_shared=True) for _ in range(2))
+        limiter, other = (Limiter(RateLimits(concurrency=16), is_shared=True) for _ in range(2))
         first = asyncio.ensure_future(other.acquire())
         await asyncio.sleep(0)
         exchange_once(other, document, "other")
@@ -252,7 +252,7 @@ def test_a_429_of_another_process_pauses_and_slows_this_one():
 def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
     async def scenario():
         document: Document = {}
-        limiter = Limiter(Limits(concurrency=2), is_shared=True)
+        limiter = Limiter(RateLimits(concurrency=2), is_shared=True)
         waiting = asyncio.ensure_future(limiter.acquire())
         await asyncio.sleep(0)
         exchange_once(limiter, document)
@@ -273,7 +273,7 @@ def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
 def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
     monkeypatch.setattr("judging.engine.rate_limit_coordination._RETRY_SECONDS", 0.0)
     document: Document = {}
-    calls: list[Report] = []
+    calls: list[LimitReport] = []
 
     def exchange(told):
         calls.append(told)
@@ -282,7 +282,7 @@ def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
         return settle(document, "a", told, now=0.0)
 
     async def scenario():
-        limiter = Limiter(Limits(concurrency=4), is_shared=True)
+        limiter = Limiter(RateLimits(concurrency=4), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
             task = asyncio.ensure_future(keep_coordinating(limiter, exchange, executor))
             permit = await asyncio.wait_for(limiter.acquire(), 5)

@@ -12,7 +12,7 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Permit
 
 
@@ -48,7 +48,7 @@ def run(test):
 
 def test_no_more_requests_are_under_way_than_there_are_slots():
     async def scenario():
-        limiter = Limiter(Limits(concurrency=2))
+        limiter = Limiter(RateLimits(concurrency=2))
         first, _ = await take(limiter, 2)
         assert await is_held_back(limiter)
 
@@ -62,7 +62,7 @@ def test_no_more_requests_are_under_way_than_there_are_slots():
 def test_a_429_halves_the_slots_once_for_a_whole_wave():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=16), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
         wave = await take(limiter, 8)
         clock.now += 1
 
@@ -77,7 +77,7 @@ def test_a_429_halves_the_slots_once_for_a_whole_wave():
 def test_slots_grow_back_while_the_server_answers():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=16), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
         (permit,) = await take(limiter, 1)
         limiter.failed(permit, RateLimited("slow down", retry_after=0))
         assert limiter.slots == 8
@@ -93,7 +93,7 @@ def test_slots_grow_back_while_the_server_answers():
 def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=16), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
         (permit,) = await take(limiter, 1)
 
         limiter.failed(permit, RateLimited("slow down", retry_after=20))
@@ -110,7 +110,7 @@ def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
 def test_without_retry_after_each_wave_of_429_pauses_twice_as_long():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=16), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
         for seconds in (1, 2, 4):
             (permit,) = await take(limiter, 1)
             limiter.failed(permit, RateLimited("slow down"))
@@ -125,7 +125,7 @@ def test_without_retry_after_each_wave_of_429_pauses_twice_as_long():
 
 def test_a_retry_after_beyond_our_patience_ends_the_wait_at_once():
     async def scenario():
-        limiter = Limiter(Limits(patience=60))
+        limiter = Limiter(RateLimits(patience=60))
         (permit,) = await take(limiter, 1)
 
         with pytest.raises(Outage, match="asks to wait 3600 seconds, longer than the 60"):
@@ -137,7 +137,7 @@ def test_a_retry_after_beyond_our_patience_ends_the_wait_at_once():
 def test_a_failing_server_is_tried_by_one_request_at_a_time():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=16), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
         permits = await take(limiter, 10)
 
         for permit in permits[:CIRCUIT_FAILURES]:
@@ -153,7 +153,7 @@ def test_a_failing_server_is_tried_by_one_request_at_a_time():
 def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patience():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=2, patience=100), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=2, patience=100), clock=clock)
         first, second = await take(limiter, 2)
         limiter.succeeded(first)
         waiting = asyncio.ensure_future(limiter.acquire())
@@ -173,7 +173,7 @@ def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patience():
 def test_a_server_that_never_answered_is_given_up_sooner():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(patience=600), clock=clock)
+        limiter = Limiter(RateLimits(patience=600), clock=clock)
         (permit,) = await take(limiter, 1)
         limiter.failed(permit, Unreachable("refused"))
         clock.now += 31
@@ -187,7 +187,7 @@ def test_a_server_that_never_answered_is_given_up_sooner():
 def test_a_server_that_loads_its_model_is_waited_for():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(patience=600), clock=clock)
+        limiter = Limiter(RateLimits(patience=600), clock=clock)
         (permit,) = await take(limiter, 1)
 
         limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
@@ -200,7 +200,7 @@ def test_a_server_that_loads_its_model_is_waited_for():
 def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=1, patience=12), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=1, patience=12), clock=clock)
         (permit,) = await take(limiter, 1)
         waiting = asyncio.ensure_future(limiter.acquire())
         await asyncio.sleep(0)
@@ -220,7 +220,7 @@ def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
 def test_an_answer_in_between_renews_the_patience():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(patience=100), clock=clock)
+        limiter = Limiter(RateLimits(patience=100), clock=clock)
         (permit,) = await take(limiter, 1)
         for _ in range(5):
             limiter.failed(permit, ServerError("HTTP 500"))
@@ -236,7 +236,7 @@ def test_an_answer_in_between_renews_the_patience():
 def test_after_giving_up_a_later_run_starts_with_fresh_patience():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(), clock=clock)
+        limiter = Limiter(RateLimits(), clock=clock)
         (permit,) = await take(limiter, 1)
         with pytest.raises(Outage):
             limiter.failed(permit, Misconfigured("wrong key"))
@@ -250,7 +250,7 @@ def test_after_giving_up_a_later_run_starts_with_fresh_patience():
 
 def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
     async def scenario():
-        limiter = Limiter(Limits())
+        limiter = Limiter(RateLimits())
         first, second = await take(limiter, 2)
         with pytest.raises(Outage, match="wrong key"):
             limiter.failed(first, NoAccess("wrong key"))
@@ -263,7 +263,7 @@ def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
 
 def test_a_server_that_rejects_everything_is_not_asked_for_every_item():
     async def scenario():
-        limiter = Limiter(Limits())
+        limiter = Limiter(RateLimits())
         (permit,) = await take(limiter, 1)
 
         for _ in range(9):
@@ -277,7 +277,7 @@ def test_a_server_that_rejects_everything_is_not_asked_for_every_item():
 def test_requests_a_minute_are_spaced_out():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=1000, rpm=60), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=1000, rpm=60), clock=clock)
         burst = 0
         while not await is_held_back(limiter):
             burst += 1
@@ -297,7 +297,7 @@ def test_requests_a_minute_are_spaced_out():
 def test_tokens_a_minute_count_the_size_of_a_request():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(concurrency=1000, tpm=6000), clock=clock)
+        limiter = Limiter(RateLimits(concurrency=1000, tpm=6000), clock=clock)
 
         limiter.release(await limiter.acquire(1000))
 
@@ -311,7 +311,7 @@ def test_tokens_a_minute_count_the_size_of_a_request():
 
 def test_a_cancelled_request_leaves_its_slot_to_the_next():
     async def scenario():
-        limiter = Limiter(Limits(concurrency=1))
+        limiter = Limiter(RateLimits(concurrency=1))
         (permit,) = await take(limiter, 1)
         waiting = asyncio.ensure_future(limiter.acquire())
         await asyncio.sleep(0)
@@ -335,7 +335,7 @@ async def fail_again_and_again(limiter, clock):
 def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience, told):
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(patience=patience), clock=clock)
+        limiter = Limiter(RateLimits(patience=patience), clock=clock)
         limiter.succeeded(*await take(limiter, 1))
         began = clock.now
 
@@ -350,7 +350,7 @@ def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience,
 def test_a_server_that_asks_to_wait_beyond_our_patience_is_not_waited_for():
     async def scenario():
         clock = Clock()
-        limiter = Limiter(Limits(patience=3), clock=clock)
+        limiter = Limiter(RateLimits(patience=3), clock=clock)
         (permit,) = await take(limiter, 1)
         limiter.failed(permit, RateLimited("slow down", retry_after=2))
         clock.now += 2

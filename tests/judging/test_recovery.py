@@ -8,7 +8,7 @@ from django import db
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from judging.engine.interface import Answer, AttemptEnd, Halted, Parameters, Usage
+from judging.engine.interface import AttemptEnd, Halted, JudgeAnswer, Parameters, Usage
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
@@ -279,7 +279,7 @@ def test_a_worker_whose_lease_ran_out_asks_nothing_more_and_its_late_replies_are
         return rows.opening(asked[pk], number, Parameters({"model": "m"}))
 
     def closing(pk):
-        return rows.closing(asked[pk], 1, end, 1, Answer("done", "A", 80, text="[[A]]"))
+        return rows.closing(asked[pk], 1, end, 1, JudgeAnswer("done", "A", 80, text="[[A]]"))
 
     assert ledger.apply([opening(pk) for pk in (first, second, third)]) == [None] * 3
     recovery.release_expired()

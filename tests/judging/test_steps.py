@@ -14,14 +14,14 @@ import pytest
 from judging.engine.asking import Asker
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
-    Answer,
     Interrupted,
+    JudgeAnswer,
     JudgeQuestion,
     Parameters,
     Rejected,
     Reply,
 )
-from judging.engine.limits import Limits
+from judging.engine.limits import RateLimits
 from judging.engine.messages import Message
 from judging.engine.rate_limits import Limiter
 from judging.engine.routes import Route
@@ -71,7 +71,7 @@ class Notes:
 def ask(question, *replies):
     async def scenario():
         backend, notes = Scripted(*replies), Notes()
-        await Asker(routes=[Route(backend, Limiter(Limits()))], ledger=notes).ask(question)
+        await Asker(routes=[Route(backend, Limiter(RateLimits()))], ledger=notes).ask(question)
         return backend, notes
 
     return asyncio.run(scenario())
@@ -144,7 +144,7 @@ def test_a_reply_that_the_server_calls_a_refusal_ends_at_any_step():
     _, notes = ask(question(SecondTurn()), Reply("A]]", refused=True))
     _, later = ask(question(SecondTurn()), "A]]", Reply("80]]", refused=True))
 
-    assert isinstance(notes.closed[-1][4], Answer)
+    assert isinstance(notes.closed[-1][4], JudgeAnswer)
     assert notes.closed[-1][4].state == later.closed[-1][4].state == "refused"
 
 

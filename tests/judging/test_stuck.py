@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
-from judging.engine.limits import Grant, Limits
+from judging.engine.limits import Grant, RateLimits
 from judging.engine.messages import from_user
 from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
@@ -299,7 +299,7 @@ def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
         return Grant(slots=1, requests=0.0, tokens=0.0, pause=0.0, cuts=0)
 
     async def scenario():
-        limiter = Limiter(Limits(), is_shared=True)
+        limiter = Limiter(RateLimits(), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
             sharing = asyncio.create_task(keep_coordinating(limiter, exchange, executor))
             permit = await asyncio.wait_for(limiter.acquire(), timeout=60)

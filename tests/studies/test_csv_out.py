@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from analysis.exports.tables.columns import Column as ExportColumn
-from analysis.exports.tables.table_files import Table as ExportTable
+from analysis.exports.tables.columns import TableColumn as ExportColumn
+from analysis.exports.tables.table_files import ExportTableFile as ExportTable
 from analysis.exports.tables.table_files import write_table
 from analysis.report.files.table_files import write_tables
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, csv_cells, spreadsheet_text
 from studies.importers.files.faults import Fault, faults_csv
 from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
@@ -72,7 +72,9 @@ def test_numbers_stay_numbers_and_other_values_are_texts():
 
 
 def test_the_files_of_a_report_hold_no_formula(tmp_path):
-    table = Table("t", "T", (Column("Words"), Column("n", "count")), [[c, -1] for c in HOSTILE])
+    table = Table(
+        "t", "T", (TableColumn("Words"), TableColumn("n", "count")), [[c, -1] for c in HOSTILE]
+    )
 
     write_tables([table], tmp_path / "tables")
 

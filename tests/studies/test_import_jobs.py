@@ -115,13 +115,13 @@ def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatc
     job = send(client, jsonl(*(raw_item(n) for n in range(1, 5))))
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
     seen = []
-    store = runner.Progress.store
+    store = runner.JobProgress.store
 
     def look(progress):
         store(progress)
         seen.append(client.get(f"{ADDRESS}{job.public_id}/status/").json())
 
-    monkeypatch.setattr(runner.Progress, "store", look)
+    monkeypatch.setattr(runner.JobProgress, "store", look)
 
     run_import(job_id=job.pk)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analysis.data.arrays import TIE
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import NO_LABEL, Labels, listed, same_label
+from thirdperson.check.labels import NO_LABEL, LabelTable, listed, same_label
 
 TIES = frozenset(
     {
@@ -19,7 +19,7 @@ MAYBE_TIES = frozenset({"equal", "same", "both"})
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChoiceColumns:
     """Codes of the labels: 0 for the first, 1 for the second, 2 for a tie."""
 
     first: str
@@ -37,12 +37,12 @@ class Choices:
 
 
 def choices_of(
-    labels: Labels,
+    labels: LabelTable,
     *,
     pair: Sequence[str] = (),
     tie: Sequence[str] = (),
     positive: Sequence[str] = (),
-) -> Choices:
+) -> ChoiceColumns:
     """The choices that the labels of a file are. Raises `BadTable` if they are not two and a tie.
 
     `pair` names the two labels, `tie` the labels of a tie; `positive` names the labels that count
@@ -80,7 +80,9 @@ def choices_of(
         )
     names = plain if pair else sorted(plain)
     codes = {names[0]: 0, names[1]: 1, **dict.fromkeys(tied, TIE)}
-    return Choices(spellings[names[0]], spellings[names[1]], _tie_word(spellings, tied), codes)
+    return ChoiceColumns(
+        spellings[names[0]], spellings[names[1]], _tie_word(spellings, tied), codes
+    )
 
 
 def _tied(spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[str]) -> list[str]:
@@ -106,7 +108,7 @@ def _remedy(plain: Sequence[str], spellings: Mapping[str, str]) -> str:
 
 def _against_others(
     spellings: dict[str, str], plain: list[str], tied: list[str], positive: Sequence[str]
-) -> Choices:
+) -> ChoiceColumns:
     wanted = {same_label(name) for name in positive}
     if missing := [name for name in positive if same_label(name) not in plain]:
         raise BadTable(
@@ -119,7 +121,7 @@ def _against_others(
         )
     codes = {name: int(name in wanted) for name in plain} | dict.fromkeys(tied, TIE)
     chosen = [spellings[name] for name in plain if name in wanted]
-    return Choices(
+    return ChoiceColumns(
         " or ".join(spellings[name] for name in others),
         " or ".join(chosen),
         _tie_word(spellings, tied),

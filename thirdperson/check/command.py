@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import Labels
+from thirdperson.check.labels import LabelTable
 
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -196,7 +196,7 @@ def _check(options: Namespace) -> int:
     return finding.exit_code
 
 
-def _skipped(labels: Labels) -> list[str]:
+def _skipped(labels: LabelTable) -> list[str]:
     """The faulty rows that were left out on request."""
     if not labels.skipped:
         return []

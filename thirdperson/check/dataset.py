@@ -12,12 +12,12 @@ from analysis.data.arrays import (
     MISSING,
     TIE,
     Answers,
-    Cost,
     Dataset,
-    Item,
+    ItemData,
     Judgments,
     Prompt,
-    Run,
+    RunData,
+    RunMoney,
     StudyFacts,
     sorted_columns,
 )
@@ -25,9 +25,9 @@ from judging.protocols.certainty import Certainty
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
 from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, Scale, percent
-from thirdperson.check.choices import Choices
+from thirdperson.check.choices import ChoiceColumns
 from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import Label, Labels, listed
+from thirdperson.check.labels import Label, LabelTable, listed
 
 PEOPLE = "people"  # the name of their certainties, next to the names of judges
 _USUAL_STEPS = (5, 7, 10)  # the largest certainty of scales that their values show
@@ -37,8 +37,8 @@ _NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people
 
 
 def dataset_of(
-    labels: Labels,
-    choices: Choices,
+    labels: LabelTable,
+    choices: ChoiceColumns,
     *,
     name: str,
     title: str,
@@ -77,7 +77,7 @@ def dataset_of(
             question=f"Which label is right? ({choices.words})",
         ),
         items=tuple(
-            Item(
+            ItemData(
                 key=key,
                 topic="",
                 persona=labels.persona.get(key, ""),
@@ -101,7 +101,7 @@ def dataset_of(
     )
 
 
-def certainties_of(labels: Labels) -> dict[Label, float]:
+def certainties_of(labels: LabelTable) -> dict[Label, float]:
     """Each label's certainty from 1 to 100; people have one scale, and each judge has its own."""
     groups: dict[str, dict[Label, float]] = {}
     for each in labels.labels:
@@ -179,12 +179,12 @@ def _scale_words(scale: Scale) -> str:
     )
 
 
-def _has_tie(labels: list[Label], choices: Choices) -> bool:
+def _has_tie(labels: list[Label], choices: ChoiceColumns) -> bool:
     """Whether ties were offered: somebody gave one. A right label that is a tie does not say so."""
     return any(choices.code(label.value) == TIE for label in labels)
 
 
-def _truth(value: str | None, choices: Choices) -> str:
+def _truth(value: str | None, choices: ChoiceColumns) -> str:
     return "" if value is None else ("r1", "r2", "tie")[choices.code(value)]
 
 
@@ -192,7 +192,7 @@ def _answers(
     people: list[Label],
     position: Mapping[str, int],
     raters: list[str],
-    choices: Choices,
+    choices: ChoiceColumns,
     certainties: Mapping[Label, float],
 ) -> Answers:
     number = {rater: place for place, rater in enumerate(raters)}
@@ -224,12 +224,12 @@ def _answers(
 
 def _run(
     judge: str,
-    labels: Labels,
+    labels: LabelTable,
     position: Mapping[str, int],
-    choices: Choices,
+    choices: ChoiceColumns,
     certainties: Mapping[Label, float],
     name: str,
-) -> Run:
+) -> RunData:
     own = [label for label in labels.labels if label.is_judge and label.rater == judge]
     setting = Standard.name
     if _has_tie(labels.labels, choices):
@@ -237,7 +237,7 @@ def _run(
     elif any(label in certainties for label in own):
         setting = Certainty.name
     n = len(own)
-    return Run(
+    return RunData(
         run=hashlib.sha256(f"{name}\n{judge}".encode()).hexdigest(),
         judge=judge,
         setting=setting,
@@ -251,7 +251,7 @@ def _run(
         prompt=Prompt(None, None, ""),
         state="done",
         state_reason=f"Read from {name}.",
-        cost=Cost(0, 0, None, None, None),
+        cost=RunMoney(0, 0, None, None, None),
         judgments=Judgments.from_columns(
             [position[label.item] for label in own],
             [MISSING] * n,

@@ -22,7 +22,7 @@ class Label:
 
 
 @dataclass
-class Labels:
+class LabelTable:
     """All labels of a file, with what it says about each item, and how it was read.
 
     `reading` has one line for each part that was found, for people who check the guesses. `scales`

@@ -18,11 +18,11 @@ from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from thirdperson.check.columns import Columns
 from thirdperson.check.errors import BadTable
 from thirdperson.check.exports import registry
-from thirdperson.check.labels import Labels, listed, same_label
+from thirdperson.check.labels import LabelTable, listed, same_label
 from thirdperson.check.table import labels_of, read_table
 
 
-def read_labels(path: Path, options: Namespace) -> Labels:
+def read_labels(path: Path, options: Namespace) -> LabelTable:
     """The labels of a file; one that is not small is read in a child process. Raises `BadTable`."""
     if not is_needed(size := size_of(path)):
         return _labels(path, options)
@@ -30,14 +30,14 @@ def read_labels(path: Path, options: Namespace) -> Labels:
         [labels] = from_child(_send, path, options, name=path.name, size=size, prepare=django.setup)
     except Refused as error:
         raise BadTable(f"{path.name}: {error.faults[0]}") from error
-    return cast(Labels, labels)
+    return cast(LabelTable, labels)
 
 
 def _send(send: Send, path: Path, options: Namespace) -> None:
     send(_labels(path, options))
 
 
-def _labels(path: Path, options: Namespace) -> Labels:
+def _labels(path: Path, options: Namespace) -> LabelTable:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     formats = ["auto", "table", *registry.READERS]

@@ -15,7 +15,7 @@ from thirdperson.check.labels import (
     NO_LABEL,
     WRITTEN_BY_PROGRAMS,
     Label,
-    Labels,
+    LabelTable,
     is_label,
     listed,
     same_label,
@@ -24,7 +24,7 @@ from thirdperson.check.labels import (
 MOST_FAULTS = 10
 
 
-def read_table(path: Path, given: Columns) -> Labels:
+def read_table(path: Path, given: Columns) -> LabelTable:
     """The labels of a table. Raises `BadTable` with every fault of a line, up to `MOST_FAULTS`."""
     rows: list[tuple[str, Mapping[str, str]]] = []
     faults: list[str] = []
@@ -69,14 +69,14 @@ def _one_label_a_row(rows: Rows) -> Rows:
     return found
 
 
-def labels_of(rows: Rows, given: Columns, *, name: str, skipped: Sequence[str] = ()) -> Labels:
+def labels_of(rows: Rows, given: Columns, *, name: str, skipped: Sequence[str] = ()) -> LabelTable:
     """The labels of rows with columns of any names; `skipped` are faults of left-out rows."""
     if not rows:
         raise BadTable(f"{name} has no rows. Write one row for each item, or one for each label.")
     names = list(dict.fromkeys(column for _, row in rows for column in row))
     columns = columns_of(names, rows, given, name=name)
     skips = [*skipped] if given.skip_faulty else None
-    found = Labels(reading=columns.words(), scales=given.scales, skipped=skips)
+    found = LabelTable(reading=columns.words(), scales=given.scales, skipped=skips)
     notes = {"gold": found.gold, "persona": found.persona, "question": found.question}
     read = []
     for number, (where, row) in enumerate(rows, start=1):
@@ -113,7 +113,7 @@ def labels_of(rows: Rows, given: Columns, *, name: str, skipped: Sequence[str] =
     return found
 
 
-def _skip(found: Labels, error: BadTable) -> None:
+def _skip(found: LabelTable, error: BadTable) -> None:
     if found.skipped is None:
         raise error
     found.skipped.append(str(error))
@@ -201,7 +201,9 @@ def _label(
     return Label(where, item, rater, is_judge, row.get(column, "").strip(), certainty)
 
 
-def _add(found: Labels, label: Label, seen: dict[tuple[str, str], str], *, is_once: bool) -> None:
+def _add(
+    found: LabelTable, label: Label, seen: dict[tuple[str, str], str], *, is_once: bool
+) -> None:
     """Add a label; a judge's column repeats its label in every row of an item."""
     key = (label.item, label.rater)
     if key not in seen:

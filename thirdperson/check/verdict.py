@@ -19,7 +19,7 @@ _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """What a report says about its judges.
 
     `references` are judges that anybody can build, as in report.json, if agreement decides.
@@ -96,9 +96,9 @@ class Finding:
         return f"Labels still needed: about {self.labels_needed:,}"
 
 
-def finding_of(report: Mapping[str, Any]) -> Finding:
+def finding_of(report: Mapping[str, Any]) -> CheckFinding:
     verdict = verdict_of(report)
-    return Finding(
+    return CheckFinding(
         trust=_TRUST.get(verdict.answer.word, Trust.INCONCLUSIVE),
         sentence=verdict.answer.sentence,
         caveats=verdict.caveats,

@@ -10,7 +10,7 @@ from analysis.audit.check import (
     estimated_share,
     percent,
 )
-from analysis.audit.findings import Finding, State
+from analysis.audit.findings import AuditFinding, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 UNUSED = 0.7
@@ -31,7 +31,7 @@ class SidePreferred(ItemCheck):
     )
     remedy = "Ask in both orders (orders: both), and read the report's chapter on position."
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         known = [
             (
                 one.judge,
@@ -71,7 +71,7 @@ class PersonaUnused(ItemCheck):
     def look(self, item: AuditedItem) -> None:
         self._personas[item.key] = item.persona.number
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         pair = study.without_persona
         same = pair.same if pair else {}
         keys = [key for key in sorted(same) if key in self._personas]

@@ -12,7 +12,7 @@ from analysis.audit.check import (
     estimated_share,
     percent,
 )
-from analysis.audit.findings import Effect, Finding, Level, State
+from analysis.audit.findings import AuditFinding, Effect, Level, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # A rule of thumb right this much more often than a coin, at the near end of its interval.
@@ -46,7 +46,7 @@ class _Cue(ItemCheck):
     def level(self, distance: float) -> Level:
         return Level.ADVISORY
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         n = len(self._right)
         if n < FEWEST:
             words = f"Only {counted(n)} with an own answer to compare; {FEWEST} are needed."
@@ -144,7 +144,7 @@ class SourceTells(ItemCheck):
                 self._right[source].append(item.own == place)
                 self._personas[source].append(item.persona.number)
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         effects = {
             source: estimated_share(
                 f"items in which the response by “{source}” is the own answer",
@@ -188,7 +188,7 @@ class AnswersMissing(ItemCheck):
         if not item.label:
             self._keys.append(item.key)
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         n = self._labels.total()
         missing = self._labels[""]
         parts = [f"{n - missing:,} of {counted(n)} have an own answer"]

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, ListedItems, counted, percent, plain
-from analysis.audit.findings import Effect, Finding, Level, State
+from analysis.audit.findings import AuditFinding, Effect, Level, State
 from analysis.data.items.audited_items import AuditedItem, AuditedPersona, AuditedStudy
 
 TOLD_SHARE = 0.2
@@ -98,7 +98,7 @@ class DominantPersona(ItemCheck):
         self._items[item.persona.number] += 1
         self._keys.setdefault(item.persona.number, []).append(item.key)
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         total = self._items.total()
         persona, most = self._items.most_common(1)[0] if total else (0, 0)
         share = most / total if total else 0.0

@@ -6,7 +6,7 @@ from functools import cache
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
-from analysis.audit.findings import Effect, Finding, State
+from analysis.audit.findings import AuditFinding, Effect, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 # Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
@@ -39,7 +39,7 @@ class TooFewItems(ItemCheck):
         if item.question:
             self._questions[hash(item.question)] += 1
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         n, margin = self._labelled, study.margin
         if not n:
             words = "No item has an own answer, so there is no accuracy to be precise about."

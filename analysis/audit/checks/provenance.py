@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck
-from analysis.audit.findings import Finding, Level, State
+from analysis.audit.findings import AuditFinding, Level, State
 from analysis.data.items.audited_items import AuditedStudy
 
 
@@ -13,7 +13,7 @@ class LicenceMissing(ItemCheck):
     rule = "Advice if the study's source names no licence."
     remedy = "Name the licence in the study's settings: a report cannot be published without it."
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         words = (
             f"The items’ licence is {study.licence}." if study.licence else "No licence is named."
         )
@@ -40,7 +40,7 @@ class SharingLimited(ItemCheck):
         "study's settings say what is allowed."
     )
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         return self.outcome(
             level=Level.INFORMATIVE,
             state=State.CLEAR if study.redistribution == "allowed" else State.FOUND,

@@ -13,7 +13,7 @@ from analysis.audit.check import (
     percent,
     plain,
 )
-from analysis.audit.findings import Effect, Finding, Level, State
+from analysis.audit.findings import AuditFinding, Effect, Level, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 ALIKE = 0.9
@@ -141,7 +141,7 @@ class ReusedDistractor(ItemCheck):
             if len(self._against[own]) < COUNTERPARTS:
                 self._against[own].add(other)
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         least = max(REUSE_SHARE * self._seen, 5)
         reused = {
             text

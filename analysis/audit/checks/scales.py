@@ -5,7 +5,7 @@ from collections import defaultdict
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
-from analysis.audit.findings import Effect, Finding, State
+from analysis.audit.findings import AuditFinding, Effect, State
 from analysis.data.items.audited_items import AuditedItem, AuditedStudy
 
 _ON_SCALE = re.compile(
@@ -54,7 +54,7 @@ class WrongScale(ItemCheck):
         if is_wrong:
             self._keys.append(item.key)
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         unused = {
             key: (max(values), top)
             for (key, top), values in sorted(self._values.items())

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from analysis.audit.check import ItemCheck, counted
-from analysis.audit.findings import Effect, Finding, Level, State
+from analysis.audit.findings import AuditFinding, Effect, Level, State
 from analysis.data.items.audited_items import AuditedStudy
 from studies.texts.reading import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, WORDS_PER_MINUTE
 
@@ -22,7 +22,7 @@ class TooLittleTime(ItemCheck):
         "the pay."
     )
 
-    def finding(self, study: AuditedStudy) -> Finding:
+    def finding(self, study: AuditedStudy) -> AuditFinding:
         expected = study.expected
         if expected is None:
             return self.outcome(State.UNKNOWN, "No item is for annotators.")

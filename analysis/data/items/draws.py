@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.data.arrays import CODE, TIE, Dataset, Extra, Floats
-from analysis.data.extras import Reader
+from analysis.data.extras import ExtraReader
 from judging.models import Judgment
 from studies.models import Item, Study
 
@@ -48,7 +48,7 @@ def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | 
     return Draw(probability)
 
 
-DRAW = Reader("draw", draw_of)
+DRAW = ExtraReader("draw", draw_of)
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ class GivenAnswer:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ItemVerdict:
     """The answer of the annotators together, or of a run; empty with a reason if there is none."""
 
     answer: str = ""
@@ -61,7 +61,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ItemReading:
     """A judgment with its requests, and the prompt built again.
 
     `is_prompt_sent` is True if the prompt has the stored hash, False if it has another, None if no
@@ -80,8 +80,8 @@ class RunOnItem:
 
     run: JudgeRun
     features: str
-    verdict: Verdict
-    readings: Sequence[Reading] = ()
+    verdict: ItemVerdict
+    readings: Sequence[ItemReading] = ()
 
 
 def get_item(study: Study, key: str) -> Item:
@@ -150,9 +150,9 @@ def shown_with(item: Item) -> str:
     return of_set.values_list("key", flat=True).first() or ""
 
 
-def majority_on(item: Item) -> Verdict:
+def majority_on(item: Item) -> ItemVerdict:
     """The majority of the answers that count, by the rules of the report."""
-    return next(map(_verdict, annotator_aggregates(item.study, [item.key])), Verdict())
+    return next(map(_verdict, annotator_aggregates(item.study, [item.key])), ItemVerdict())
 
 
 def runs_on(item: Item) -> list[RunOnItem]:
@@ -176,7 +176,7 @@ def _shown(run: JudgeRun, known: set[str]) -> str:
 
 def with_readings(item: Item, runs: Sequence[RunOnItem]) -> list[RunOnItem]:
     """The same runs with their judgments and requests; two queries for any number of runs."""
-    readings: defaultdict[int, list[Reading]] = defaultdict(list)
+    readings: defaultdict[int, list[ItemReading]] = defaultdict(list)
     by_id = {one.run.pk: one.run for one in runs}
     judgments = (
         Judgment.objects.filter(item=item, run__in=by_id)
@@ -199,21 +199,21 @@ def prompt_to_a_judge(item: Item) -> tuple[str, str]:
     return setting, build_prompt(item, setting=setting, shown_first=Side.R1)
 
 
-def _reading(run: JudgeRun, item: Item, judgment: Judgment) -> Reading:
+def _reading(run: JudgeRun, item: Item, judgment: Judgment) -> ItemReading:
     answer = _LABELS.get(judgment.choice, "")
     if run.is_imported or not judgment.shown_first:
-        return Reading(judgment, answer, "", None)
+        return ItemReading(judgment, answer, "", None)
     messages = messages_of(run, item, shown_first=judgment.shown_first)
     stored = judgment.prompt_sha256
     is_sent = stored == prompt_sha256(messages) if stored else None
-    return Reading(judgment, answer, as_text(messages), is_sent)
+    return ItemReading(judgment, answer, as_text(messages), is_sent)
 
 
-def _verdict(row: Mapping[str, Any]) -> Verdict:
+def _verdict(row: Mapping[str, Any]) -> ItemVerdict:
     answer = row.get("verdict")
     votes = {_LABELS[choice]: row[choice] for choice in Choice.values if row[choice]}
     reason = {"tied": "tied", "no_answers": "no readable reply"}.get(row.get("verdict_reason", ""))
-    return Verdict(
+    return ItemVerdict(
         answer=_LABELS[answer] if answer else "",
         reason=reason or "",
         answers=row["answers"],

@@ -27,7 +27,7 @@ class ItemTexts:
 
 
 @dataclass(frozen=True)
-class ItemFacts:
+class TextsOfItem:
     pk: int
     key: str
     content_hash: str
@@ -88,7 +88,7 @@ def items_by_id(ids: Collection[int]) -> dict[int, Item]:
     return Item.everything.defer("metadata", "warnings").in_bulk(ids)
 
 
-def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, ItemFacts]:
+def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, TextsOfItem]:
     """Facts of the items that count, or of some of them, by key."""
     rows = Item.objects.filter(study=study)
     columns = ("pk", "key", "content_hash", "answered")
@@ -101,11 +101,11 @@ def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, I
             for start in range(0, len(wanted), _CHUNK)
             for row in rows.filter(key__in=wanted[start : start + _CHUNK]).values_list(*columns)
         ]
-    facts = {row[1]: ItemFacts(*row) for row in found}
+    facts = {row[1]: TextsOfItem(*row) for row in found}
     return facts | _of_whole_sets(study, facts) if study.shows_whole_sets else facts
 
 
-def _of_whole_sets(study: Study, facts: Mapping[str, ItemFacts]) -> dict[str, ItemFacts]:
+def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, TextsOfItem]:
     """The same facts of pairs of sets: the item that shows a set has the answers to all of it."""
     pairs = SetPairs(study, facts.keys())
     shown = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
@@ -117,13 +117,13 @@ def _of_whole_sets(study: Study, facts: Mapping[str, ItemFacts]) -> dict[str, It
     }
 
 
-def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, ItemFacts]:
+def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOfItem]:
     """The items of a study that have these contents, by the hash of their content."""
     wanted = sorted(hashes)
-    found: dict[str, ItemFacts] = {}
+    found: dict[str, TextsOfItem] = {}
     for start in range(0, len(wanted), _CHUNK):
         some = wanted[start : start + _CHUNK]
         rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
         for row in rows.values_list("pk", "key", "content_hash", "answered"):
-            found.setdefault(row[2], ItemFacts(*row))
+            found.setdefault(row[2], TextsOfItem(*row))
     return found

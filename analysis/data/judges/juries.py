@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, Cost, Dataset, Judgments, Run
+from analysis.data.arrays import MISSING, Dataset, Judgments, RunData, RunMoney
 from analysis.data.verdicts import FAILURES, run_verdicts
 
 T = TypeVar("T", int, float)
@@ -23,7 +23,7 @@ def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
     """
     if not juries:
         return data
-    alike: dict[tuple[Any, ...], dict[str, Run]] = defaultdict(dict)
+    alike: dict[tuple[Any, ...], dict[str, RunData]] = defaultdict(dict)
     for run in data.runs:
         asked = (run.setting, run.features, *run.way, run.orders, run.samples, run.seed)
         alike[asked][run.judge] = run
@@ -36,7 +36,7 @@ def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
     return replace(data, runs=(*data.runs, *formed))
 
 
-def jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
+def jury_run(data: Dataset, name: str, members: Sequence[RunData]) -> RunData:
     first = members[0]
     key = sha256("|".join([name, *(member.run for member in members)]).encode()).hexdigest()
     ended = all(member.state == "done" for member in members)
@@ -60,7 +60,7 @@ def jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
     )
 
 
-def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
+def _verdicts_as_judgments(data: Dataset, members: Sequence[RunData]) -> Judgments:
     """One row per judge and item, without an order: a verdict combines several orders."""
     rows: list[tuple[Any, ...]] = []
     for number, run in enumerate(members, start=1):
@@ -79,14 +79,14 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
     return Judgments.from_columns(*columns)
 
 
-def sum_of_costs(costs: Sequence[Cost]) -> Cost:
+def sum_of_costs(costs: Sequence[RunMoney]) -> RunMoney:
     """The sum of costs; unknown if any part is unknown."""
 
     def total(parts: Sequence[T | None]) -> T | None:
         known = [part for part in parts if part is not None]
         return sum(known[1:], known[0]) if known and len(known) == len(parts) else None
 
-    return Cost(
+    return RunMoney(
         sum(cost.requests for cost in costs),
         sum(cost.failed_requests for cost in costs),
         total([cost.tokens_in for cost in costs]),

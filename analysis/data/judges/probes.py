@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import CODE, MISSING, Codes, Index, Item, Run
+from analysis.data.arrays import CODE, MISSING, Codes, Index, ItemData, RunData
 from judging.bias.own_responses import Maker, own_sides, own_source
 from judging.bias.probe import RULES_BY_SIDE, target_of
 from judging.bias.registry import probe_choice
@@ -72,7 +72,7 @@ class ProbedRun:
         Which responses are the judge's own, in a run that asks about them.
     """
 
-    run: Run
+    run: RunData
     name: str
     baseline: str
     probe: str
@@ -99,7 +99,7 @@ class ProbedRun:
         return [run.run, run.judge, run.setting, run.features, self.name, *made]
 
 
-def probed(row: JudgeRun, run: Run, items: Sequence[Item], makers: Makers) -> ProbedRun:
+def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Makers) -> ProbedRun:
     """A stored run as a run with a probe; an ordinary run as a baseline.
 
     `makers` are those of both responses of every item; empty if no run needs them.
@@ -146,14 +146,14 @@ class Pairs:
     second: Index
 
 
-def pairs_of(first: Run, second: Run) -> Pairs:
+def pairs_of(first: RunData, second: RunData) -> Pairs:
     """The questions that both runs asked, whether or not they were answered."""
     a, b = (_questions(run) for run in (first, second))
     _, one, two = np.intersect1d(a, b, assume_unique=True, return_indices=True)
     return Pairs(np.asarray(one, dtype=np.int64), np.asarray(two, dtype=np.int64))
 
 
-def _questions(run: Run) -> Index:
+def _questions(run: RunData) -> Index:
     """One number per judgment, which is the same for the same question of two runs."""
     rows = run.judgments
     return (rows.item * 4 + rows.shown_first + 1) * 1_000 + rows.sample

@@ -13,12 +13,12 @@ from analysis.data.annotators.answers import feature_keys
 from analysis.data.arrays import (
     CHOICES,
     MISSING,
-    Cost,
     Index,
-    Item,
+    ItemData,
     Judgments,
     Prompt,
-    Run,
+    RunData,
+    RunMoney,
     without_own_port,
 )
 from analysis.data.judges.drift import anchor_record, drift_sentences, version_records
@@ -59,8 +59,8 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
 
 
 def runs_of(
-    study: Study, position: Mapping[int, int], items: Sequence[Item]
-) -> tuple[tuple[Run, ...], tuple[ProbedRun, ...], int]:
+    study: Study, position: Mapping[int, int], items: Sequence[ItemData]
+) -> tuple[tuple[RunData, ...], tuple[ProbedRun, ...], int]:
     """The runs that judge the study, those that take part in bias probes, and how many are marked
     as not for the report.
 
@@ -73,7 +73,7 @@ def runs_of(
     numbers = [run.pk for run in stored]
     judgments = _judgments(numbers, position)
     costs = _costs(numbers)
-    runs = dict[str, Run]()
+    runs = dict[str, RunData]()
     # A run that was only probed and never started is not a judge of the study.
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
@@ -85,7 +85,7 @@ def runs_of(
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under, shows = conditions[run.pk], framing(run.framing).shows_profile
         keys = (run.feature_keys or ()) if shows else ()
-        runs[run.key] = Run(
+        runs[run.key] = RunData(
             run=run.key,
             judge=run.judge.name,
             setting=run.setting,
@@ -100,7 +100,7 @@ def runs_of(
             prompt=_prompt(study, run, tasks),
             state=run.state,
             state_reason=run.sentence,
-            cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
+            cost=costs.get(run.pk, RunMoney(0, 0, None, None, None)),
             judgments=rows,
             read_leniently=read_leniently,
             strictly=strictly,
@@ -129,7 +129,7 @@ def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Itera
 
 
 def _probed(
-    study: Study, found: Sequence[JudgeRun], runs: Mapping[str, Run], items: Sequence[Item]
+    study: Study, found: Sequence[JudgeRun], runs: Mapping[str, RunData], items: Sequence[ItemData]
 ) -> tuple[ProbedRun, ...]:
     makers: Makers = ()
     if any(probe_choice(run.bias_probe).asks_own for run in found):
@@ -147,7 +147,7 @@ def _probed(
     )
 
 
-def _in_order(run: Run) -> tuple[Any, ...]:
+def _in_order(run: RunData) -> tuple[Any, ...]:
     # The whole persona comes first, because runs with fewer features are compared with it.
     return run.judge, run.setting, run.features != "all", run.features, run.run
 
@@ -282,7 +282,7 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
     )
 
 
-def _costs(runs: Sequence[int]) -> dict[int, Cost]:
+def _costs(runs: Sequence[int]) -> dict[int, RunMoney]:
     """The costs of each run from the ledger; a sum is unknown if any part of it is.
 
     What was paid for judgments that were removed since then was paid all the same.
@@ -304,7 +304,7 @@ def _costs(runs: Sequence[int]) -> dict[int, Cost]:
         .order_by()
     )
     return {
-        run: Cost(
+        run: RunMoney(
             *(requests, failed, sent, got),
             None if unpriced or nano is None else (nano + removed[run]) / NANO,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Judgments, Run
+from analysis.data.arrays import Dataset, Judgments, RunData
 from analysis.data.verdicts import Floats, Verdicts, run_verdicts
 
 ORDERS = ("both", "r1_first", "r2_first")
@@ -21,7 +21,7 @@ class AskedInWays:
     both; else as they were asked. `is_whole`: every framing was asked with every wording.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[RunData, ...]
     wordings: tuple[str, ...]
     framings: tuple[str, ...]
     orders: tuple[str, ...]
@@ -30,13 +30,13 @@ class AskedInWays:
     def is_whole(self) -> bool:
         return len(self.runs) == len(self.wordings) * len(self.framings)
 
-    def run_of(self, wording: str, framing: str) -> Run | None:
+    def run_of(self, wording: str, framing: str) -> RunData | None:
         return next((run for run in self.runs if run.way == (wording, framing)), None)
 
 
-def asked_in_ways(runs: Sequence[Run]) -> list[AskedInWays]:
+def asked_in_ways(runs: Sequence[RunData]) -> list[AskedInWays]:
     """Every judge that was asked with two wordings or two framings."""
-    alike: dict[tuple[object, ...], dict[tuple[str, str], Run]] = defaultdict(dict)
+    alike: dict[tuple[object, ...], dict[tuple[str, str], RunData]] = defaultdict(dict)
     for run in runs:
         if not run.is_jury and len(run.judgments):
             read = [run.parameters.get(name) for name in ("prompt_language", "reading")]
@@ -59,7 +59,7 @@ def asked_in_ways(runs: Sequence[Run]) -> list[AskedInWays]:
     return found
 
 
-def read_by(data: Dataset, run: Run, order: str) -> Verdicts:
+def read_by(data: Dataset, run: RunData, order: str) -> Verdicts:
     """The verdicts of a run from its readings in one order, or from all of them."""
     if order in ("both", AS_ASKED):
         return run_verdicts(data, run)
@@ -69,7 +69,7 @@ def read_by(data: Dataset, run: Run, order: str) -> Verdicts:
     return run_verdicts(data, replace(run, judgments=Judgments(**kept)))
 
 
-def credits_of(data: Dataset, run: Run, verdicts: Verdicts, *, half: bool) -> Floats:
+def credits_of(data: Dataset, run: RunData, verdicts: Verdicts, *, half: bool) -> Floats:
     """Credit of each item: 1 right, 0 wrong; NaN without a truth or a question.
 
     An item that was asked and has no verdict has no credit either, or `half`.

@@ -14,7 +14,12 @@ from analysis.data.judges.wordings import asked_words, wordings_of
 from analysis.exports.delivery.new_folder import new_folder
 from analysis.exports.description.card import dataset_card
 from analysis.exports.description.croissant import croissant
-from analysis.exports.description.facts import Description, File, Part, ScoreKeeper
+from analysis.exports.description.facts import (
+    DataDescription,
+    DescribedFile,
+    DescribedPart,
+    ScoreKeeper,
+)
 from analysis.exports.description.licences import citation_cff, licence_text
 from analysis.exports.description.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.errors import ExportError
@@ -22,8 +27,8 @@ from analysis.exports.tables.catalogue import BUNDLED, Disclosure, make_table
 from analysis.exports.tables.columns import COLUMNS_OF_WIDE, Column
 from analysis.exports.tables.pseudonyms import K
 from analysis.exports.tables.table_files import (
+    ExportTableFile,
     OnRows,
-    Table,
     sha256_of,
     to_json,
     write_table,
@@ -83,7 +88,7 @@ def _fill(
     has_copy = report is not None and write_report_copy(report, folder / "report")
     _write_words(
         folder,
-        Description(
+        DataDescription(
             study=study,
             collection=collection_of(study, k=K),
             on=clock.now().date(),
@@ -100,11 +105,13 @@ def _fill(
     return {part.name: part.rows for part in ordered}
 
 
-def _watched(keeper: ScoreKeeper, table: Table) -> Table:
+def _watched(keeper: ScoreKeeper, table: ExportTableFile) -> ExportTableFile:
     return replace(table, rows=lambda: keeper.watch(table.rows()))
 
 
-def _write_part(table: Table, folder: Path, also: str | None, on_rows: OnRows | None) -> Part:
+def _write_part(
+    table: ExportTableFile, folder: Path, also: str | None, on_rows: OnRows | None
+) -> DescribedPart:
     name = table.name
     paths = {
         "jsonl": folder / "jsonl" / f"{name}.jsonl",
@@ -116,10 +123,12 @@ def _write_part(table: Table, folder: Path, also: str | None, on_rows: OnRows | 
         paths["xlsx"] = folder / "xlsx" / f"{name}.xlsx"
     rows = write_table(table, paths, on_rows)
     files = {
-        kind: File(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))
+        kind: DescribedFile(
+            path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path)
+        )
         for kind, path in paths.items()
     }
-    return Part(name, table.columns, rows, files)
+    return DescribedPart(name, table.columns, rows, files)
 
 
 def _write_others(
@@ -139,7 +148,9 @@ def _write_others(
             write_table(table, {Path(name).suffix[1:]: folder / name})
             if what == "wide":
                 wide += table.columns
-                about = Table("wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns))
+                about = ExportTableFile(
+                    "wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns)
+                )
                 write_table(about, {"csv": folder / "wide_columns.csv"})
 
 
@@ -166,7 +177,7 @@ def _write_prompts(study: Study, folder: Path) -> None:
         write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
 
 
-def _write_words(folder: Path, described: Description) -> None:
+def _write_words(folder: Path, described: DataDescription) -> None:
     study, licence = described.study, described.licence
     url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
     write_text(folder / "README.md", dataset_card(described))

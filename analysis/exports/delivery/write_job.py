@@ -11,7 +11,7 @@ from analysis.exports.delivery.study_export import expected_rows, export_study
 from analysis.exports.tables.catalogue import FOLDERS
 from analysis.exports.tables.table_files import sha256_of
 from analysis.models import Export
-from studies.jobs.runner import Progress, Steps, carry_out
+from studies.jobs.runner import JobProgress, Steps, carry_out
 from studies.statements import clock
 
 # Steps after the last row: checksums and packing.
@@ -26,7 +26,7 @@ def write_queued(*, export_id: int) -> Export:
     return export
 
 
-def _write(export: Export, progress: Progress) -> dict[str, Any]:
+def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
     """Write and pack in a draft folder, whose file is stored when complete."""
     steps = Steps(
         progress,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.data.collection import RunFacts
-from analysis.exports.description.facts import Description, Part
+from analysis.exports.description.facts import DataDescription, DescribedPart
 from analysis.exports.description.licences import LICENCES, bibtex, licence_text
 from analysis.exports.description.sentences import (
     SIMULATED,
@@ -48,12 +48,12 @@ _NESTED = (
 )
 
 
-def dataset_card(described: Description) -> str:
+def dataset_card(described: DataDescription) -> str:
     """The card: a YAML head for machines, then text for readers."""
     return f"---\n{_head(described)}---\n{_body(described)}"
 
 
-def _head(described: Description) -> str:
+def _head(described: DataDescription) -> str:
     study, source = described.study, described.study.source
     total = sum(part.rows for part in described.parts)
     own = described.licence if described.licence in LICENCES else ""
@@ -94,11 +94,11 @@ def _head(described: Description) -> str:
     return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
 
 
-def _data_path(part: Part) -> str:
+def _data_path(part: DescribedPart) -> str:
     return (part.files.get("parquet") or part.files["jsonl"]).path
 
 
-def _info(part: Part) -> dict[str, Any]:
+def _info(part: DescribedPart) -> dict[str, Any]:
     """Size and, for Parquet, columns; a reader of JSON Lines finds the columns itself."""
     parquet = part.files.get("parquet")
     features = [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns]
@@ -111,7 +111,7 @@ def _info(part: Part) -> dict[str, Any]:
     }
 
 
-def _body(described: Description) -> str:
+def _body(described: DataDescription) -> str:
     study = described.study
     simulated = f"\n**{SIMULATED}**\n" if study.is_simulated else ""
     left_out = "".join(f"\nLeft out: {reason}\n" for reason in described.left_out)
@@ -201,7 +201,7 @@ Questions that checked whether the instructions were understood: \
 """
 
 
-def _texts(described: Description) -> str:
+def _texts(described: DataDescription) -> str:
     """The consent and the instructions, where people answered here."""
     if from_files(described):
         return "What people were told and agreed to is not known: nobody answered here."
@@ -211,12 +211,12 @@ def _texts(described: Description) -> str:
     )
 
 
-def _people(described: Description) -> str:
+def _people(described: DataDescription) -> str:
     counts = described.collection.people.items()
     return _table(("state", "people"), [(state, f"{n:,}") for state, n in counts])
 
 
-def _agreed(described: Description) -> str:
+def _agreed(described: DataDescription) -> str:
     """Each text that people agreed to, with its boxes, and since when."""
     found = []
     for each in described.collection.agreed:
@@ -233,7 +233,7 @@ def _agreed(described: Description) -> str:
     return "\n\n".join(found)
 
 
-def _standings(described: Description) -> str:
+def _standings(described: DataDescription) -> str:
     given = described.collection.standings
     withdrawn = given.get("withdrawn", 0)
     parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
@@ -250,7 +250,7 @@ def _standings(described: Description) -> str:
     )
 
 
-def _exclusions(described: Description) -> str:
+def _exclusions(described: DataDescription) -> str:
     """When and why people were excluded, and by whom; nobody is named but who excluded them."""
     rows = [
         (
@@ -266,7 +266,7 @@ def _exclusions(described: Description) -> str:
     return f"\n\n{_table(heading, rows)}" if rows else ""
 
 
-def _certainty(described: Description) -> str:
+def _certainty(described: DataDescription) -> str:
     if not described.study.ask_certainty:
         return "People were not asked how certain they were."
     if not has_certainty(described):
@@ -334,7 +334,7 @@ def _given(value: float | None) -> str:
     return "not known" if value is None else f"{value:g}"
 
 
-def _scores(described: Description) -> str:
+def _scores(described: DataDescription) -> str:
     if not described.scores:
         return "Nothing was judged yet.\n"
     return _table(
@@ -352,7 +352,7 @@ def _scores(described: Description) -> str:
     ) + ("\nScored: there is a verdict, and the own answer is known and was an option.\n")
 
 
-def _fields(parts: Iterable[Part]) -> str:
+def _fields(parts: Iterable[DescribedPart]) -> str:
     sections = []
     for part in parts:
         rows = [(f"`{c.name}`", c.kind, c.meaning) for c in part.columns]
@@ -361,7 +361,7 @@ def _fields(parts: Iterable[Part]) -> str:
     return "\n".join(sections)
 
 
-def _wide(described: Description) -> str:
+def _wide(described: DataDescription) -> str:
     """The columns of runs in the wide table; those of people are alike, and the file has all."""
     rows = [(f"`{c.name}`", c.kind, c.meaning) for c in described.wide if c.name.startswith("J_")]
     if not rows:
@@ -373,7 +373,7 @@ def _wide(described: Description) -> str:
     )
 
 
-def _source(described: Description) -> str:
+def _source(described: DataDescription) -> str:
     source = described.study.source
     names = (
         "name",
@@ -389,7 +389,7 @@ def _source(described: Description) -> str:
     return "Source of the items:\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def _rebuilding(described: Description) -> str:
+def _rebuilding(described: DataDescription) -> str:
     study = described.study
     if study.source.get("redistribution") != "forbidden":
         return ""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.exports.description.facts import Description, Part
+from analysis.exports.description.facts import DataDescription, DescribedPart
 from analysis.exports.description.licences import authors, bibtex, licence_urls
 from analysis.exports.description.sentences import (
     SIMULATED,
@@ -101,7 +101,7 @@ _CONTEXT = {
 }
 
 
-def croissant(described: Description, *, url: str) -> dict[str, Any]:
+def croissant(described: DataDescription, *, url: str) -> dict[str, Any]:
     """The metadata; `url` is the address of the study. Record sets read Parquet or JSON Lines."""
     study, languages = described.study, described.languages
     return {
@@ -130,7 +130,7 @@ def croissant(described: Description, *, url: str) -> dict[str, Any]:
     }
 
 
-def _responsible(described: Description) -> dict[str, Any]:
+def _responsible(described: DataDescription) -> dict[str, Any]:
     """The properties of the RAI vocabulary."""
     return {
         "rai:dataCollection": collection(described),
@@ -159,7 +159,7 @@ def _responsible(described: Description) -> dict[str, Any]:
     }
 
 
-def _file_object(part: Part, kind: str) -> dict[str, Any]:
+def _file_object(part: DescribedPart, kind: str) -> dict[str, Any]:
     file = part.files[kind]
     return {
         "@type": "cr:FileObject",
@@ -173,11 +173,11 @@ def _file_object(part: Part, kind: str) -> dict[str, Any]:
     }
 
 
-def _file_id(part: Part, kind: str) -> str:
+def _file_id(part: DescribedPart, kind: str) -> str:
     return f"{part.name}.{kind}"
 
 
-def _record_set(part: Part) -> dict[str, Any]:
+def _record_set(part: DescribedPart) -> dict[str, Any]:
     kind = "parquet" if "parquet" in part.files else "jsonl"
     nested = kind == "jsonl" and part.name == "items" and len(part.columns) > len(_PLAIN_ITEM)
     fields = (
@@ -202,7 +202,7 @@ def _readable(column: Column, kind: str) -> bool:
     return kind == "parquet" or column.kind != "json"
 
 
-def _field(part: Part, column: Column, kind: str) -> dict[str, Any]:
+def _field(part: DescribedPart, column: Column, kind: str) -> dict[str, Any]:
     types = [_TYPES[column.kind]]
     if column.label:
         types.append("cr:Label")
@@ -223,7 +223,7 @@ def _field(part: Part, column: Column, kind: str) -> dict[str, Any]:
     return found
 
 
-def _item_fields(part: Part) -> list[dict[str, Any]]:
+def _item_fields(part: DescribedPart) -> list[dict[str, Any]]:
     plain = [column for column in part.columns if column.name in _PLAIN_ITEM]
     fields = [_field(part, column, "jsonl") for column in plain]
     for name, column, path, kind, repeated, meaning in _NESTED:

@@ -12,7 +12,7 @@ from studies.models.studies import Study
 
 
 @dataclass(frozen=True)
-class File:
+class DescribedFile:
     """A file of the bundle: its path, its size, its hash."""
 
     path: str
@@ -21,17 +21,17 @@ class File:
 
 
 @dataclass(frozen=True)
-class Part:
+class DescribedPart:
     """A table of the bundle and its files, by format."""
 
     name: str
     columns: tuple[Column, ...]
     rows: int
-    files: dict[str, File]
+    files: dict[str, DescribedFile]
 
 
 @dataclass
-class Score:
+class DescribedScore:
     """How often the verdicts of one rater equal the personas' own answers."""
 
     items: int = 0
@@ -47,7 +47,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Description:
+class DataDescription:
     """Everything that the card and the metadata state; nothing in it names an annotator."""
 
     study: Study
@@ -55,11 +55,11 @@ class Description:
     on: date
     licence: str
     disclosure: Disclosure
-    parts: tuple[Part, ...]
+    parts: tuple[DescribedPart, ...]
     left_out: tuple[str, ...]
     wide: tuple[Column, ...]
     report: str
-    scores: dict[str, Score]
+    scores: dict[str, DescribedScore]
 
     @property
     def languages(self) -> list[str]:
@@ -71,12 +71,12 @@ class ScoreKeeper:
     """Scores each rater while the aggregates are written to a file."""
 
     def __init__(self) -> None:
-        self.scores: dict[str, Score] = {}
+        self.scores: dict[str, DescribedScore] = {}
 
     def watch(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
             name = row["rater_id"]
             if row["run"]:
                 name = f"{name}, {row['setting']}, {row['features']} ({row['run'][:8]})"
-            self.scores.setdefault(name, Score()).add(row)
+            self.scores.setdefault(name, DescribedScore()).add(row)
             yield row

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.exports.description.facts import Description
+from analysis.exports.description.facts import DataDescription
 from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from studies.models.studies import Study
@@ -25,7 +25,7 @@ def _question(study: Study) -> str:
     return wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question
 
 
-def platform(described: Description) -> str:
+def platform(described: DataDescription) -> str:
     study = described.study
     if study.is_simulated:
         return "no platform (the answers are simulated)"
@@ -38,7 +38,7 @@ def platform(described: Description) -> str:
     }[study.entry]
 
 
-def collection(described: Description) -> str:
+def collection(described: DataDescription) -> str:
     study = described.study
     days = described.collection.days or "not known"
     if from_files(described):
@@ -57,7 +57,7 @@ def collection(described: Description) -> str:
     )
 
 
-def _named(described: Description) -> str:
+def _named(described: DataDescription) -> str:
     return ", ".join(f"“{each}”" for each in described.collection.item_languages) or "not known"
 
 
@@ -73,7 +73,7 @@ def _pay(reward: int, currency: str, minutes: int) -> str:
     return f"{minutes} minutes and {paid} ({hourly} an hour)"
 
 
-def protocol(described: Description) -> str:
+def protocol(described: DataDescription) -> str:
     study = described.study
     asked = "a choice and a certainty from 1 to 100" if has_certainty(described) else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
@@ -89,33 +89,33 @@ def protocol(described: Description) -> str:
     ).rstrip()
 
 
-def _shown_first(described: Description) -> str:
+def _shown_first(described: DataDescription) -> str:
     if from_files(described):
         return ""
     return "Which response was shown first was decided for each person and item, and is stored. "
 
 
-def _asked_models(described: Description) -> str:
+def _asked_models(described: DataDescription) -> str:
     """Judgments that were read from a file came from words that nobody here knows."""
     if all(run.is_imported for run in described.collection.runs):
         return ""
     return f"Models were asked with the texts in prompts/.{_words_gone(described)}"
 
 
-def from_files(described: Description) -> bool:
+def from_files(described: DataDescription) -> bool:
     """Whether all answers of people were read from files."""
     found = described.collection
     return bool(found.standings) and not found.has_participants
 
 
-def has_certainty(described: Description) -> bool:
+def has_certainty(described: DataDescription) -> bool:
     """Whether anybody stated one; before the first answer, whether it is asked for."""
     if described.collection.standings:
         return described.collection.certainties > 0
     return described.study.ask_certainty
 
 
-def _words_gone(described: Description) -> str:
+def _words_gone(described: DataDescription) -> str:
     gone = sum(not run.words_kept for run in described.collection.runs)
     if not gone:
         return ""
@@ -123,11 +123,11 @@ def _words_gone(described: Description) -> str:
     return f" The words of {runs} are no longer stored, and nothing is given in their place."
 
 
-def answers_per_item(described: Description) -> str:
+def answers_per_item(described: DataDescription) -> str:
     return f"Planned: {described.study.annotations_per_item} answers of people to each item."
 
 
-def annotator_demographics(described: Description) -> str:
+def annotator_demographics(described: DataDescription) -> str:
     if not described.collection.quota:
         return "No groups were recruited on purpose."
     groups = "; ".join(
@@ -136,12 +136,12 @@ def annotator_demographics(described: Description) -> str:
     return f"People who completed, by group (places in brackets): {groups}."
 
 
-def machine_tools(described: Description) -> list[str]:
+def machine_tools(described: DataDescription) -> list[str]:
     models = {f"{run.judge} ({run.model})" for run in described.collection.runs}
     return sorted(models) or ["none"]
 
 
-def privacy(described: Description) -> str:
+def privacy(described: DataDescription) -> str:
     kept = (
         "No person is named: rater_id is computed with a key that is never exported. Times are "
         f"cut to the minute. Demographics are given only in combinations that at least {K} "
@@ -159,7 +159,7 @@ def privacy(described: Description) -> str:
     return kept
 
 
-def limits(described: Description) -> list[str]:
+def limits(described: DataDescription) -> list[str]:
     """The limits of the data; the study's report states the precision of its numbers."""
     study = described.study
     found = [

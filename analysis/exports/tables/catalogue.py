@@ -12,7 +12,7 @@ from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
 from analysis.exports.tables.people import annotation_lines, annotation_table, annotator_table
-from analysis.exports.tables.table_files import Table
+from analysis.exports.tables.table_files import ExportTableFile
 from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
@@ -63,7 +63,7 @@ class ExportTable:
     name: str
     formats: tuple[str, ...]
     label: str
-    make: Callable[[Study, Disclosure], Table]
+    make: Callable[[Study, Disclosure], ExportTableFile]
 
 
 MORE: Additions[ExportTable] = Additions()
@@ -74,7 +74,7 @@ def formats_of() -> dict[str, tuple[str, ...]]:
     return _FORMATS | {each.name: each.formats for each in MORE}
 
 
-def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
+def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
     """The table `what` of a study. Raises `ExportError` where the study has no such table."""
     for added in MORE:
         if added.name == what:
@@ -83,26 +83,28 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
         case "items":
             open_source = may_redistribute(study)
             shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
-            return Table(what, shape, lambda: item_rows(study), item_cells)
+            return ExportTableFile(what, shape, lambda: item_rows(study), item_cells)
         case "annotations":
             shown = {"free_text": disclosure.free_text, "times": disclosure.times}
-            return Table(
+            return ExportTableFile(
                 what,
                 columns.ANNOTATIONS,
                 lambda: annotation_table(study, **shown),
                 csv_lines=lambda: annotation_lines(study, **shown),
             )
         case "judgments":
-            return Table(what, columns.JUDGMENTS, lambda: judgment_table(study))
+            return ExportTableFile(what, columns.JUDGMENTS, lambda: judgment_table(study))
         case "aggregates":
             shape = columns.AGGREGATES
-            return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
+            return ExportTableFile(
+                what, shape, lambda: columns.in_columns(aggregate_rows(study), shape)
+            )
         case "notes":
-            return Table(what, columns.ITEM_NOTES, lambda: note_table(study))
+            return ExportTableFile(what, columns.ITEM_NOTES, lambda: note_table(study))
         case "versions":
-            return Table(what, columns.VERSIONS, lambda: version_table(study))
+            return ExportTableFile(what, columns.VERSIONS, lambda: version_table(study))
         case "anchors":
-            return Table(what, columns.ANCHORS, lambda: anchor_table(study))
+            return ExportTableFile(what, columns.ANCHORS, lambda: anchor_table(study))
         case "annotators":
             return _annotators(study, disclosure)
         case "wide":
@@ -119,16 +121,16 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
         "argilla": argilla_records,
         "label-studio": label_studio_tasks,
     }
-    return Table(what, (), lambda: others[what](study))
+    return ExportTableFile(what, (), lambda: others[what](study))
 
 
-def _annotators(study: Study, disclosure: Disclosure) -> Table:
+def _annotators(study: Study, disclosure: Disclosure) -> ExportTableFile:
     shape: tuple[columns.Column, ...] = columns.ANNOTATORS
     if disclosure.identified:
         shape += columns.IDENTIFIED
     if disclosure.free_text:
         shape += tuple(column for column in columns.FREE_TEXT if column not in shape)
-    return Table(
+    return ExportTableFile(
         "annotators",
         shape,
         lambda: annotator_table(

@@ -9,7 +9,7 @@ from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column
 from analysis.exports.tables.judged_items import counted_answers, judged_items
 from analysis.exports.tables.pseudonyms import exported_id
-from analysis.exports.tables.table_files import ExportRow, Table
+from analysis.exports.tables.table_files import ExportRow, ExportTableFile
 from studies.models.studies import Study
 
 # Spreadsheets and statistics packages open this many cells; larger matrices are almost empty.
@@ -17,7 +17,7 @@ MAX_CELLS = 5_000_000
 CODES = {"r1": 1, "r2": 2, "tie": 3}
 
 
-def wide_table(study: Study) -> Table:
+def wide_table(study: Study) -> ExportTableFile:
     """One row per item; a choice and a certainty column per annotator and per run.
 
     Raises `ExportError` when it would be too large.
@@ -60,10 +60,10 @@ def wide_table(study: Study) -> Table:
                 row[f"{runs[verdict['run']]}_certainty"] = verdict.get("certainty")
             yield row
 
-    return Table("wide", tuple(columns), rows, cells=dict)
+    return ExportTableFile("wide", tuple(columns), rows, cells=dict)
 
 
-def reliability_matrix(study: Study) -> Table:
+def reliability_matrix(study: Study) -> ExportTableFile:
     """One row per annotator, one column per item: 1, 2 = response, 3 = tie, empty = no answer.
 
     Raises `ExportError` when it would be too large.
@@ -86,7 +86,7 @@ def reliability_matrix(study: Study) -> Table:
             named = zip(keys, row, strict=True)
             yield {"rater_id": rater} | {key: code or None for key, code in named}
 
-    return Table("reliability", columns, rows)
+    return ExportTableFile("reliability", columns, rows)
 
 
 def _raters(study: Study) -> list[str]:

@@ -26,7 +26,7 @@ _GROUP = 5_000
 
 
 @dataclass(frozen=True)
-class Table:
+class ExportTableFile:
     """A table to export.
 
     A row has the `columns` of a CSV or Parquet file in their order; otherwise `cells` flattens it
@@ -43,10 +43,10 @@ class Table:
     csv_lines: Callable[[], Iterator[list[str]] | None] = lambda: None
 
 
-class Batch:
+class TableBatch:
     """Some rows of a table, and the same as columns for all formats that need them."""
 
-    def __init__(self, table: Table, rows: list[ExportRow]) -> None:
+    def __init__(self, table: ExportTableFile, rows: list[ExportRow]) -> None:
         self.table, self.rows = table, rows
 
     @cached_property
@@ -64,7 +64,7 @@ class Batch:
         ]
 
 
-Put = Callable[[Batch], None]
+Put = Callable[[TableBatch], None]
 
 
 def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
@@ -80,7 +80,9 @@ def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
             yield text
 
 
-def write_table(table: Table, paths: Mapping[str, Path], on_rows: OnRows | None = None) -> int:
+def write_table(
+    table: ExportTableFile, paths: Mapping[str, Path], on_rows: OnRows | None = None
+) -> int:
     """Write the rows of `table` to every path, by format, and return the number of rows.
 
     The files are written under other names and renamed when all of them are complete.
@@ -105,7 +107,7 @@ def write_table(table: Table, paths: Mapping[str, Path], on_rows: OnRows | None 
     return count
 
 
-def _put_rows(table: Table, paths: Mapping[str, Path]) -> Iterator[int]:
+def _put_rows(table: ExportTableFile, paths: Mapping[str, Path]) -> Iterator[int]:
     with ExitStack() as open_files:
         puts = [
             open_files.enter_context(_WRITERS[format](table, path))
@@ -113,13 +115,13 @@ def _put_rows(table: Table, paths: Mapping[str, Path]) -> Iterator[int]:
         ]
         rows = table.rows()
         while batch := list(islice(rows, _BATCH)):
-            columns = Batch(table, batch)
+            columns = TableBatch(table, batch)
             for put in puts:
                 put(columns)
             yield len(batch)
 
 
-def _put_lines(table: Table, path: Path, lines: Iterator[list[str]]) -> Iterator[int]:
+def _put_lines(table: ExportTableFile, path: Path, lines: Iterator[list[str]]) -> Iterator[int]:
     with path.open("w", encoding="utf-8", newline="") as file:
         CsvWriter(file).row(column.name for column in table.columns)
         for batch in lines:
@@ -140,21 +142,21 @@ def _part(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _json_lines(table: Table, path: Path) -> Iterator[Put]:
+def _json_lines(table: ExportTableFile, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
 
-        def put(batch: Batch) -> None:
+        def put(batch: TableBatch) -> None:
             file.writelines(f"{to_json(row)}\n" for row in batch.rows)
 
         yield put
 
 
 @contextmanager
-def _json_array(table: Table, path: Path) -> Iterator[Put]:
+def _json_array(table: ExportTableFile, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         before = "["
 
-        def put(batch: Batch) -> None:
+        def put(batch: TableBatch) -> None:
             nonlocal before
             for row in batch.rows:
                 file.write(f"{before}\n{to_json(row)}")
@@ -165,12 +167,12 @@ def _json_array(table: Table, path: Path) -> Iterator[Put]:
 
 
 @contextmanager
-def _csv(table: Table, path: Path) -> Iterator[Put]:
+def _csv(table: ExportTableFile, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = CsvWriter(file)
         writer.row(column.name for column in table.columns)
 
-        def put(batch: Batch) -> None:
+        def put(batch: TableBatch) -> None:
             kinds = (column.kind for column in table.columns)
             writer.columns(
                 # A time begins with a digit, and JSON with a bracket: neither is a formula.
@@ -182,7 +184,7 @@ def _csv(table: Table, path: Path) -> Iterator[Put]:
 
 
 @contextmanager
-def _parquet(table: Table, path: Path) -> Iterator[Put]:
+def _parquet(table: ExportTableFile, path: Path) -> Iterator[Put]:
     import pyarrow
     import pyarrow.parquet
 
@@ -202,7 +204,7 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
         metadata={"pandas": to_json(_for_pandas(table.columns))},
     )
     kinds = [column.kind for column in table.columns]
-    waiting: list[Batch] = []
+    waiting: list[TableBatch] = []
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
 
         def flush() -> None:
@@ -214,7 +216,7 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
             writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
             waiting.clear()
 
-        def put(batch: Batch) -> None:
+        def put(batch: TableBatch) -> None:
             waiting.append(batch)
             if len(waiting) * _BATCH == _GROUP:
                 flush()
@@ -258,12 +260,12 @@ def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 @contextmanager
-def _xlsx(table: Table, path: Path) -> Iterator[Put]:
+def _xlsx(table: ExportTableFile, path: Path) -> Iterator[Put]:
     """A sheet with the rows, and one that describes the columns."""
     with workbook(path) as book:
         sheet = book.sheet(table.name, [column.name for column in table.columns])
 
-        def put(batch: Batch) -> None:
+        def put(batch: TableBatch) -> None:
             kinds = (column.kind for column in table.columns)
             columns = (
                 (_TRUTHS.get(value, value) for value in values) if kind == "boolean" else values
@@ -276,7 +278,7 @@ def _xlsx(table: Table, path: Path) -> Iterator[Put]:
         about.rows((column.name, column.kind, column.meaning) for column in table.columns)
 
 
-_WRITERS: dict[str, Callable[[Table, Path], AbstractContextManager[Put]]] = {
+_WRITERS: dict[str, Callable[[ExportTableFile, Path], AbstractContextManager[Put]]] = {
     "jsonl": _json_lines,
     "json": _json_array,
     "csv": _csv,

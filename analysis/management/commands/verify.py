@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.differences import Difference
+from analysis.lifecycle.differences import ReportDifference
 
 SHOWN = 20
 
@@ -68,5 +68,5 @@ class Command(BaseCommand):
         raise CommandError(f"The report is {state}: {differ}.")
 
 
-def _line(difference: Difference) -> str:
+def _line(difference: ReportDifference) -> str:
     return f"  {difference.path}: {difference.then} in the report, {difference.now} now"

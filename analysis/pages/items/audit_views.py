@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from analysis.audit.findings import Finding, Level, State
+from analysis.audit.findings import AuditFinding, Level, State
 from analysis.audit.freshness import accept, audit_again, audit_for, findings_in
 from analysis.errors import BadParameters
 from analysis.models import AcceptedFinding, Audit
@@ -29,10 +29,10 @@ _HEADINGS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditLine:
     """A finding, and why it was accepted if it was."""
 
-    finding: Finding
+    finding: AuditFinding
     accepted: AcceptedFinding | None
 
     @property
@@ -87,7 +87,7 @@ def _page(
         one.check_name: one
         for one in AcceptedFinding.objects.filter(study=study).select_related("accepted_by")
     }
-    lines = [Line(one, accepted.get(one.check)) for one in findings_in(audit)]
+    lines = [AuditLine(one, accepted.get(one.check)) for one in findings_in(audit)]
     parts = {name: [line for line in lines if _part(line.finding) == name] for name in _HEADINGS}
     context = {
         "study": study,
@@ -102,7 +102,7 @@ def _page(
     return render(request, "analysis/audit.html", context, status=status)
 
 
-def _part(finding: Finding) -> str:
+def _part(finding: AuditFinding) -> str:
     return finding.level.value if finding.state == State.FOUND else finding.state.value
 
 

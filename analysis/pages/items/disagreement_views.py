@@ -14,7 +14,7 @@ from analysis.data.items.comparisons import find_run, labelled, runs_to_compare
 from analysis.data.items.texts import items_by_id
 from analysis.disagreements import notes
 from analysis.disagreements.freshness import comparison_for, stored_for
-from analysis.disagreements.patterns import LISTINGS, Fact
+from analysis.disagreements.patterns import LISTINGS, PatternFact
 from analysis.disagreements.scatter import scatter_of
 from analysis.disagreements.selection import (
     WITH_NOTE,
@@ -49,7 +49,7 @@ _CSV_HEADER = (
 
 
 @dataclass(frozen=True)
-class Line:
+class DisagreementLine:
     """An item as a row of the list, with its texts and its note."""
 
     row: ComparedItem
@@ -58,11 +58,15 @@ class Line:
 
     @property
     def people_right(self) -> bool | None:
-        return _truth(Fact(self.row.pattern), Fact.PEOPLE_RIGHT, Fact.PEOPLE_WRONG)
+        return _truth(
+            PatternFact(self.row.pattern), PatternFact.PEOPLE_RIGHT, PatternFact.PEOPLE_WRONG
+        )
 
     @property
     def judge_right(self) -> bool | None:
-        return _truth(Fact(self.row.pattern), Fact.JUDGE_RIGHT, Fact.JUDGE_WRONG)
+        return _truth(
+            PatternFact(self.row.pattern), PatternFact.JUDGE_RIGHT, PatternFact.JUDGE_WRONG
+        )
 
     @property
     def people_percent(self) -> int | None:
@@ -70,7 +74,7 @@ class Line:
         return None if share is None else round(share * 100)
 
 
-def _truth(fact: Fact, right: Fact, wrong: Fact) -> bool | None:
+def _truth(fact: PatternFact, right: PatternFact, wrong: PatternFact) -> bool | None:
     return True if right in fact else False if wrong in fact else None
 
 
@@ -177,7 +181,7 @@ def _choices(comparison: Comparison) -> dict[str, Any]:
     return comparison.choices | {"features": features}
 
 
-def _lines(rows: Iterable[ComparedItem]) -> list[Line]:
+def _lines(rows: Iterable[ComparedItem]) -> list[DisagreementLine]:
     """Rows with items and notes; three queries. An item deleted meanwhile has no line."""
     rows = list(rows)
     ids = [row.item for row in rows]
@@ -186,7 +190,11 @@ def _lines(rows: Iterable[ComparedItem]) -> list[Line]:
         note.item_id: note
         for note in ItemNote.objects.filter(item__in=ids).prefetch_related("tags")
     }
-    return [Line(row, items[row.item], found.get(row.item)) for row in rows if row.item in items]
+    return [
+        DisagreementLine(row, items[row.item], found.get(row.item))
+        for row in rows
+        if row.item in items
+    ]
 
 
 def _csv_rows(rows: Any) -> Iterator[list[Any]]:

@@ -3,32 +3,32 @@
 from analysis.report.section import Section
 from analysis.report.sections.ablations import Ablations
 from analysis.report.sections.accuracy.section import Accuracy
-from analysis.report.sections.agreement.section import Agreement
+from analysis.report.sections.agreement.section import AgreementSection
 from analysis.report.sections.bias.section import Bias
-from analysis.report.sections.certainty.section import Certainty
+from analysis.report.sections.certainty.section import CertaintySection
 from analysis.report.sections.disagreement.section import Disagreement
 from analysis.report.sections.downloads import Downloads
 from analysis.report.sections.glance.section import Glance
-from analysis.report.sections.groups.section import Groups
-from analysis.report.sections.limits.section import Limits
+from analysis.report.sections.groups.section import GroupsSection
+from analysis.report.sections.limits.section import LimitsSection
 from analysis.report.sections.methods.section import Methods
 from analysis.report.sections.position.section import Position
 from analysis.report.sections.record.section import Record
-from analysis.report.sections.wording import Wording
+from analysis.report.sections.wording import WordingSection
 
 SECTIONS: list[Section] = [
     Glance(),
     Accuracy(),
-    Certainty(),
-    Agreement(),
+    CertaintySection(),
+    AgreementSection(),
     Disagreement(),
-    Groups(),
+    GroupsSection(),
     Ablations(),
-    Wording(),
+    WordingSection(),
     Position(),
     Bias(),
     Record(),
     Methods(),
-    Limits(),
+    LimitsSection(),
     Downloads(),
 ]

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, Report, Section
-from analysis.report.study import Study, identity
-from analysis.report.tables import CONDITIONAL, Column, Table, table_of_entries
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
 from analysis.report.text.names import asked_name, features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
@@ -19,7 +19,7 @@ from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
 
 
-def ablations(study: Study) -> list[Json]:
+def ablations(study: ReportedStudy) -> list[Json]:
     """One entry per run with less than the whole persona; p values are adjusted within a judge."""
     data, verdicts = study.data, study.judges
     whole = {
@@ -65,7 +65,7 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
     return out
 
 
-def _beyond_noise(study: Study, full: Run, less: Run) -> Json:
+def _beyond_noise(study: ReportedStudy, full: RunData, less: RunData) -> Json:
     """The additional disagreement of two readings across the runs, compared with within a run."""
     one, other = (repeated_readings(study.data, run) for run in (full, less))
     change = change_beyond_noise(one, other, n_draws=study.draws, rng=study.rng())
@@ -90,16 +90,16 @@ def ablation_cells(report: Report) -> Table:
             own.setdefault(judge["features"], (judge, change))
     ablated = {key: own for key, own in runs.items() if len(own) > 1}
     features = sorted({name for own in ablated.values() for name in own}, key=_size)
-    columns = [Column("Judge")]
+    columns = [TableColumn("Judge")]
     for name in features:
         head = features_words(name)
         columns += [
-            Column("High", "share", head),
-            Column("Low", "share", head),
-            Column("Share high", "percent", head),
+            TableColumn("High", "share", head),
+            TableColumn("Low", "share", head),
+            TableColumn("Share high", "percent", head),
         ]
         if name != "all":
-            columns.append(Column("Change", "points", head))
+            columns.append(TableColumn("Change", "points", head))
     several = len({setting for _, setting in ablated}) > 1
     rows = []
     for (judge, setting), own in sorted(ablated.items()):
@@ -185,7 +185,7 @@ class Ablations(Section):
         ),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"ablations": ablations(study)}
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -11,7 +11,7 @@ from analysis.report.claims import WORDING, holds, level_of
 from analysis.report.encode import Json, number, put, put_estimate
 from analysis.report.registration import run_mark
 from analysis.report.section import Analysis, Report, Section, Sentence
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import p_value, percent
 from analysis.stats.comparison.contrasts import Clusters, paired_contrast
@@ -32,12 +32,12 @@ ORDER_WORDS = {
 _UNDECIDED_WORDS = {"left_out": "left out", "half": "half right"}
 
 
-def wordings(study: Study) -> list[Json]:
+def wordings(study: ReportedStudy) -> list[Json]:
     """One entry for each judge that was asked in several ways."""
     return [_entry(study, ways) for ways in asked_in_ways(study.data.runs)]
 
 
-def _entry(study: Study, ways: AskedInWays) -> Json:
+def _entry(study: ReportedStudy, ways: AskedInWays) -> Json:
     first = ways.runs[0]
     marks = {run_mark(study.data.plan, run) for run in ways.runs}
     planned = study.data.plan is not None and "wording" in study.data.plan.content["analyses"]
@@ -63,7 +63,7 @@ def _entry(study: Study, ways: AskedInWays) -> Json:
 
 
 def _way(
-    study: Study, ways: AskedInWays, wording: str, framing: str, order: str, undecided: str
+    study: ReportedStudy, ways: AskedInWays, wording: str, framing: str, order: str, undecided: str
 ) -> Json:
     """Accuracy and agreement with annotators in one way of asking and reading."""
     run = ways.run_of(wording, framing)
@@ -87,7 +87,7 @@ def _way(
     return out
 
 
-def _pairs(study: Study, ways: AskedInWays, unit: Clusters) -> list[Json]:
+def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json]:
     """Every two wordings of a framing, item by item, with Holm's p over all of them."""
     found = []
     for framing in ways.framings:
@@ -111,7 +111,7 @@ def _pairs(study: Study, ways: AskedInWays, unit: Clusters) -> list[Json]:
     return found
 
 
-def _effects(study: Study, ways: AskedInWays, unit: Any) -> Json:
+def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
     """The variance of the accuracies, split into wording, framing and order."""
     # Both orders together repeat each alone, so they are no level of their own.
     orders = ways.orders[1:] or ways.orders
@@ -245,7 +245,7 @@ def _worded(way: Mapping[str, Any]) -> Json:
     return {**way, **words}
 
 
-class Wording(Section):
+class WordingSection(Section):
     """Judges asked in several wordings: accuracy in every way, and what the wording changes."""
 
     name = "wording"
@@ -263,7 +263,7 @@ class Wording(Section):
     def is_needed(self, report: Report) -> bool:
         return bool(report["wording"])
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"wording": wordings(study)}
 
     def tables(self, report: Report) -> Iterator[Table]:

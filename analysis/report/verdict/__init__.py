@@ -7,28 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.report.verdict.answer import Answer, answer_of
+from analysis.report.verdict.answer import VerdictAnswer, answer_of
 from analysis.report.verdict.caveats import caveats_of
-from analysis.report.verdict.chart import Chart, chart_of
+from analysis.report.verdict.chart import VerdictChart, chart_of
 from analysis.report.verdict.settling import sensitivity_of, settling_of
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
     `sensitivity` says for which epsilon the answer holds, where it depends on one.
     """
 
-    answer: Answer
-    chart: Chart | None
+    answer: VerdictAnswer
+    chart: VerdictChart | None
     caveats: list[str]
     settling: str
     sensitivity: str
 
 
-def verdict_of(report: Mapping[str, Any]) -> Verdict:
-    return Verdict(
+def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
+    return ReportVerdict(
         answer_of(report),
         chart_of(report),
         caveats_of(report),

@@ -9,7 +9,7 @@ from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import number_of, percent, points, points_range
 from analysis.report.text.verdicts import no_truth_words, where_words
-from analysis.report.verdict.replacement import Replacement, one_label, replacement_of
+from analysis.report.verdict.replacement import ReplacementVerdict, one_label, replacement_of
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
 
 YES, NO, UNKNOWN, USELESS = "Yes", "No", "Not yet known", "Not useful"
@@ -18,7 +18,7 @@ REPLACES = {"replaceable": YES, "not_replaceable": NO}
 
 
 @dataclass(frozen=True)
-class Answer:
+class VerdictAnswer:
     """`word` answers the question of the title, empty if that is no question of yes or no."""
 
     word: str
@@ -29,7 +29,7 @@ class Answer:
         return {YES: "yes", NO: "no", USELESS: "no", UNKNOWN: "unknown"}.get(self.word, "none")
 
 
-def answer_of(report: Mapping[str, Any]) -> Answer:
+def answer_of(report: Mapping[str, Any]) -> VerdictAnswer:
     state = report["headline"]["state"]
     if state in {"better", "worse", "equivalent", "cannot_tell", "too_few"}:
         word, sentence = ANSWERS.get(state, UNKNOWN), _compared(report, state)
@@ -37,13 +37,13 @@ def answer_of(report: Mapping[str, Any]) -> Answer:
         if word == YES and one_label(test):
             name = judge_name(report, headline_run(report))
             same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
-            return Answer(UNKNOWN, f"{same}, though {sentence}")
+            return VerdictAnswer(UNKNOWN, f"{same}, though {sentence}")
         if word == YES and (guessing := _no_better_than_guessing(report)):
-            return Answer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
-        return Answer(word, sentence)
+            return VerdictAnswer(USELESS, f"{guessing} {sentence[:1].upper()}{sentence[1:]}")
+        return VerdictAnswer(word, sentence)
     if found := replacement_of(report):
-        return Answer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
-    return Answer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
+        return VerdictAnswer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
+    return VerdictAnswer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
 
 
 def _compared(report: Mapping[str, Any], state: str) -> str:
@@ -136,7 +136,7 @@ def _found_from(difference: Mapping[str, Any]) -> str:
     return f" (a study like this one finds {size} four times out of five)"
 
 
-def _replaced(found: Replacement) -> str:
+def _replaced(found: ReplacementVerdict) -> str:
     name, test = found.name, found.found
     if found.why == "one_label":
         same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
@@ -167,7 +167,7 @@ def _replaced(found: Replacement) -> str:
     return f"{could}: {_lost(found)}."
 
 
-def _lost(found: Replacement) -> str:
+def _lost(found: ReplacementVerdict) -> str:
     """The judge's agreement less a person's, on the scale where the judge is worse."""
     test, gap = found.found, -found.advantage
     alike = ", all labels counted alike," if test.get("scale") == "balanced" else ""

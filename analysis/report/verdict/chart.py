@@ -19,7 +19,7 @@ NAME_LETTERS = 30
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """One judge: its name, and where its difference and the ends of its interval, if any, are."""
 
     name: str
@@ -30,12 +30,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Chart:
+class VerdictChart:
     """All coordinates are in the drawing's own units; `margin` has the ends of the grey band."""
 
     title: str
     caption: str
-    lines: list[Line]
+    lines: list[ChartLine]
     ticks: list[tuple[float, str]]
     zero: float
     margin: tuple[float, float]
@@ -55,7 +55,7 @@ class Chart:
         return round(self.margin[1] - self.margin[0], 1)
 
 
-def chart_of(report: Mapping[str, Any]) -> Chart | None:
+def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
     """The judges that compete, best first; None if there is no difference."""
     judges = report["judges"]
     found, where = [], "on items that both decided"
@@ -79,7 +79,7 @@ def chart_of(report: Mapping[str, Any]) -> Chart | None:
         return round(SIDE + (WIDTH - 2 * SIDE) * (value + reach) / (2 * reach), 1)
 
     lines = [
-        Line(
+        ChartLine(
             name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…",
             f"{points(value)} ({points_range(ends) if ends else 'no interval'})",
             TOP + STEP * number + 28,
@@ -90,7 +90,7 @@ def chart_of(report: Mapping[str, Any]) -> Chart | None:
     ]
     n = round(2 * reach / step)
     ticks = [-reach + step * number for number in range(n + 1)]
-    return Chart(
+    return VerdictChart(
         title="Right more or less often than people",
         caption=(
             f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "

@@ -23,7 +23,7 @@ State = Literal["replaceable", "not_replaceable", "cannot_tell"]
 
 
 @dataclass(frozen=True)
-class Replacement:
+class ReplacementVerdict:
     """The judge that comes closest to an annotator, among `family` that could.
 
     `found` is its pooled test in report.json, about the scale where the judge is worse. `why` says
@@ -65,7 +65,7 @@ def one_label(found: Mapping[str, Any]) -> bool:
     return (found.get("same_label") or 0.0) > ONE_LABEL
 
 
-def replacement_of(report: Mapping[str, Any]) -> Replacement | None:
+def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     """The best judge's standing; None if no judge can be compared with people, or truth is known.
 
     The test of the best of several judges is adjusted for their number (Bonferroni).
@@ -86,7 +86,7 @@ def replacement_of(report: Mapping[str, Any]) -> Replacement | None:
     )
     state, why = _decided(found, len(tests))
     ends = _ends(found, len(tests)) if found["ci"] is not None and why != "rare_label" else None
-    return Replacement(
+    return ReplacementVerdict(
         name=run_name(judges[index], [judges[place] for _, place in tests]),
         index=index,
         state=state,

@@ -15,10 +15,10 @@ from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.forecast import look_ahead
-from annotation.prolific.launch.launch_checks import Preview
+from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.settle import decisions, money_ledger
 from annotation.prolific.settle.proposals import (
     APPROVE,
@@ -152,7 +152,7 @@ class Command(BaseCommand):
                 "Prolific stored some fields differently. See the differences above."
             )
 
-    def _show(self, preview: Preview) -> None:
+    def _show(self, preview: LaunchPreview) -> None:
         for check in preview.checks:
             mark = "ok     " if not check.is_open else "BLOCKS " if check.blocks else "warning"
             self.stdout.write(f"{mark} {check.text}")
@@ -217,7 +217,7 @@ class Command(BaseCommand):
         money_ledger.read_costs(study_id=study.pk)
         found = money_ledger.ledger_of(study)
 
-        def text(line: money_ledger.Line, amount: int | None) -> str:
+        def text(line: money_ledger.LedgerLine, amount: int | None) -> str:
             if amount is None:
                 return "unknown"
             return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
@@ -307,7 +307,7 @@ class Command(BaseCommand):
         )
         for group in dict.fromkeys(row.submission.prolific_study_id for row in rows):
             lines = [
-                Line(row.submission.pk, row.bonus, row.bonus_reason)
+                BonusLine(row.submission.pk, row.bonus, row.bonus_reason)
                 for row in rows
                 if row.submission.prolific_study_id == group
             ]

@@ -16,7 +16,7 @@ from annotation.content.texts import worked_examples
 from annotation.content.wording import PLACES, bands_for, setting_of, wording_for
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
-from annotation.participants.items.progress import Progress
+from annotation.participants.items.progress import ProgressOnItems
 from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
 from studies.media.shown import media_html
@@ -175,7 +175,7 @@ def _reading(item: Item) -> dict[str, str]:
 def task_context(
     *,
     assignment: Assignment,
-    progress: Progress,
+    progress: ProgressOnItems,
     form: AnswerForm,
     earlier_ms: int | None = None,
 ) -> dict[str, Any]:

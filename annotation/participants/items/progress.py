@@ -29,7 +29,7 @@ class ItemProgress(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Progress:
+class ProgressOnItems:
     """An annotator's items in order; attention checks count like any other, so none stands out."""
 
     places: tuple[ItemProgress, ...]
@@ -108,13 +108,13 @@ _next_position = Select(
 )
 
 
-def progress_of(annotator_id: int) -> Progress:
+def progress_of(annotator_id: int) -> ProgressOnItems:
     """The annotator's progress, in one query for any number of items.
 
     An item counts as answered if it has an answer, even if its seat was released after a time-out:
     an annotator who resumes does not see the item again.
     """
-    return Progress(
+    return ProgressOnItems(
         tuple(
             ItemProgress(
                 position,

@@ -23,7 +23,7 @@ from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
 from annotation.participants.items.context import entered, task_context, task_url
 from annotation.participants.items.item_page import item_page
-from annotation.participants.items.progress import Progress, next_position_of, progress_of
+from annotation.participants.items.progress import ProgressOnItems, next_position_of, progress_of
 from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
@@ -71,7 +71,7 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
 
 
 def _show(
-    request: HttpRequest, annotator: Annotator, progress: Progress, position: int
+    request: HttpRequest, annotator: Annotator, progress: ProgressOnItems, position: int
 ) -> HttpResponse:
     assignment = assignment_at(annotator, position)
     form = AnswerForm(

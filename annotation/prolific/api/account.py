@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from annotation.models import Recruitment
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import NotAllowed, ProlificError
 from studies.statements import clock
 
@@ -25,9 +25,9 @@ _CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
 _ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
 
-def connect(*, patience: float | None = None) -> Client:
+def connect(*, patience: float | None = None) -> ProlificClient:
     """A client with the token of the settings. Raises `NotConfigured` without a token."""
-    return Client(
+    return ProlificClient(
         base_url=settings.PROLIFIC_BASE_URL,
         token=settings.PROLIFIC_API_TOKEN,
         patience=settings.PROLIFIC_PATIENCE if patience is None else patience,
@@ -74,7 +74,7 @@ class Account:
         )
 
 
-def read_account(client: Client, currency: str, workspace: str) -> Account:
+def read_account(client: ProlificClient, currency: str, workspace: str) -> Account:
     """The balance of the workspace's wallet, and the least hourly pay in `currency`.
 
     Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
@@ -112,7 +112,7 @@ def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read 
         return None, f"{words} {error}"
 
 
-class Claim:
+class AccountClaim:
     """The exclusive right to change a study on Prolific. It lasts three minutes and is renewed."""
 
     def __init__(self, recruitment_id: int, until: dt.datetime) -> None:
@@ -145,7 +145,7 @@ class Claim:
 
 @contextmanager
 def alone(
-    study_id: int, client: Client | None = None, *, what: str = "this study"
+    study_id: int, client: ProlificClient | None = None, *, what: str = "this study"
 ) -> Iterator[Recruitment]:
     """Claim a study's recruitment while something is sent that must not be sent twice.
 
@@ -164,7 +164,7 @@ def alone(
             f"Something is being changed on Prolific for {what} right now. "
             "Wait a moment, look at what it did, then try again."
         )
-    claim = Claim(recruitment.pk, until)
+    claim = AccountClaim(recruitment.pk, until)
     if client is not None:
         client.before_request = claim.renew
     try:

@@ -11,11 +11,11 @@ from typing import Any
 from annotation.prolific.api.transport import Transport, shaped
 from annotation.prolific.api.types import (
     BonusSetup,
-    Cost,
     Costs,
     Filter,
     RemoteStudy,
     RemoteSubmission,
+    StudyCost,
     minor,
 )
 
@@ -25,7 +25,7 @@ MAX_BULK_BONUS = 200
 MAX_EXPORTS, MAX_EXPORT_FILTERS = 2, 15
 
 
-class Client(Transport):
+class ProlificClient(Transport):
     """One method for each request to Prolific."""
 
     # Account
@@ -120,7 +120,7 @@ class Client(Transport):
         path = f"studies/{study_id}/transition/"
         return _study(self._dict("POST", path, json={"action": action}))
 
-    def cost(self, study_id: str) -> Cost:
+    def cost(self, study_id: str) -> StudyCost:
         """The total cost of the study once every place is filled; without bonuses."""
         return self.costs(study_id, is_projected=True).rewards
 

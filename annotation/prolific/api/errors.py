@@ -48,11 +48,11 @@ class NotFound(Answered):
     """The resource does not exist, or the token has no access to it."""
 
 
-class Rejected(Answered):
+class ProlificRejected(Answered):
     """The request is understood and refused: repeating it unchanged does not help."""
 
 
-class RateLimited(Answered):
+class ProlificRateLimited(Answered):
     """Too many requests; `retry_after` is in seconds, None where Prolific does not say."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
@@ -60,7 +60,7 @@ class RateLimited(Answered):
         self.retry_after = retry_after
 
 
-class Unreachable(ProlificError):
+class ProlificUnreachable(ProlificError):
     """The connection could not be made, so nothing was sent."""
 
 

@@ -32,7 +32,7 @@ _TITLES = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedFilter:
     """A filter in the researcher's terms: labels, or a range; `weights` balance the labels."""
 
     filter_id: str
@@ -50,7 +50,7 @@ class Resolved:
     problems: list[str]
 
 
-def resolve(wanted: Sequence[Wanted], live: Sequence[Filter]) -> Resolved:
+def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
     filters, problems = [], []
     for one in wanted:
         found = find_filter(one.filter_id, live)
@@ -100,14 +100,14 @@ def _choices(labels: Sequence[str], found: Filter) -> tuple[dict[str, str], list
     return ids, missing
 
 
-def _select(one: Wanted, found: Filter, ids: Mapping[str, str]) -> dict[str, Any]:
+def _select(one: WantedFilter, found: Filter, ids: Mapping[str, str]) -> dict[str, Any]:
     selected: dict[str, Any] = {"filter_id": found.id, "selected_values": list(ids.values())}
     if one.weights:
         selected["weightings"] = {ids[label]: weight for label, weight in one.weights.items()}
     return selected
 
 
-def _range(one: Wanted, found: Filter) -> tuple[str, dict[str, int]]:
+def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, int]]:
     """The bounds to send; an open end uses the filter's own bound."""
     low = one.low if one.low is not None else found.low
     high = one.high if one.high is not None else found.high

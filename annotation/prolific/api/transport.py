@@ -20,10 +20,10 @@ from annotation.prolific.api.errors import (
     NotFound,
     OutcomeUnknown,
     ProlificError,
-    RateLimited,
-    Rejected,
+    ProlificRateLimited,
+    ProlificRejected,
+    ProlificUnreachable,
     Unauthorized,
-    Unreachable,
     describe,
 )
 from studies.retry_after import seconds_to_wait
@@ -178,7 +178,7 @@ class Transport:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return self._once(method, path, **options)
-            except (RateLimited, Unreachable, OutcomeUnknown) as error:
+            except (ProlificRateLimited, ProlificUnreachable, OutcomeUnknown) as error:
                 wait = _wait(error, attempt)
                 late = time.monotonic() + wait > deadline
                 if not again or late or attempt == _ATTEMPTS:
@@ -199,10 +199,10 @@ class Transport:
                 method, url, timeout=self._timeout, allow_redirects=False, **options
             )
         except (requests.exceptions.ConnectTimeout, requests.exceptions.InvalidURL):
-            raise Unreachable(self._unreachable()) from None
+            raise ProlificUnreachable(self._unreachable()) from None
         except requests.exceptions.ConnectionError as error:
             if _was_refused(error):
-                raise Unreachable(self._unreachable()) from None
+                raise ProlificUnreachable(self._unreachable()) from None
             raise OutcomeUnknown(
                 "The connection to Prolific broke before an answer came."
             ) from None
@@ -245,7 +245,7 @@ def _was_refused(error: requests.exceptions.ConnectionError) -> bool:
 
 def _wait(error: ProlificError, attempt: int) -> float:
     """The wait that Prolific asks for, otherwise exponential back-off with full jitter."""
-    if isinstance(error, RateLimited) and error.retry_after is not None:
+    if isinstance(error, ProlificRateLimited) and error.retry_after is not None:
         return error.retry_after
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311  spreading, not secrecy
@@ -259,7 +259,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         detail = ""
     answer = f" Prolific says: {detail}" if detail else ""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return RateLimited(
+        return ProlificRateLimited(
             "Prolific asks for fewer requests. Wait a minute, then try again.",
             retry_after=seconds_to_wait(response.headers.get("Retry-After")),
         )
@@ -282,9 +282,9 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         )
         return NotFound(message, status=status, detail=detail)
     if response.is_redirect:
-        return Rejected(
+        return ProlificRejected(
             "PROLIFIC_BASE_URL leads elsewhere. Set the address that it redirects to.",
             status=status,
         )
     message = f"Prolific refuses the request ({status}).{answer}"
-    return Rejected(message, status=status, detail=detail)
+    return ProlificRejected(message, status=status, detail=detail)

@@ -144,7 +144,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Cost:
+class StudyCost:
     """Rewards or bonuses with Prolific's fees and their tax, in minor units of `currency`."""
 
     rewards: int = 0
@@ -153,7 +153,7 @@ class Cost:
     currency: str = ""
 
     @classmethod
-    def of(cls, body: dict[str, Any] | None) -> "Cost":
+    def of(cls, body: dict[str, Any] | None) -> "StudyCost":
         parts = {name: (body or {}).get(name) or {} for name in ("rewards", "fees", "tax")}
         amounts = {name: minor(part.get("amount")) for name, part in parts.items()}
         return cls(currency=str(parts["rewards"].get("currency") or "").upper(), **amounts)
@@ -167,12 +167,12 @@ class Cost:
 class Costs:
     """The cost of a study: rewards for its places, and bonuses."""
 
-    rewards: Cost
-    bonuses: Cost
+    rewards: StudyCost
+    bonuses: StudyCost
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "Costs":
-        return cls(Cost.of(body["rewards"]), Cost.of(body.get("bonuses")))
+        return cls(StudyCost.of(body["rewards"]), StudyCost.of(body.get("bonuses")))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ _DEVICES = ["desktop", "mobile", "tablet"]
 
 
 @dataclass(frozen=True)
-class Difference:
+class DraftDifference:
     """A field that came back with another value than was sent."""
 
     name: str
@@ -22,7 +22,7 @@ class Difference:
 
 def compare(
     sent: Mapping[str, Any], read: Mapping[str, Any]
-) -> tuple[list[str], list[Difference], list[str]]:
+) -> tuple[list[str], list[DraftDifference], list[str]]:
     """The names of the fields that are equal, that differ, and that Prolific does not show."""
     same, differences, unseen = [], [], []
     for name, value in sent.items():
@@ -31,7 +31,7 @@ def compare(
         elif meaning(name, value) == meaning(name, read[name]):
             same.append(name)
         else:
-            differences.append(Difference(name, _shown(value), _shown(read[name])))
+            differences.append(DraftDifference(name, _shown(value), _shown(read[name])))
     return same, differences, unseen
 
 

@@ -16,10 +16,10 @@ from django.utils.crypto import salted_hmac
 
 from annotation.models import Recruitment
 from annotation.prolific.api.account import alone, connect
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import LaunchRefused, NotFound, OutcomeUnknown, ProlificError
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
-from annotation.prolific.launch.draft_comparison import Difference, compare
+from annotation.prolific.launch.draft_comparison import DraftDifference, compare
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
 from annotation.prolific.launch.launch_checks import resolve_drafts
 from annotation.prolific.launch.launch_plan import LaunchPlan, payload
@@ -36,7 +36,7 @@ class Tried:
 
     label: str
     same: list[str]
-    differences: list[Difference]
+    differences: list[DraftDifference]
     unseen: list[str]
     cost: int | None
     is_ready: bool | None
@@ -81,7 +81,7 @@ def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
 
 
 def _bodies(
-    client: Client,
+    client: ProlificClient,
     study: Study,
     recruitment: Recruitment,
     workspace: Workspace,
@@ -106,7 +106,7 @@ def _bodies(
         yield label, body | {"name": study_name(study, label)}
 
 
-def _try(client: Client, label: str, body: Mapping[str, Any]) -> Tried:
+def _try(client: ProlificClient, label: str, body: Mapping[str, Any]) -> Tried:
     made = create(client, dict(body), is_new=True)
     read = client.study(made.id)
     cost = client.cost(made.id).total
@@ -122,7 +122,7 @@ def _name(study_id: int) -> str:
 
 @contextmanager
 def _nothing_stays(
-    client: Client, study: Study, recruitment: Recruitment, found: DryRun
+    client: ProlificClient, study: Study, recruitment: Recruitment, found: DryRun
 ) -> Iterator[str]:
     """Delete what is left of earlier dry runs, and what this one creates, however it ends.
 
@@ -154,14 +154,14 @@ def _nothing_stays(
     _clean(client, study, found, with_group=is_apart and not kept)
 
 
-def _clean(client: Client, study: Study, found: DryRun, *, with_group: bool) -> None:
+def _clean(client: ProlificClient, study: Study, found: DryRun, *, with_group: bool) -> None:
     """Delete everything by its name, to include objects whose creation was never confirmed."""
     found.left_behind += _delete_drafts(client, study, found.workspace)
     if with_group and not found.left_behind:
         _forget_group(client, study, found)
 
 
-def _find_group(client: Client, study: Study, workspace: Workspace, *, make: bool) -> str:
+def _find_group(client: ProlificClient, study: Study, workspace: Workspace, *, make: bool) -> str:
     name = group_name(study.pk)
     known = client.groups(workspace=workspace.id)
     if name in known or not make:
@@ -174,7 +174,7 @@ def _find_group(client: Client, study: Study, workspace: Workspace, *, make: boo
         raise
 
 
-def _forget_group(client: Client, study: Study, found: DryRun) -> None:
+def _forget_group(client: ProlificClient, study: Study, found: DryRun) -> None:
     """Delete the participant group that was created only for the dry run."""
     name = group_name(study.pk)
     try:
@@ -190,7 +190,7 @@ def _forget_group(client: Client, study: Study, found: DryRun) -> None:
         found.left_behind.append(f"participant group {name}")
 
 
-def _delete_drafts(client: Client, study: Study, workspace: Workspace) -> list[str]:
+def _delete_drafts(client: ProlificClient, study: Study, workspace: Workspace) -> list[str]:
     """Delete the study's dry-run drafts; return the names of those that are still there."""
     beginning = _name(study.pk)
     try:

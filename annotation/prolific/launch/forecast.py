@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from annotation.models import ProlificStudy
 from annotation.prolific.api import types
 from annotation.prolific.launch.publication import RESTING, good_submissions
-from annotation.seats.forecast import Forecast, forecast_of
+from annotation.seats.forecast import SeatForecast, forecast_of
 from studies.models import Study
 from studies.selectors import SeatGroup
 
 
-def look_ahead(study: Study, groups: Sequence[SeatGroup] | None = None) -> Forecast:
+def look_ahead(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
     """The forecast of a study with the places that Prolific still fills, as last read.
 
     A page that has counted the items already hands over their `groups`.

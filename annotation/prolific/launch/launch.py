@@ -10,16 +10,16 @@ from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import alone, connect
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import (
     LaunchRefused,
     NotAllowed,
     NotFound,
     OutcomeUnknown,
-    Rejected,
+    ProlificRejected,
 )
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
-from annotation.prolific.launch.launch_checks import Preview, preview, resolve_drafts
+from annotation.prolific.launch.launch_checks import LaunchPreview, preview, resolve_drafts
 from annotation.prolific.launch.launch_plan import (
     PAPER,
     PAPER_CURRENCY,
@@ -80,7 +80,7 @@ def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
     return PAPER
 
 
-def look(study: Study) -> Preview:
+def look(study: Study) -> LaunchPreview:
     """The checks and the cost of launching the study in its current state."""
     client = connect()
     recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
@@ -152,7 +152,7 @@ def group_name(study_id: int) -> str:
     return f"thirdperson-{key[:16]}"
 
 
-def _group(client: Client, recruitment: Recruitment) -> str:
+def _group(client: ProlificClient, recruitment: Recruitment) -> str:
     """The participant group that prevents taking part in the studies of two quota groups.
 
     If the answer to its creation was lost, its name finds it.
@@ -166,7 +166,7 @@ def _group(client: Client, recruitment: Recruitment) -> str:
     return recruitment.group_id
 
 
-def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
+def create(client: ProlificClient, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
     """Create a draft once. If an earlier answer was lost, the internal name finds it."""
     name, project = body["internal_name"], body["project"]
     if not is_new and (found := find(client, name, project)):
@@ -177,14 +177,14 @@ def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy
         if found := find(client, name, project):
             return found
         raise
-    except Rejected as error:
+    except ProlificRejected as error:
         # Some accounts require this field with weighted filters, others do not know it.
         if "study_type" not in error.detail or "study_type" not in body:
             raise
         return create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
 
 
-def find(client: Client, name: str, project: str) -> RemoteStudy | None:
+def find(client: ProlificClient, name: str, project: str) -> RemoteStudy | None:
     """Find the study with this internal name: in the project, otherwise anywhere in the account."""
     for where in dict.fromkeys([project, ""]):
         for study in client.studies(where):
@@ -231,19 +231,19 @@ def forget_drafts(*, study_id: int, user: User | None = None) -> int:
     return len(rows)
 
 
-def _find_id(client: Client, row: ProlificStudy, project: str) -> str:
+def _find_id(client: ProlificClient, row: ProlificStudy, project: str) -> str:
     """The id of a draft whose creation was not confirmed; empty if none was created."""
     found = find(client, row.internal_name, project)
     return found.id if found else ""
 
 
-def _refuse_if_published(client: Client, remote_id: str) -> None:
+def _refuse_if_published(client: ProlificClient, remote_id: str) -> None:
     with contextlib.suppress(NotFound):
         if client.study(remote_id).status != UNPUBLISHED:
             raise NotAllowed("The study is published. Stop it instead.")
 
 
-def delete_draft(client: Client, remote_id: str) -> None:
+def delete_draft(client: ProlificClient, remote_id: str) -> None:
     """Delete a draft there. A missing draft is not an error; one that is still there is."""
     try:
         client.delete_study(remote_id)
@@ -252,7 +252,7 @@ def delete_draft(client: Client, remote_id: str) -> None:
             raise
 
 
-def _is_there(client: Client, remote_id: str) -> bool:
+def _is_there(client: ProlificClient, remote_id: str) -> bool:
     try:
         client.study(remote_id)
     except NotFound:

@@ -5,7 +5,7 @@ from typing import Any
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api.account import Account, read_account
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.filters import (
     GROUP_BLOCKLIST,
     STUDY_BLOCKLIST,
@@ -37,7 +37,7 @@ from studies.services.launch_checks import LaunchCheck, registered_checks
 
 
 @dataclass(frozen=True)
-class Draft:
+class LaunchDraft:
     """One study as it would be created on Prolific."""
 
     label: str
@@ -47,11 +47,11 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Preview:
+class LaunchPreview:
     """The effects of a launch."""
 
     checks: list[LaunchCheck]
-    drafts: list[Draft]
+    drafts: list[LaunchDraft]
     places: int
     needed: int
     cost: int
@@ -69,8 +69,12 @@ class Preview:
 
 
 def preview(
-    study: Study, plan: LaunchPlan, client: Client, workspace: Workspace | None, problem: str = ""
-) -> Preview:
+    study: Study,
+    plan: LaunchPlan,
+    client: ProlificClient,
+    workspace: Workspace | None,
+    problem: str = "",
+) -> LaunchPreview:
     """Check everything that a launch depends on. Reads from Prolific and changes nothing.
 
     Without a workspace `problem` gives the reason, and blocks.
@@ -79,7 +83,7 @@ def preview(
     account = read_account(client, study.currency, where) if where else Account()
     live = client.filters(workspace=where)
     drafts = [
-        Draft(label, places, resolved, _eligible(client, resolved, where))
+        LaunchDraft(label, places, resolved, _eligible(client, resolved, where))
         for label, places, resolved in resolve_drafts(study, plan, live)
     ]
     places = sum(draft.places for draft in drafts)
@@ -97,7 +101,7 @@ def preview(
         *_filter_checks(study, drafts),
         *registered_checks(study),
     ]
-    return Preview(
+    return LaunchPreview(
         checks=sorted(checks, key=_urgency),
         drafts=drafts,
         places=places,
@@ -156,7 +160,7 @@ def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
     return [{"filter_id": STUDY_BLOCKLIST, "selected_values": ids}]
 
 
-def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
+def _eligible(client: ProlificClient, resolved: Resolved, workspace: str) -> int | None:
     """How many participants match, or None when the filters are not known."""
     if resolved.problems:
         return None
@@ -164,7 +168,7 @@ def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
     return client.eligible(plain, workspace=workspace)
 
 
-def _filter_checks(study: Study, drafts: list[Draft]) -> list[LaunchCheck]:
+def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]:
     problems = dict.fromkeys(p for draft in drafts for p in draft.filters.problems)
     checks = [LaunchCheck(problem, True, True) for problem in problems]
     if not problems:

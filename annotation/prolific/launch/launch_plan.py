@@ -22,7 +22,7 @@ from annotation.prolific.api.filters import (
     LANGUAGE,
     POLITICS,
     SEX,
-    Wanted,
+    WantedFilter,
 )
 from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.seats.completion_codes import codes_of
@@ -75,26 +75,26 @@ class LaunchPlan:
     def stored(self) -> dict[str, Any]:
         return {**asdict(self), "devices": list(self.devices)}
 
-    def wanted(self, weights: Mapping[str, Mapping[str, int]] | None = None) -> list[Wanted]:
+    def wanted(self, weights: Mapping[str, Mapping[str, int]] | None = None) -> list[WantedFilter]:
         """The filters for all participants; groups that are recruited separately add their own.
 
         `weights` are the shares of the labels, for example of `shares_of`; otherwise all are equal.
         """
         found = []
         if self.country:
-            found.append(Wanted(COUNTRY, [self.country]))
+            found.append(WantedFilter(COUNTRY, [self.country]))
         if self.language:
-            found.append(Wanted(LANGUAGE, [self.language]))
+            found.append(WantedFilter(LANGUAGE, [self.language]))
         if self.age_low is not None or self.age_high is not None:
-            found.append(Wanted(AGE, low=self.age_low, high=self.age_high))
+            found.append(WantedFilter(AGE, low=self.age_low, high=self.age_high))
         if self.approval_rate is not None:
-            found.append(Wanted(APPROVAL_RATE, low=self.approval_rate, high=100))
+            found.append(WantedFilter(APPROVAL_RATE, low=self.approval_rate, high=100))
         if self.earlier_submissions is not None:
-            found.append(Wanted(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
+            found.append(WantedFilter(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
         if not self.apart:
             for filter_id, labels in self.balance.items():
                 shares = (weights or {}).get(filter_id) or dict.fromkeys(labels, 1)
-                found.append(Wanted(filter_id, labels, weights=dict(shares)))
+                found.append(WantedFilter(filter_id, labels, weights=dict(shares)))
         return found
 
     def sorts_by(self, key: str) -> bool:
@@ -153,7 +153,7 @@ def places_of(plan: LaunchPlan, study: Study) -> int:
 
 
 @dataclass(frozen=True)
-class Shares:
+class FilterShares:
     """How Prolific divides the places so that its participants fit the quota groups.
 
     `weights` gives the share of each label of a balanced filter, and `places` the places that
@@ -168,7 +168,7 @@ class Shares:
     problem: str = ""
 
 
-def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> Shares:
+def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> FilterShares:
     """The shares of a study's quota groups in the filters that the plan balances.
 
     Prolific crosses balanced filters: the share of a combination is the product of the shares of
@@ -178,7 +178,7 @@ def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> Shares:
     labels = {group.pk: _balanced_labels(group, plan) for group in groups}
     matched = {tuple(found) for found in labels.values() if found}
     if plan.apart or not matched:
-        return Shares({}, total)
+        return FilterShares({}, total)
     filters = max(matched, key=len)
     cells: Counter[tuple[str, ...]] = Counter()
     kept = {}
@@ -198,7 +198,7 @@ def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> Shares:
         for name, balanced in plan.balance.items()
         if name in filters and all(sums[name][label] for label in balanced)
     }
-    return Shares(weights, places, kept, _undivided(plan, filters, cells, sums))
+    return FilterShares(weights, places, kept, _undivided(plan, filters, cells, sums))
 
 
 def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
@@ -265,7 +265,7 @@ def _filter_of(key: str, value: str, plan: LaunchPlan) -> tuple[str | None, str 
     return filter_id, filter_id and label_for(value, plan.balance[filter_id])
 
 
-def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], list[str]]:
+def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[WantedFilter], list[str]]:
     """The filters that admit only one group, and the problems found."""
     if group.is_everyone_else:
         return [], [
@@ -276,7 +276,7 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], li
     for key, value in group.criteria.items():
         filter_id, label = _filter_of(key, value, plan)
         if filter_id and label:
-            found.append(Wanted(filter_id, [label]))
+            found.append(WantedFilter(filter_id, [label]))
         else:
             problems.append(
                 f"No filter of the plan knows the group “{key}: {value}”. "

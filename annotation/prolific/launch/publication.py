@@ -9,9 +9,15 @@ from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import alone, connect, read_account
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.api.types import AWAITING_REVIEW, COMPLETED, UNPUBLISHED, Cost, RemoteStudy
+from annotation.prolific.api.types import (
+    AWAITING_REVIEW,
+    COMPLETED,
+    UNPUBLISHED,
+    RemoteStudy,
+    StudyCost,
+)
 from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
@@ -46,7 +52,7 @@ def cost_of_publishing(study: Study) -> Sum:
     return _sum(study, _costs(client, _drafts(client, study)))
 
 
-def _drafts(client: Client, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
+def _drafts(client: ProlificClient, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
     """The rows that are still drafts on Prolific, read now."""
     found = []
     for row in _bound(study):
@@ -58,12 +64,12 @@ def _drafts(client: Client, study: Study) -> list[tuple[ProlificStudy, RemoteStu
 
 
 def _costs(
-    client: Client, drafts: Iterable[tuple[ProlificStudy, RemoteStudy]]
-) -> dict[ProlificStudy, Cost]:
+    client: ProlificClient, drafts: Iterable[tuple[ProlificStudy, RemoteStudy]]
+) -> dict[ProlificStudy, StudyCost]:
     return {row: client.cost(remote.id) for row, remote in drafts}
 
 
-def _sum(study: Study, costs: Mapping[ProlificStudy, Cost]) -> Sum:
+def _sum(study: Study, costs: Mapping[ProlificStudy, StudyCost]) -> Sum:
     """The sum of the amounts that Prolific states."""
     named = next((cost.currency for cost in costs.values() if cost.currency), "")
     return Sum(sum(cost.total for cost in costs.values()), named or study.currency)
@@ -111,7 +117,7 @@ def _is_sum(typed: str, total: Sum) -> bool:
 
 
 def _compare(
-    client: Client,
+    client: ProlificClient,
     study: Study,
     recruitment: Recruitment,
     workspace: Workspace,
@@ -277,7 +283,7 @@ def add_places(
     return row
 
 
-def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | None:
+def _cost_of_places(client: ProlificClient, row: ProlificStudy, extra: int) -> int | None:
     """The cost of places with fees and tax; None if Prolific does not state it at the moment."""
     try:
         return client.calculate_cost(reward=row.reward, places=extra)
@@ -285,7 +291,7 @@ def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | Non
         return None
 
 
-def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
+def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None:
     """Write the number of places; after a lost answer, read whether the change was made."""
     try:
         mirror(row, client.set_places(str(row.prolific_id), wanted))
@@ -298,7 +304,7 @@ def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
             raise
 
 
-def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
+def places_seen(row: ProlificStudy, client: ProlificClient, *, extra: int) -> int:
     """The current number of places, or that before an unfinished request for `extra` more."""
     remote = client.study(str(row.prolific_id))
     earlier = open_request(row, remote, extra=extra)
@@ -342,7 +348,7 @@ def _bound(study: Study) -> list[ProlificStudy]:
     return rows
 
 
-def _transition(client: Client, row: ProlificStudy, action: str, *, unless: str) -> None:
+def _transition(client: ProlificClient, row: ProlificStudy, action: str, *, unless: str) -> None:
     """Send a transition once; after a lost answer the status says whether it was done.
 
     It was not done while the status is still `unless`.

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from annotation.models import Recruitment
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import ChooseWorkspace, NotAllowed, OutcomeUnknown
 from annotation.prolific.launch.launch_plan import LaunchPlan
 
@@ -39,7 +39,7 @@ class Workspace:
         return f"workspace “{self.title or self.id}”, project “{project}”"
 
 
-def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
+def workspace_of(recruitment: Recruitment, client: ProlificClient) -> Workspace:
     """The workspace of the study's drafts; before there are any, the workspace of the plan.
 
     Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that the
@@ -51,7 +51,7 @@ def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
     return find_workspace(client, LaunchPlan.of(recruitment.plan))
 
 
-def find_workspace(client: Client, plan: LaunchPlan) -> Workspace:
+def find_workspace(client: ProlificClient, plan: LaunchPlan) -> Workspace:
     """Find the plan's workspace, otherwise the only one, and its project. Changes nothing."""
     known = client.workspaces()
     if plan.workspace and plan.workspace not in known:
@@ -75,7 +75,7 @@ def find_workspace(client: Client, plan: LaunchPlan) -> Workspace:
     return replace(found, project=project, project_title=projects.get(project, ""))
 
 
-def with_project(client: Client, workspace: Workspace) -> Workspace:
+def with_project(client: ProlificClient, workspace: Workspace) -> Workspace:
     """The workspace with a project in it, created if there is none. Safe to repeat."""
     if workspace.project:
         return workspace

@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from annotation.models import Bonus, BonusPayment, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.account import alone, connect
-from annotation.prolific.api.client import MAX_BULK_BONUS, Client
+from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient
 from annotation.prolific.api.errors import NotAllowed, ProlificError
 from annotation.prolific.money.permissions import owners_only
 from studies.models import Study
@@ -37,7 +37,7 @@ FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
 
 
 @dataclass(frozen=True)
-class Line:
+class BonusLine:
     """A bonus for one submission, in minor units."""
 
     submission_id: int
@@ -52,7 +52,7 @@ def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
 
 
 @transaction.atomic
-def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -> BonusPayment:
+def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = None) -> BonusPayment:
     """Store a payment and its bonuses. Nothing is sent.
 
     Raises `NotAllowed` when a participant already has such a bonus, or is paid for the same work by
@@ -207,7 +207,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
     return _payment(payment_id)
 
 
-def confirm_sent(*, study_id: int, client: Client) -> int:
+def confirm_sent(*, study_id: int, client: ProlificClient) -> int:
     """Look up payments whose answer was lost and return how many were paid."""
     confirmed = 0
     for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
@@ -268,7 +268,7 @@ def _back_to_ready(payment_id: int) -> None:
     )
 
 
-def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
+def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
     """Store each participant's bonuses so far, so that an arrival is visible afterwards.
 
     Raises `NotAllowed` if one was approved on Prolific since, which pays for the same work.
@@ -287,7 +287,7 @@ def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
             line.save(update_fields=["before"])
 
 
-def _arrivals(payment: BonusPayment, client: Client) -> list[bool]:
+def _arrivals(payment: BonusPayment, client: ProlificClient) -> list[bool]:
     """For each line, whether there is one more bonus of its amount than before."""
     arrived = []
     for line in payment.lines.select_related("submission"):

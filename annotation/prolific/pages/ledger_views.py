@@ -7,8 +7,8 @@ from django.views.decorators.http import require_http_methods
 from annotation.prolific.pages.views import attempt, editor_page, show
 from annotation.prolific.settle.money_ledger import (
     COLUMNS,
-    Entry,
-    Line,
+    LedgerEntry,
+    LedgerLine,
     csv_rows,
     ledger_of,
     read_costs,
@@ -42,7 +42,7 @@ def money(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "money", context)
 
 
-def _line(line: Line) -> dict[str, object]:
+def _line(line: LedgerLine) -> dict[str, object]:
     def text(amount: int | None) -> str:
         if amount is None:
             return "unknown"
@@ -58,7 +58,7 @@ def _line(line: Line) -> dict[str, object]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, object]:
+def _entry(entry: LedgerEntry) -> dict[str, object]:
     def text(amount: int | None) -> str:
         return "–" if amount is None else format_money(amount, entry.currency)
 

@@ -35,7 +35,7 @@ def _flat(data: Any) -> dict[str, Any]:
     return {name: data.getlist(name) if name in several else data[name] for name in data}
 
 
-class PlanForm(forms.Form):
+class LaunchPlanForm(forms.Form):
     """The launch plan. Empty fields request nothing."""
 
     places = forms.IntegerField(

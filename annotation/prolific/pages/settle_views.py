@@ -11,7 +11,7 @@ from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.money.permissions import is_owner, why_not
 from annotation.prolific.pages.forms import RejectForm
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
@@ -208,7 +208,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
     """The payments of the study; posting selected participants prepares one more."""
     if request.method == "POST":
         rows = [row for row in _chosen(request, study) if row.bonus]
-        lines = [Line(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
+        lines = [BonusLine(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
 
         def prepare() -> BonusPayment:
             payment = bonuses.prepare(study_id=study.pk, lines=lines, user=user_of(request))

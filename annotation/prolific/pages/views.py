@@ -22,7 +22,7 @@ from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import with_fees
 from annotation.prolific.pages.filter_list import read_filters
-from annotation.prolific.pages.plan_form import PlanForm
+from annotation.prolific.pages.plan_form import LaunchPlanForm
 from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
@@ -176,7 +176,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("people:prolific-plan", study.slug)
     stored = launch.plan_of(study)
     known = read_filters(stored.workspace)
-    form = PlanForm(
+    form = LaunchPlanForm(
         request.POST if request.method == "POST" else None,
         stored=stored,
         questions=list(study.demographic_questions.all()),

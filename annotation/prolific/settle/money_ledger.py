@@ -16,7 +16,7 @@ from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.account import connect
-from annotation.prolific.api.types import Cost, Costs
+from annotation.prolific.api.types import Costs, StudyCost
 from annotation.prolific.sync.sync import follow, refresh_submission
 from studies.models import Study
 from studies.money import major_units
@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One sum. `amount` goes to participants, `fees` to Prolific with its tax."""
 
     when: dt.datetime | None
@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Line:
+class LedgerLine:
     """One figure by our records and by Prolific's. Money, unless `is_count`."""
 
     name: str
@@ -76,16 +76,16 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class MoneyLedger:
     """Every entry, newest first, and the comparison; `read_at` is when Prolific was asked."""
 
-    entries: list[Entry]
-    lines: list[Line]
+    entries: list[LedgerEntry]
+    lines: list[LedgerLine]
     read_at: dt.datetime | None
     waiting: int
 
     @property
-    def differing(self) -> list[Line]:
+    def differing(self) -> list[LedgerLine]:
         return [line for line in self.lines if line.differs]
 
 
@@ -120,7 +120,7 @@ def _bonuses_unseen(study_id: int) -> list[str]:
     return [one.submission_id for one in paid if sum(one.bonuses) != one.ours]
 
 
-def ledger_of(study: Study) -> Ledger:
+def ledger_of(study: Study) -> MoneyLedger:
     """The ledger from the stored data; a handful of queries."""
     rows = list(ProlificStudy.objects.filter(study=study).select_related("study"))
     reservations = list(
@@ -146,7 +146,7 @@ def ledger_of(study: Study) -> Ledger:
     ]
     entries.sort(key=lambda entry: entry.when.timestamp() if entry.when else 0.0, reverse=True)
     read = [row.costs["read_at"] for row in rows if row.costs]
-    return Ledger(
+    return MoneyLedger(
         entries=entries,
         lines=[
             *_compare_by_currency(rows, reservations, rewards, payments),
@@ -161,9 +161,9 @@ def ledger_of(study: Study) -> Ledger:
 _PAID = (types.APPROVED, types.PARTIALLY_APPROVED, types.SCREENED_OUT)
 
 
-def _reservation(one: ProlificReservation) -> Entry:
+def _reservation(one: ProlificReservation) -> LedgerEntry:
     places = "1 place" if one.places == 1 else f"{one.places:,} places"
-    return Entry(
+    return LedgerEntry(
         one.created_at,
         RESERVATION,
         one.prolific_study.label,
@@ -176,12 +176,12 @@ def _reservation(one: ProlificReservation) -> Entry:
     )
 
 
-def _reward(study: Study, one: ProlificSubmission) -> Entry:
+def _reward(study: Study, one: ProlificSubmission) -> LedgerEntry:
     whole = one.status == types.APPROVED
     currency, promised = promised_to(study, one)
     amount = promised if whole else None
     note = "" if whole else "Prolific does not tell how much was paid"
-    return Entry(
+    return LedgerEntry(
         one.completed_at,
         REWARD,
         one.prolific_study.label,
@@ -194,17 +194,20 @@ def _reward(study: Study, one: ProlificSubmission) -> Entry:
     )
 
 
-def _bonuses(payment: BonusPayment) -> list[Entry]:
+def _bonuses(payment: BonusPayment) -> list[LedgerEntry]:
     when, row, state = payment.sent_at, payment.prolific_study, payment.get_state_display()
     group, money = row.label, row.paid_in
     lines = [
-        Entry(
+        LedgerEntry(
             when, BONUS, group, _who(line.submission), line.amount, None, state, line.reason, money
         )
         for line in payment.lines.all()
     ]
     note = f"payment {payment.pk}"
-    return [Entry(when, BONUS_FEES, group, "", None, fees_of(payment), state, note, money), *lines]
+    return [
+        LedgerEntry(when, BONUS_FEES, group, "", None, fees_of(payment), state, note, money),
+        *lines,
+    ]
 
 
 def fees_of(payment: BonusPayment) -> int:
@@ -222,9 +225,9 @@ def _who(submission: ProlificSubmission | None) -> str:
 def _compare_by_currency(
     rows: Sequence[ProlificStudy],
     reservations: Sequence[ProlificReservation],
-    rewards: Sequence[Entry],
+    rewards: Sequence[LedgerEntry],
     payments: Sequence[BonusPayment],
-) -> Iterator[Line]:
+) -> Iterator[LedgerLine]:
     """The comparison of each currency: sums of two are never added."""
     named = sorted({row.paid_in for row in rows} | {one.currency for one in rewards})
     for money in named:
@@ -243,47 +246,47 @@ def _compare(
     money: str,
     rows: Sequence[ProlificStudy],
     reservations: Sequence[ProlificReservation],
-    rewards: Sequence[Entry],
+    rewards: Sequence[LedgerEntry],
     payments: Sequence[BonusPayment],
-) -> list[Line]:
+) -> list[LedgerLine]:
     """Compare our sums with Prolific's, over all of the study's rows that are published."""
     published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
     paid = [payment for payment in payments if payment.state == _State.PAID]
     projected = _theirs(published, "projected")
     now = _theirs(published, "now")
     return [
-        Line(
+        LedgerLine(
             "Places",
             sum(one.places for one in reservations),
             sum(row.places for row in published),
             money,
             is_count=True,
         ),
-        Line(
+        LedgerLine(
             "Rewards set aside",
             sum(one.rewards for one in reservations),
             projected.rewards.rewards if projected else None,
             money,
         ),
-        Line(
+        LedgerLine(
             "Fees and tax set aside",
             _total(one.fees for one in reservations),
             projected.rewards.fees + projected.rewards.tax if projected else None,
             money,
         ),
-        Line(
+        LedgerLine(
             "Rewards paid",
             _total(one.amount for one in rewards),
             now.rewards.rewards if now else None,
             money,
         ),
-        Line(
+        LedgerLine(
             "Bonuses paid",
             sum(line.amount for payment in paid for line in payment.lines.all()),
             now.bonuses.rewards if now else None,
             money,
         ),
-        Line(
+        LedgerLine(
             "Fees and tax of bonuses",
             sum(fees_of(payment) for payment in paid),
             now.bonuses.fees + now.bonuses.tax if now else None,
@@ -307,12 +310,12 @@ def _theirs(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
 
 
 def _costs(stored: dict[str, Any]) -> Costs:
-    return Costs(Cost(**stored["rewards"]), Cost(**stored["bonuses"]))
+    return Costs(StudyCost(**stored["rewards"]), StudyCost(**stored["bonuses"]))
 
 
-def _add(costs: Iterable[Cost]) -> Cost:
+def _add(costs: Iterable[StudyCost]) -> StudyCost:
     rows = list(costs)
-    return Cost(
+    return StudyCost(
         sum(one.rewards for one in rows),
         sum(one.fees for one in rows),
         sum(one.tax for one in rows),
@@ -321,14 +324,14 @@ def _add(costs: Iterable[Cost]) -> Cost:
 
 def _bonuses_by_person(
     study: Study, submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
-) -> list[Line]:
+) -> list[LedgerLine]:
     """The participants for whom Prolific shows other bonuses than we have paid."""
     paid: dict[int | None, int] = {}
     for payment in payments:
         for line in payment.lines.all() if payment.state == _State.PAID else ():
             paid[line.submission_id] = paid.get(line.submission_id, 0) + line.amount
     lines = [
-        Line(
+        LedgerLine(
             f"Bonuses of {_who(one)}",
             paid.get(one.pk, 0),
             sum(one.bonuses),
@@ -339,7 +342,7 @@ def _bonuses_by_person(
     return [line for line in lines if line.differs]
 
 
-def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
+def csv_rows(ledger: MoneyLedger) -> Iterator[list[str]]:
     """Every entry as a row of a file: amounts in major units, empty if unknown, oldest first."""
 
     def money(amount: int | None, currency: str) -> str:

@@ -18,8 +18,8 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.account import connect
-from annotation.prolific.api.client import Client
-from annotation.prolific.api.errors import NotFound, OutcomeUnknown, Rejected
+from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.errors import NotFound, OutcomeUnknown, ProlificRejected
 from annotation.prolific.api.types import Filter
 from annotation.prolific.sync import demographic_columns
 from annotation.seats.quotas import matching_group
@@ -67,22 +67,22 @@ def fetch(*, study_id: int) -> int:
     return kept
 
 
-def _filters(client: Client, questions: Sequence[DemographicQuestion]) -> list[str]:
+def _filters(client: ProlificClient, questions: Sequence[DemographicQuestion]) -> list[str]:
     """The filters that our questions need; the live list is read only if necessary."""
     live: Sequence[Filter] = ()
     if demographic_columns.needs_live_filters(questions):
         # Without the list fewer columns are compared, but the others can still be read.
-        with contextlib.suppress(Rejected, NotFound):
+        with contextlib.suppress(ProlificRejected, NotFound):
             live = client.filters()
     return demographic_columns.filters_for(questions, live)
 
 
-def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
+def _export(client: ProlificClient, study_id: str, wanted: Sequence[str]) -> str:
     """The export with the columns of our questions, or without them if they are refused."""
     if wanted:
         try:
             return client.demographics(study_id, filters=wanted)
-        except (Rejected, NotFound):
+        except (ProlificRejected, NotFound):
             pass
     return client.demographics(study_id)
 
@@ -138,7 +138,7 @@ def _prolific_value(submission: ProlificSubmission, question: DemographicQuestio
 
 
 @dataclass(frozen=True)
-class Group:
+class DemographicGroup:
     """A quota group: its places, and how many fill it by our answers and by Prolific's."""
 
     name: str
@@ -149,19 +149,19 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Groups:
+class DemographicGroups:
     """The quota groups by our answers and by Prolific's; `unknown` annotators have none there.
 
     `unasked` are the questions of the groups that no answers on Prolific cover: without them nobody
     can be assigned to a group by Prolific's answers.
     """
 
-    rows: list[Group]
+    rows: list[DemographicGroup]
     unknown: int
     unasked: tuple[str, ...] = ()
 
 
-def groups_of(study: Study) -> Groups | None:
+def groups_of(study: Study) -> DemographicGroups | None:
     """Every quota group with its annotators here and on Prolific; None without groups or export."""
     groups = list(study.quota_groups.all())
     people = list(
@@ -190,14 +190,14 @@ def groups_of(study: Study) -> Groups | None:
             continue
         group = matching_group(groups, stated)
         there.setdefault(group.pk if group else None, set()).add(submission.pk)
-    return Groups([_group(group, here, there) for group in groups], unknown, unasked)
+    return DemographicGroups([_group(group, here, there) for group in groups], unknown, unasked)
 
 
 def _group(
     group: QuotaGroup, here: Mapping[int | None, set[int]], there: Mapping[int | None, set[int]]
-) -> Group:
+) -> DemographicGroup:
     ours, theirs = here.get(group.pk, set()), there.get(group.pk, set())
-    return Group(str(group), group.target, len(ours), len(theirs), len(theirs - ours))
+    return DemographicGroup(str(group), group.target, len(ours), len(theirs), len(theirs - ours))
 
 
 def _in_our_words(

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 _OVER = LEFT | {types.REJECTED, types.APPROVED}
 
 
-class Verification(enum.Enum):
+class EntryVerification(enum.Enum):
     """The facts known about a link when it is opened."""
 
     SIGNED = "signed by Prolific"
@@ -41,10 +41,10 @@ class Verification(enum.Enum):
     @property
     def vouches(self) -> bool:
         """Whether Prolific says that the link belongs to the participant."""
-        return self in (Verification.SIGNED, Verification.KNOWN)
+        return self in (EntryVerification.SIGNED, EntryVerification.KNOWN)
 
 
-def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
+def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
     """Compare PROLIFIC_PID with the submission that SESSION_ID names.
 
     A link that Prolific has signed proves itself. If the study requires signed links, no other
@@ -55,7 +55,7 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not pid or not is_watched(study):
-        return Verification.NOTHING
+        return EntryVerification.NOTHING
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
@@ -64,13 +64,13 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     ):
         raise EntryRefused("SESSION_ID is somebody else's")
     if _has_entered(study, pid, session):
-        return Verification.NOTHING if mirrored is None else Verification.KNOWN
+        return EntryVerification.NOTHING if mirrored is None else EntryVerification.KNOWN
     is_signed = _is_signed(query)
     if not is_signed and _wants_signed(study) and not query.get("prolific_token"):
         raise EntryRefused("the study takes signed links only")
     if mirrored is None and not is_signed:
         return _ask(study, pid, session)
-    return Verification.SIGNED if is_signed else Verification.KNOWN
+    return EntryVerification.SIGNED if is_signed else EntryVerification.KNOWN
 
 
 def wants_refresh(study: Study) -> bool:
@@ -106,11 +106,11 @@ def verify_return(study: Study, query: Mapping[str, str]) -> bool:
     return True
 
 
-def note_entry(annotator: Annotator, verification: Verification) -> None:
+def note_entry(annotator: Annotator, verification: EntryVerification) -> None:
     """Store the facts about the link with a new annotator."""
-    if verification == Verification.SIGNED:
+    if verification == EntryVerification.SIGNED:
         services.note_signed(annotator_id=annotator.pk)
-    elif verification == Verification.UNKNOWN:
+    elif verification == EntryVerification.UNKNOWN:
         services.doubt(annotator_id=annotator.pk)
 
 
@@ -139,23 +139,23 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
     return identity is not None and session in identity.session_ids
 
 
-def _ask(study: Study, pid: str, session: str) -> Verification:
+def _ask(study: Study, pid: str, session: str) -> EntryVerification:
     read_at = clock.now()
     try:
         with page_client() as client:
             remote = client.submission(session)
     except NotFound:
-        return Verification.UNKNOWN
+        return EntryVerification.UNKNOWN
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
-        return Verification.NOTHING
+        return EntryVerification.NOTHING
     row = study_of(remote)
     if row is None or row.study_id != study.pk or remote.participant != pid:
         raise EntryRefused("SESSION_ID is somebody else's, or of another study")
     if remote.status in _OVER:
         raise EntryRefused("the submission is over on Prolific")
     apply(row, remote, read_at=read_at)
-    return Verification.KNOWN
+    return EntryVerification.KNOWN
 
 
 def _is_short(study: Study) -> bool:

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db.models import Q
 
 from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
-from annotation.prolific.api.client import Client
-from annotation.prolific.api.errors import ProlificError, Unreachable
+from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.errors import ProlificError, ProlificUnreachable
 from annotation.seats.platform_status import is_doubtful
 from annotation.services.admission.confirmation import confirm, doubt
 from studies.models import Study
@@ -36,16 +36,16 @@ _asking = threading.BoundedSemaphore(MOST_ASKING)
 
 
 @contextmanager
-def page_client() -> Iterator[Client]:
+def page_client() -> Iterator[ProlificClient]:
     """A client that gives up soon, for a page that a participant is waiting for.
 
     Raises `Unreachable` while as many others ask: most threads answer those who are in mid-work,
     and the synchronisation every minute looks up what was not asked here.
     """
     if not _asking.acquire(blocking=False):
-        raise Unreachable("As many others are asking Prolific as may at once.")
+        raise ProlificUnreachable("As many others are asking Prolific as may at once.")
     try:
-        yield Client(
+        yield ProlificClient(
             base_url=settings.PROLIFIC_BASE_URL,
             token=settings.PROLIFIC_API_TOKEN,
             patience=0.0,
@@ -61,7 +61,7 @@ def is_watched(study: Study) -> bool:
     return bool(settings.PROLIFIC_API_TOKEN) and launched.exists()
 
 
-def look_up_unlisted(study: Study, client: Client, refresh: Refresh) -> int:
+def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> int:
     """Look up annotators who are in no list, less and less often; return how many were found.
 
     This also finds participants of a quota study, whose submissions may belong to a child of it.
@@ -93,7 +93,9 @@ def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
     return now >= identity.looked_at + wait - dt.timedelta(seconds=5)
 
 
-def _look(identity: ProlificIdentity, client: Client, refresh: Refresh, sessions: list[str]) -> int:
+def _look(
+    identity: ProlificIdentity, client: ProlificClient, refresh: Refresh, sessions: list[str]
+) -> int:
     """Look up an annotator's sessions; an annotator who is not found is in doubt from then on."""
     found = sum(refresh(session, client=client) for session in sessions)
     person = ProlificIdentity.objects.filter(pk=identity.pk)

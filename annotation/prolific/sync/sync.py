@@ -22,7 +22,7 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.account import IN_WORKER, Account, connect, is_local, read_account
-from annotation.prolific.api.client import MAX_BULK_APPROVE, Client
+from annotation.prolific.api.client import MAX_BULK_APPROVE, ProlificClient
 from annotation.prolific.api.errors import NotConfigured, NotFound, ProlificError
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
@@ -114,7 +114,7 @@ def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
 
 
-def follow(*, study_id: int, client: Client | None = None) -> int:
+def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     """Read a study and all of its submissions and apply the changes; return how many.
 
     Safe to run twice and at the same time as anything else. Raises `ProlificError`; data read
@@ -136,7 +136,7 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
     return read
 
 
-def read_submissions(row: ProlificStudy, client: Client) -> int:
+def read_submissions(row: ProlificStudy, client: ProlificClient) -> int:
     """Read a study's submissions, its children's too, and apply them; return how many."""
     read = 0
     for remote_id in (str(row.prolific_id), *row.child_ids):
@@ -181,7 +181,7 @@ def _differs(row: ProlificStudy, one: ProlificSubmission, remote: RemoteSubmissi
     return is_child or any(getattr(one, name) != value for name, value in seen.items())
 
 
-def _follow_account(study: Study, client: Client) -> None:
+def _follow_account(study: Study, client: ProlificClient) -> None:
     """Store the workspace's balance and the least hourly pay, read every few minutes.
 
     Both are advice: a value that cannot be read is stored as a sentence and stops nothing.
@@ -199,7 +199,7 @@ def _follow_account(study: Study, client: Client) -> None:
     recruitment.save(update_fields=["account"])
 
 
-def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:
+def refresh_submission(submission_id: str, *, client: ProlificClient | None = None) -> bool:
     """Read one submission and apply it; False when it is unknown there or not ours.
 
     A fresh submission may not be found immediately: the next reading finds it.
@@ -368,7 +368,7 @@ def _gives_up_place(status: str, state: str) -> bool:
     return status in (types.RETURNED, types.SCREENED_OUT) and state != State.RETURNED
 
 
-def _ask_again(study: Study, client: Client) -> None:
+def _ask_again(study: Study, client: ProlificClient) -> None:
     """Request approvals again that a researcher confirmed and Prolific does not show."""
     waiting = list(
         ProlificSubmission.objects.filter(

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotation.models import ProlificEvent, ProlificStudy, Recruitment
 from annotation.prolific.api.account import IN_WORKER, alone, connect, is_local
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import NotAllowed, NotFound
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.workspace import workspace_of
@@ -139,7 +139,7 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
     return secret
 
 
-def _subscribe_events(client: Client, workspace: str) -> None:
+def _subscribe_events(client: ProlificClient, workspace: str) -> None:
     """Ensure one confirmed subscription for each event.
 
     A subscription whose answer was lost can never be confirmed: until subscribing has succeeded

@@ -21,7 +21,7 @@ _SMALL = {"no formal education"}
 
 
 @dataclass(frozen=True)
-class Cell:
+class QuotaCell:
     """One group of the grid: the name of its field, what was typed, and its words."""
 
     name: str
@@ -32,12 +32,12 @@ class Cell:
 @dataclass(frozen=True)
 class GridLine:
     label: str
-    cells: tuple[Cell, ...]
+    cells: tuple[QuotaCell, ...]
     total: int
 
 
 @dataclass(frozen=True)
-class Grid:
+class QuotaTable:
     """The last question gives the columns, those before it the rows."""
 
     questions: tuple[QuotaQuestion, ...]
@@ -101,14 +101,14 @@ def field_name(number: int) -> str:
     return f"target-{number}"
 
 
-def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> Grid:
+def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> QuotaTable:
     """The grid to show; cells that hold no number count as nothing in its totals."""
     cells = combinations(questions)
     *rows, last = questions
     across = list(last.options.values()) if rows else []
     width = len(across) or 1
     made = [
-        Cell(field_name(number), texts.get(values, ""), label_of(questions, values))
+        QuotaCell(field_name(number), texts.get(values, ""), label_of(questions, values))
         for number, values in enumerate(cells)
     ]
     lines = []
@@ -116,7 +116,7 @@ def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -
         part = tuple(made[start : start + width])
         head = questions[:-1] if rows else questions
         lines.append(GridLine(label_of(head, cells[start]), part, sum(map(_count, part))))
-    return Grid(
+    return QuotaTable(
         tuple(questions),
         " × ".join(question.label for question in rows) or last.label,
         tuple(across),
@@ -132,7 +132,7 @@ def label_of(questions: Sequence[QuotaQuestion], values: Values) -> str:
     return ", ".join(question.options[value] for question, value in pairs)
 
 
-def _count(cell: Cell) -> int:
+def _count(cell: QuotaCell) -> int:
     return whole_number(cell.text, most=MOST_PLACES) or 0
 
 

@@ -21,7 +21,7 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.costs.estimates import RunEstimate, estimate_start
 from judging.runs.rows.spec import MOST_ANCHORS, MOST_SAMPLES, Reuse, RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from judging.selectors import RunProgress, get_run, run_progress, run_rows
 from studies.models import Study
 
@@ -225,7 +225,7 @@ def _spec(study: Study, body: NewRun) -> RunSpec:
     return RunSpec(
         study_id=study.pk,
         judge_id=judge.pk,
-        wording_id=StudyFacts(study).wording_named(wording),
+        wording_id=RunStudyFacts(study).wording_named(wording),
         **given | {"reuse": Reuse(given["reuse"])},
     )
 

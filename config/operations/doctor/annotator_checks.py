@@ -21,7 +21,7 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.money.bonuses import FOR_WORK
 from annotation.seats import flow
-from config.operations.doctor.faults import PORTION, Fault, InvariantCheck, portions
+from config.operations.doctor.faults import PORTION, InvariantCheck, InvariantFault, portions
 from studies.models import Item, Study
 from studies.services.items.sampling import seat_items
 from studies.services.studies import lock_study
@@ -40,7 +40,7 @@ def _held(item_ids: Sequence[int] | None = None, **among: Any) -> dict[int, tupl
     return {item: (taken, done) for item, taken, done in rows}
 
 
-def wrong_item_counters() -> Iterator[Fault]:
+def wrong_item_counters() -> Iterator[InvariantFault]:
     for low, high in portions(Item.everything, Item):
         held = _held(item__pk__range=(low, high))
         rows = Item.everything.filter(pk__range=(low, high)).values_list(
@@ -49,7 +49,7 @@ def wrong_item_counters() -> Iterator[Fault]:
         for pk, key, study, taken, answered in list(rows):
             if (taken, answered) != held.get(pk, (0, 0)):
                 seats, answers = held.get(pk, (0, 0))
-                yield Fault(
+                yield InvariantFault(
                     f"Item {key}: it counts {taken} seats taken and {answered} answers; annotators "
                     f"hold {seats} seats and gave {answers} answers.",
                     study,
@@ -58,7 +58,7 @@ def wrong_item_counters() -> Iterator[Fault]:
 
 
 @transaction.atomic
-def repair_item_counters(fault: Fault) -> str:
+def repair_item_counters(fault: InvariantFault) -> str:
     study_id = Item.everything.values_list("study", flat=True).get(pk=fault.key)
     lock_study(study_id)
     # An answer that is being stored holds this row, or waits for it and adds itself afterwards.
@@ -70,7 +70,7 @@ def repair_item_counters(fault: Fault) -> str:
     return f"Item {item.key}: counts {taken} seats taken and {answered} answers."
 
 
-def wrong_seat_numbers() -> Iterator[Fault]:
+def wrong_seat_numbers() -> Iterator[InvariantFault]:
     """Items without the number of seats that their study wants, or more annotators than that."""
     studies = Study.objects.values_list(
         "pk", "slug", "annotations_per_item", "human_sample", "draw", "set_display"
@@ -85,7 +85,7 @@ def wrong_seat_numbers() -> Iterator[Fault]:
         rows = own.filter(short | beyond | other).order_by("pk")
         if number := rows.count():
             first, needed = rows.values_list("key", "seats_needed")[0]
-            yield Fault(
+            yield InvariantFault(
                 f"{number:,} items have other seats than the {wanted} that the study wants at each "
                 f"item for people; the first is {first} with {needed}.",
                 slug,
@@ -94,7 +94,7 @@ def wrong_seat_numbers() -> Iterator[Fault]:
 
 
 @transaction.atomic
-def repair_seat_numbers(fault: Fault) -> str:
+def repair_seat_numbers(fault: InvariantFault) -> str:
     study = lock_study(fault.key)
     Item.everything.filter(study=study, seats_taken=0).exclude(split=Item.Split.MAIN).update(
         seats_needed=0
@@ -103,7 +103,7 @@ def repair_seat_numbers(fault: Fault) -> str:
     return f"{items:,} items have {study.annotations_per_item} seats each."
 
 
-def too_many_holders() -> Iterator[Fault]:
+def too_many_holders() -> Iterator[InvariantFault]:
     """More seats held at an item than it has; the counter cannot show it, its constraint would."""
     for low, high in portions(Item.everything, Item):
         held = _held(item__pk__range=(low, high))
@@ -112,12 +112,12 @@ def too_many_holders() -> Iterator[Fault]:
         )
         for pk, key, study, seats in list(needed):
             if held[pk][0] > seats:
-                yield Fault(
+                yield InvariantFault(
                     f"Item {key}: {held[pk][0]} annotators hold its {seats} seats.", study, pk
                 )
 
 
-def twice_at_an_item() -> Iterator[Fault]:
+def twice_at_an_item() -> Iterator[InvariantFault]:
     for low, high in portions(Annotator.objects, Annotator):
         rows = (
             Assignment.objects.filter(annotator__pk__range=(low, high))
@@ -127,14 +127,14 @@ def twice_at_an_item() -> Iterator[Fault]:
             .filter(n__gt=1)
         )
         for pseudonym, key, study, times in list(rows):
-            yield Fault(f"Annotator {pseudonym} has {times} places at item {key}.", study)
+            yield InvariantFault(f"Annotator {pseudonym} has {times} places at item {key}.", study)
 
 
-def wrong_group_counters() -> Iterator[Fault]:
+def wrong_group_counters() -> Iterator[InvariantFault]:
     rows = _counted_groups(QuotaGroup.objects.select_related("study").order_by("pk"))
     for group in rows.iterator(PORTION):
         if (group.reserved, group.completed) != (group.holding, group.filled):
-            yield Fault(
+            yield InvariantFault(
                 f"Quota group “{group}”: it counts {group.reserved} reserved and {group.completed} "
                 f"completed places; annotators hold {group.holding} and completed {group.filled}.",
                 group.study.slug,
@@ -154,7 +154,7 @@ def _counted_groups(groups: QuerySet[QuotaGroup]) -> QuerySet[Any]:
 
 
 @transaction.atomic
-def repair_group_counters(fault: Fault) -> str:
+def repair_group_counters(fault: InvariantFault) -> str:
     lock_study(QuotaGroup.objects.values_list("study", flat=True).get(pk=fault.key))
     QuotaGroup.objects.select_for_update(no_key=True).get(pk=fault.key)
     group = _counted_groups(QuotaGroup.objects.filter(pk=fault.key)).get()
@@ -164,7 +164,7 @@ def repair_group_counters(fault: Fault) -> str:
     return f"Quota group “{group}”: counts {group.holding} reserved, {group.filled} completed."
 
 
-def contradicting_answers() -> Iterator[Fault]:
+def contradicting_answers() -> Iterator[InvariantFault]:
     """Places whose state contradicts their answer."""
     states, standings = Assignment.State, Annotation.Standing
     main = Q(item__split=Item.Split.MAIN)
@@ -189,10 +189,10 @@ def contradicting_answers() -> Iterator[Fault]:
             for pseudonym, key, study in list(
                 rows.values_list("annotator__pseudonym", "item__key", "item__study__slug")
             ):
-                yield Fault(f"The place of {pseudonym} at item {key} {sentence}.", study)
+                yield InvariantFault(f"The place of {pseudonym} at item {key} {sentence}.", study)
 
 
-def wrong_revisions() -> Iterator[Fault]:
+def wrong_revisions() -> Iterator[InvariantFault]:
     """Answers that are not their own last revision, or whose revisions have gaps."""
     for low, high in portions(Annotation.objects, Annotation):
         last = AnnotationRevision.objects.filter(
@@ -225,7 +225,7 @@ def wrong_revisions() -> Iterator[Fault]:
         )
         for pseudonym, key, study, number, kept, newest, *answers in list(rows):
             if not number == kept == newest or answers[:3] != answers[3:]:
-                yield Fault(
+                yield InvariantFault(
                     f"The answer of {pseudonym} at item {key} is revision {number}; {kept} are "
                     f"kept, up to number {newest or 0}, and the last one "
                     f"{'agrees' if answers[:3] == answers[3:] else 'differs'}.",
@@ -233,7 +233,7 @@ def wrong_revisions() -> Iterator[Fault]:
                 )
 
 
-def wrong_rankings() -> Iterator[Fault]:
+def wrong_rankings() -> Iterator[InvariantFault]:
     """Rankings that contradict what was shown, or the choice that follows from them."""
     for low, high in portions(Annotation.objects, Annotation):
         rows = Annotation.objects.filter(pk__range=(low, high)).filter(
@@ -250,24 +250,26 @@ def wrong_rankings() -> Iterator[Fault]:
                 and assignment.item.choice_of(ranking["ranking"]) == answer.choice
             ):
                 continue
-            yield Fault(
+            yield InvariantFault(
                 f"The answer of {assignment.annotator.pseudonym} at item {assignment.item.key} is "
                 f"{answer.choice}, its ranking {ranking}, and the order shown {order}.",
                 assignment.annotator.study.slug,
             )
 
 
-def drafts_without_place() -> Iterator[Fault]:
+def drafts_without_place() -> Iterator[InvariantFault]:
     """Drafts whose place is gone; a database with its foreign keys has none."""
     places = Assignment.objects.filter(pk=OuterRef("assignment_id")).values("pk")
     for low, high in portions(Draft.objects, Draft):
         rows = Draft.objects.filter(pk__range=(low, high)).annotate(place=Subquery(places))
         for pk, place in list(rows.filter(place=None).values_list("pk", "assignment_id")):
-            yield Fault(f"Draft {pk} belongs to place {place}, which does not exist.", key=pk)
+            yield InvariantFault(
+                f"Draft {pk} belongs to place {place}, which does not exist.", key=pk
+            )
 
 
 @transaction.atomic
-def remove_draft(fault: Fault) -> str:
+def remove_draft(fault: InvariantFault) -> str:
     gone = Draft.objects.filter(pk=fault.key)
     if gone.filter(assignment_id__in=Assignment.objects.values("pk")).exists():
         return ""
@@ -275,7 +277,7 @@ def remove_draft(fault: Fault) -> str:
     return f"Draft {fault.key}: deleted."
 
 
-def paid_twice() -> Iterator[Fault]:
+def paid_twice() -> Iterator[InvariantFault]:
     """People whose work is paid by a bonus and an approval, or who have two bonuses for one reason.
 
     And bonuses that are cancelled while their payment is not, or the other way round.
@@ -290,16 +292,18 @@ def paid_twice() -> Iterator[Fault]:
     )
     for payment, state, is_open, reason, submission, person, study in list(lines):
         if is_open == (state == BonusPayment.State.CANCELLED):
-            yield Fault(f"Payment {payment} is {state}, and a bonus of it is not.", study)
+            yield InvariantFault(f"Payment {payment} is {state}, and a bonus of it is not.", study)
         if not is_open or submission is None:
             continue
         who = f"Annotator {person}" if person else f"Submission {submission}"
         kind = "work" if reason in FOR_WORK else reason
         if kind == "work" and (person in people or submission in submissions):
-            yield Fault(f"{who}: approved, and payment {payment} pays for the work too.", study)
+            yield InvariantFault(
+                f"{who}: approved, and payment {payment} pays for the work too.", study
+            )
         seen[study, person or submission, bool(person), kind] += 1
         if seen[study, person or submission, bool(person), kind] == 2:
-            yield Fault(f"{who}: payment {payment} is a second bonus for “{kind}”.", study)
+            yield InvariantFault(f"{who}: payment {payment} is a second bonus for “{kind}”.", study)
 
 
 CHECKS = [

@@ -12,7 +12,7 @@ from config.operations.doctor import (
     installation_checks,
     judge_checks,
 )
-from config.operations.doctor.faults import Fault, InvariantCheck
+from config.operations.doctor.faults import InvariantCheck, InvariantFault
 from studies.additions import Additions
 from studies.models import Study
 from studies.services.studies import record
@@ -35,7 +35,7 @@ class Examined:
 
     check: InvariantCheck
     count: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[InvariantFault] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -67,12 +67,12 @@ def examine(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined
             return  # tables or columns that the other checks read may be missing
 
 
-def _faults(check: InvariantCheck) -> Iterator[Fault]:
+def _faults(check: InvariantCheck) -> Iterator[InvariantFault]:
     """What a check finds, and that it could not go on while files are away."""
     try:
         yield from check.find()
     except OSError as error:
-        yield Fault(f"This was not checked to its end. {error}", unchecked=True)
+        yield InvariantFault(f"This was not checked to its end. {error}", unchecked=True)
 
 
 def repair(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:

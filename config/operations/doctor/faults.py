@@ -10,7 +10,7 @@ PORTION = 2_000
 
 
 @dataclass(frozen=True)
-class Fault:
+class InvariantFault:
     """One thing that does not hold. `key` is what a repair needs to find it again."""
 
     sentence: str
@@ -28,9 +28,9 @@ class InvariantCheck:
 
     name: str
     title: str
-    find: Callable[[], Iterator[Fault]]
+    find: Callable[[], Iterator[InvariantFault]]
     remedy: str
-    repair: Callable[[Fault], str] | None = None
+    repair: Callable[[InvariantFault], str] | None = None
 
 
 def portions(rows: Manager[Any], model: type[Model]) -> Iterator[tuple[int, int]]:

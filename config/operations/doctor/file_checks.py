@@ -15,7 +15,7 @@ from analysis.exports.delivery.storage import export_dir
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
-from config.operations.doctor.faults import Fault, InvariantCheck
+from config.operations.doctor.faults import InvariantCheck, InvariantFault
 from config.operations.stored_files import is_deleted, is_named, kept_in
 from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
 from studies.file_storage.storage import files_storage
@@ -29,14 +29,14 @@ from studies.models import ImportJob, MediaFile, StoredFile
 _COMPARED_BYTES = 64 * 1024**2
 
 
-def broken_reports() -> Iterator[Fault]:
+def broken_reports() -> Iterator[InvariantFault]:
     """Finished reports without their page, or whose report.json is not what the database has."""
     done = Report.objects.filter(state=Report.State.DONE).order_by("pk")
     for pk, name, study, number, hashed in list(
         done.values_list("pk", "public_id", "study__slug", "number", "inputs_hash")
     ):
         if wrong := _wrong_report(pk, report_dir(name), hashed):
-            yield Fault(f"Report {number} ({name}): {wrong}", study)
+            yield InvariantFault(f"Report {number} ({name}): {wrong}", study)
 
 
 def _wrong_report(pk: int, folder: Stored, inputs_hash: str) -> str:
@@ -89,50 +89,56 @@ def _has_text(stored: Stored, text: str) -> bool:
     return False
 
 
-def broken_exports() -> Iterator[Fault]:
+def broken_exports() -> Iterator[InvariantFault]:
     done = Export.objects.filter(state=Export.State.DONE).order_by("pk")
     for name, study, filename, size, sha256 in list(
         done.values_list("public_id", "study__slug", "filename", "size", "sha256")
     ):
         stored = export_dir(name) / filename
         if not stored.is_file():
-            yield Fault(f"Export {name}: {stored} is missing.", study)
+            yield InvariantFault(f"Export {name}: {stored} is missing.", study)
         elif stored.size() != size or stored.sha256() != sha256:
-            yield Fault(
+            yield InvariantFault(
                 f"Export {name}: {stored} has another content than when it was made.", study
             )
 
 
-def broken_media() -> Iterator[Fault]:
+def broken_media() -> Iterator[InvariantFault]:
     """Pictures and sounds that are missing, or have another content than their name says."""
     for file in MediaFile.objects.select_related("study").order_by("pk").iterator():
         stored = stored_file(file)
         if not stored.is_file():
-            yield Fault(f"{stored} is missing.", file.study.slug)
+            yield InvariantFault(f"{stored} is missing.", file.study.slug)
         elif stored.sha256() != file.sha256:
-            yield Fault(f"{stored} has another content than when it was imported.", file.study.slug)
+            yield InvariantFault(
+                f"{stored} has another content than when it was imported.", file.study.slug
+            )
 
 
-def missing_uploads() -> Iterator[Fault]:
+def missing_uploads() -> Iterator[InvariantFault]:
     """Files that wait for a worker, but are not there."""
     for job in ImportJob.objects.filter(state__in=Job.OPEN).select_related("study"):
         lost = [n for n in job.reading.get("files", []) if not (import_folder(job) / n).is_file()]
         if lost:
-            yield Fault(f"Import {job.public_id}: {', '.join(lost)} is missing.", job.study.slug)
+            yield InvariantFault(
+                f"Import {job.public_id}: {', '.join(lost)} is missing.", job.study.slug
+            )
 
 
-def broken_files() -> Iterator[Fault]:
+def broken_files() -> Iterator[InvariantFault]:
     """Files in the database whose blocks are not as long as the file."""
     files = StoredFile.objects.exclude(kind="")
     whole = files.annotate(found=Coalesce(Sum(Length("blocks__data")), 0))
     for stored in whole.exclude(found=F("size")).order_by("pk"):
-        yield Fault(f"{stored} in the database has {stored.found:,} of {stored.size:,} bytes.")
+        yield InvariantFault(
+            f"{stored} in the database has {stored.found:,} of {stored.size:,} bytes."
+        )
 
 
-def orphan_files() -> Iterator[Fault]:
+def orphan_files() -> Iterator[InvariantFault]:
     """Folders that no row names, and drafts that a killed worker left on this machine."""
     for draft in old_drafts(kept_in()):
-        yield Fault(f"{draft}: left by a worker that was killed.", key=("draft", draft))
+        yield InvariantFault(f"{draft}: left by a worker that was killed.", key=("draft", draft))
     newest = time.time() - LEFTOVER_SECONDS  # a process may still write to what is newer
     for kind in kept_in():
         for owner, changed_at in files_storage().owners(kind).items():
@@ -140,12 +146,14 @@ def orphan_files() -> Iterator[Fault]:
             if changed_at > newest:
                 continue
             if not is_named(kind, owner):
-                yield Fault(f"{stored}: no row names it.", key=("unknown", stored))
+                yield InvariantFault(f"{stored}: no row names it.", key=("unknown", stored))
             elif is_deleted(kind, owner):
-                yield Fault(f"{stored}: its row says it is deleted.", key=("deleted", stored))
+                yield InvariantFault(
+                    f"{stored}: its row says it is deleted.", key=("deleted", stored)
+                )
 
 
-def remove_orphan(fault: Fault) -> str:
+def remove_orphan(fault: InvariantFault) -> str:
     """Delete a draft, or what was deleted according to its row; what nobody knows stays."""
     kind, found = fault.key
     if kind == "deleted":
@@ -157,20 +165,20 @@ def remove_orphan(fault: Fault) -> str:
     return f"{found}: deleted."
 
 
-def stalled_jobs() -> Iterator[Fault]:
+def stalled_jobs() -> Iterator[InvariantFault]:
     """Work that waits although a worker should have it."""
     for table in apps.get_models():
         if issubclass(table, Job):
             for job in table._default_manager.filter(state__in=Job.OPEN).iterator():
                 if job.is_stalled:
-                    yield Fault(
+                    yield InvariantFault(
                         f"{table.__name__} {job.pk} ({job.get_state_display()}) had its last "
                         f"heartbeat at {job.heartbeat_at:%Y-%m-%d %H:%M} UTC.",
                         key=(table, job.pk),
                     )
 
 
-def restart_job(fault: Fault) -> str:
+def restart_job(fault: InvariantFault) -> str:
     """Queue it again, or end it if it has ended its workers too often."""
     from config.celery import restart_jobs
 

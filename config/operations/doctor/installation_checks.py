@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Exists, ForeignKey, OuterRef
 
 from config.health import lacks_migrations, newer_database, short_disks, silent_roles
-from config.operations.doctor.faults import Fault, InvariantCheck
+from config.operations.doctor.faults import InvariantCheck, InvariantFault
 from studies.file_storage.location import wrong_location
 from studies.models import Heartbeat, Membership, Study, StudyLog
 from studies.statements.clock import wrong_clock
@@ -23,25 +23,29 @@ _SHORTEST_KEY = 32
 _EXAMPLES = ("build-only", "django-insecure", "change-me", "changeme", "secret")
 
 
-def unsafe_settings() -> Iterator[Fault]:
+def unsafe_settings() -> Iterator[InvariantFault]:
     public = urlsplit(settings.PUBLIC_BASE_URL)
     is_public = public.hostname not in _LOCAL
     key = settings.SECRET_KEY
     if len(key) < _SHORTEST_KEY or key.startswith(_EXAMPLES):
-        yield Fault(
+        yield InvariantFault(
             "SECRET_KEY is short, or an example. Anyone who guesses it can sign in as anybody."
         )
     if settings.DEBUG and is_public:
-        yield Fault(f"DEBUG is on at {settings.PUBLIC_BASE_URL}: error pages show your data.")
+        yield InvariantFault(
+            f"DEBUG is on at {settings.PUBLIC_BASE_URL}: error pages show your data."
+        )
     if "*" in settings.ALLOWED_HOSTS:
-        yield Fault("ALLOWED_HOSTS is *: the site answers under any name. List its own names.")
+        yield InvariantFault(
+            "ALLOWED_HOSTS is *: the site answers under any name. List its own names."
+        )
     elif is_public and public.hostname not in settings.ALLOWED_HOSTS:
-        yield Fault(f"ALLOWED_HOSTS lacks {public.hostname}, the host of PUBLIC_BASE_URL.")
+        yield InvariantFault(f"ALLOWED_HOSTS lacks {public.hostname}, the host of PUBLIC_BASE_URL.")
     if is_public and public.scheme != "https":
-        yield Fault(f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, without https.")
+        yield InvariantFault(f"PUBLIC_BASE_URL is {settings.PUBLIC_BASE_URL}, without https.")
 
 
-def open_files() -> Iterator[Fault]:
+def open_files() -> Iterator[InvariantFault]:
     """Private files that other users of the machine can read."""
     folder = Path(settings.VAR_DIR)
     database = Path(str(connection.settings_dict["NAME"]))
@@ -49,10 +53,10 @@ def open_files() -> Iterator[Fault]:
     own += [database] if connection.vendor == "sqlite" else []
     for path in own:
         if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            yield Fault(f"{path} can be read by other users of this machine.")
+            yield InvariantFault(f"{path} can be read by other users of this machine.")
 
 
-def lost_owners() -> Iterator[Fault]:
+def lost_owners() -> Iterator[InvariantFault]:
     """Studies that had members, and whose owners can all no longer sign in."""
     owners = Membership.objects.filter(
         study=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True
@@ -61,24 +65,24 @@ def lost_owners() -> Iterator[Fault]:
     found = Study.objects.filter(archived_at=None, is_simulated=False).exclude(Exists(owners))
     had_members = Exists(Membership.objects.filter(study=OuterRef("pk"))) | Exists(deleted)
     for slug in found.filter(had_members).order_by("slug").values_list("slug", flat=True):
-        yield Fault("No owner can sign in.", study=slug)
+        yield InvariantFault("No owner can sign in.", study=slug)
 
 
-def other_migrations() -> Iterator[Fault]:
+def other_migrations() -> Iterator[InvariantFault]:
     if sentence := newer_database():
-        yield Fault(sentence)
+        yield InvariantFault(sentence)
     if lacks_migrations():
-        yield Fault("The database is older than the program.")
+        yield InvariantFault("The database is older than the program.")
 
 
-def missing_constraints() -> Iterator[Fault]:
+def missing_constraints() -> Iterator[InvariantFault]:
     """Named constraints that the database no longer has, for example after a partial restore."""
     found = _constraint_names()
     for model in apps.get_models():
         for constraint in model._meta.constraints:
             if constraint.name not in found:
                 table = model._meta.db_table
-                yield Fault(f"Table {table}: the constraint {constraint.name} is missing.")
+                yield InvariantFault(f"Table {table}: the constraint {constraint.name} is missing.")
 
 
 def _constraint_names() -> set[str]:
@@ -93,7 +97,7 @@ def _constraint_names() -> set[str]:
         return {name for (sql,) in cursor.fetchall() for name in _NAMED.findall(sql)}
 
 
-def broken_references() -> Iterator[Fault]:
+def broken_references() -> Iterator[InvariantFault]:
     """Rows that refer to a row that does not exist."""
     for model in apps.get_models(include_auto_created=True):
         for field in model._meta.local_fields:
@@ -102,13 +106,13 @@ def broken_references() -> Iterator[Fault]:
                 rows = model._base_manager.filter(**{f"{field.attname}__isnull": False})
                 number = rows.exclude(Exists(there)).count()
                 if number:
-                    yield Fault(
+                    yield InvariantFault(
                         f"Table {model._meta.db_table}: {number:,} rows refer by {field.column} to "
                         f"a row of {field.related_model._meta.db_table} that does not exist."
                     )
 
 
-def damaged_database() -> Iterator[Fault]:
+def damaged_database() -> Iterator[InvariantFault]:
     """What SQLite itself finds wrong with its file."""
     if connection.vendor != "sqlite":
         return
@@ -116,29 +120,29 @@ def damaged_database() -> Iterator[Fault]:
         cursor.execute("PRAGMA quick_check(20)")
         for (sentence,) in cursor.fetchall():
             if sentence != "ok":
-                yield Fault(f"The database file is damaged: {sentence}")
+                yield InvariantFault(f"The database file is damaged: {sentence}")
 
 
-def files_elsewhere() -> Iterator[Fault]:
+def files_elsewhere() -> Iterator[InvariantFault]:
     if sentence := wrong_location():
-        yield Fault(sentence)
+        yield InvariantFault(sentence)
 
 
-def another_clock() -> Iterator[Fault]:
+def another_clock() -> Iterator[InvariantFault]:
     if sentence := wrong_clock():
-        yield Fault(sentence)
+        yield InvariantFault(sentence)
 
 
-def silent_processes() -> Iterator[Fault]:
+def silent_processes() -> Iterator[InvariantFault]:
     """Processes that ran once and are silent now. Where none ever ran, none is missed."""
     for role, state in silent_roles().items():
         if Heartbeat.objects.filter(role=role).exists():
-            yield Fault(f"The {Heartbeat.Role(role).label} is {state}.")
+            yield InvariantFault(f"The {Heartbeat.Role(role).label} is {state}.")
 
 
-def full_disks() -> Iterator[Fault]:
+def full_disks() -> Iterator[InvariantFault]:
     for sentence in short_disks():
-        yield Fault(f"Only {sentence}.")
+        yield InvariantFault(f"Only {sentence}.")
 
 
 MIGRATIONS = InvariantCheck(

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 
 from api.models import Webhook
 from api.webhooks.signing import has_readable_secret
-from config.operations.doctor.faults import Fault, InvariantCheck, portions
+from config.operations.doctor.faults import InvariantCheck, InvariantFault, portions
 from judging.models import (
     NANO,
     Attempt,
@@ -32,13 +32,13 @@ _MISPLACED = "Those stored are of the first token of the reply, not of its verdi
 _ENDED = (Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED)
 
 
-def wrong_run_totals() -> Iterator[Fault]:
+def wrong_run_totals() -> Iterator[InvariantFault]:
     runs = JudgeRun.objects.order_by("pk").values_list(
         "pk", "public_id", "study__slug", "spent_nano", "tokens", "retries"
     )
     for pk, name, study, *counted in list(runs):
         if tuple(counted) != (use := ledger_use(pk)):
-            yield Fault(
+            yield InvariantFault(
                 f"Run {name}: it counts {_money(counted[0])}, {counted[1]:,} tokens and "
                 f"{counted[2]:,} failed requests; its ledger has {_money(use[0])}, {use[1]:,} and "
                 f"{use[2]:,}.",
@@ -52,7 +52,7 @@ def _money(nano: int) -> str:
 
 
 @transaction.atomic
-def repair_run_totals(fault: Fault) -> str:
+def repair_run_totals(fault: InvariantFault) -> str:
     # A worker that stores an answer locks the run first, so the ledger does not change meanwhile.
     run = JudgeRun.objects.select_for_update(no_key=True).get(pk=fault.key)
     nano, tokens, retries = ledger_use(run.pk)
@@ -62,7 +62,7 @@ def repair_run_totals(fault: Fault) -> str:
     return f"Run {run.public_id}: counts {_money(nano)}, {tokens:,} tokens, {retries:,} failed."
 
 
-def exceeded_budgets() -> Iterator[Fault]:
+def exceeded_budgets() -> Iterator[InvariantFault]:
     """Budgets that their requests exceed; requests are refused before that happens."""
     for run in JudgeRun.objects.exclude(budget=None, token_budget=None).select_related("study"):
         yield from _exceeded(
@@ -77,14 +77,14 @@ def exceeded_budgets() -> Iterator[Fault]:
 
 def _exceeded(
     name: str, study: str, limit: JudgeRun | Campaign, nano: int, tokens: int
-) -> Iterator[Fault]:
+) -> Iterator[InvariantFault]:
     if limit.budget is not None and nano > limit.budget * NANO:
-        yield Fault(f"{name} cost {_money(nano)} of a budget of ${limit.budget}.", study)
+        yield InvariantFault(f"{name} cost {_money(nano)} of a budget of ${limit.budget}.", study)
     if limit.token_budget is not None and tokens > limit.token_budget:
-        yield Fault(f"{name} used {tokens:,} of {limit.token_budget:,} tokens.", study)
+        yield InvariantFault(f"{name} used {tokens:,} of {limit.token_budget:,} tokens.", study)
 
 
-def broken_ledger() -> Iterator[Fault]:
+def broken_ledger() -> Iterator[InvariantFault]:
     """Judgments whose requests are not numbered 1, 2, …, or are in flight without a worker."""
     for low, high in portions(Judgment.everything, Judgment):
         of = Attempt.objects.filter(judgment__pk__range=(low, high)).order_by()
@@ -92,7 +92,7 @@ def broken_ledger() -> Iterator[Fault]:
             n=Count("pk"), last=Max("number")
         )
         for judgment, study, n, last in list(counts.exclude(n=F("last"))):
-            yield Fault(
+            yield InvariantFault(
                 f"Judgment {judgment}: its ledger has {n} requests, the last is number {last}.",
                 study,
             )
@@ -102,12 +102,12 @@ def broken_ledger() -> Iterator[Fault]:
         for judgment, study, number in list(
             in_flight.values_list("judgment", "judgment__run__study__slug", "number")
         ):
-            yield Fault(
+            yield InvariantFault(
                 f"Judgment {judgment}: request {number} is in flight, but nobody asks it.", study
             )
 
 
-def judgments_without_request() -> Iterator[Fault]:
+def judgments_without_request() -> Iterator[InvariantFault]:
     """Answers that no request of the ledger brought."""
     for low, high in portions(Judgment.everything, Judgment):
         asked = Judgment.everything.filter(
@@ -122,10 +122,12 @@ def judgments_without_request() -> Iterator[Fault]:
             "pk", "run__public_id", "run__study__slug"
         )
         for pk, run, study in list(rows.order_by("pk")):
-            yield Fault(f"Judgment {pk} of run {run} has an answer, but no request.", study)
+            yield InvariantFault(
+                f"Judgment {pk} of run {run} has an answer, but no request.", study
+            )
 
 
-def runs_against_judgments() -> Iterator[Fault]:
+def runs_against_judgments() -> Iterator[InvariantFault]:
     """Runs whose state contradicts the states of their judgments, or whose items have gaps."""
     runs = JudgeRun.objects.order_by("pk").values_list(
         "pk", "public_id", "study__slug", "state", "orders", "samples", "setting", "is_imported"
@@ -136,12 +138,14 @@ def runs_against_judgments() -> Iterator[Fault]:
         if state == JudgeRun.State.DONE:
             open_ones = judgments.filter(state__in=Judgment.OPEN).count()
             if open_ones:
-                yield Fault(f"Run {name} is done, but {open_ones:,} judgments are open.", study)
+                yield InvariantFault(
+                    f"Run {name} is done, but {open_ones:,} judgments are open.", study
+                )
         with_batch = Batch.objects.filter(public_id=OuterRef("lease"), state__in=Batch.OPEN)
         lost = judgments.filter(state=Judgment.State.LEASED, leased_until__lt=now - _PATIENCE)
         lost_ones = lost.exclude(Exists(with_batch)).count()
         if lost_ones:
-            yield Fault(
+            yield InvariantFault(
                 f"Run {name}: {lost_ones:,} judgments are with a worker that was silent for long.",
                 study,
             )
@@ -151,7 +155,7 @@ def runs_against_judgments() -> Iterator[Fault]:
 
 def _items_with_gaps(
     judgments: QuerySet[Judgment], name: str, study: str, samples: int, orders: str
-) -> Iterator[Fault]:
+) -> Iterator[InvariantFault]:
     """Items that were asked less often than the run's samples and orders say."""
     each = judgments.filter(anchor="").order_by().values("item").annotate(n=Count("pk"))
     for is_fixed in (True, False):
@@ -162,13 +166,13 @@ def _items_with_gaps(
             else each.exclude(item__fixed_first="")
         )
         if gaps := of.filter(n__lt=samples * sides).count():
-            yield Fault(
+            yield InvariantFault(
                 f"Run {name}: {gaps:,} of its items have fewer than {samples * sides} judgments.",
                 study,
             )
 
 
-def mixed_runs() -> Iterator[Fault]:
+def mixed_runs() -> Iterator[InvariantFault]:
     """Runs with answers of another protocol, which earlier versions took over from other runs."""
     taken = Judgment.everything.exclude(reused_from=None).order_by("run", "reused_from__run")
     pairs = taken.values("run", "reused_from__run").annotate(n=Count("pk"))
@@ -179,14 +183,14 @@ def mixed_runs() -> Iterator[Fault]:
     for pk, source, n in found:
         run = runs[pk]
         if protocol_sha256(run) != protocol_sha256(runs[source]):
-            yield Fault(
+            yield InvariantFault(
                 f"Run {run.public_id}: {n:,} of its answers were copied from run "
                 f"{runs[source].public_id}, which asked or read otherwise.",
                 run.study.slug,
             )
 
 
-def misplaced_probabilities() -> Iterator[Fault]:
+def misplaced_probabilities() -> Iterator[InvariantFault]:
     """Option probabilities of a reply's first token, where another token names the response."""
     rows = Judgment.everything.filter(
         state=Judgment.State.DONE,
@@ -202,7 +206,7 @@ def misplaced_probabilities() -> Iterator[Fault]:
             count[0] += 1
             count[1] += max(given, key=given.get) != choice
     for (run, name, study), (n, against) in counts.items():
-        yield Fault(
+        yield InvariantFault(
             f"Run {name}: {n:,} judgments have option probabilities of the first token of the "
             f"reply, not of its verdict; {against:,} contradict their own choice.",
             study,
@@ -211,7 +215,7 @@ def misplaced_probabilities() -> Iterator[Fault]:
 
 
 @transaction.atomic
-def mark_probabilities(fault: Fault) -> str:
+def mark_probabilities(fault: InvariantFault) -> str:
     rows = Judgment.everything.select_for_update(no_key=True).filter(
         run=fault.key, state=Judgment.State.DONE, probabilities__isnull=False
     )
@@ -225,16 +229,16 @@ def mark_probabilities(fault: Fault) -> str:
     return f"{len(marked):,} option probabilities are marked as misplaced." if marked else ""
 
 
-def unreadable_keys() -> Iterator[Fault]:
+def unreadable_keys() -> Iterator[InvariantFault]:
     """Encrypted keys and secrets that cannot be decrypted with this SECRET_KEY."""
     for name, sealed in Judge.objects.exclude(sealed_key="").values_list("name", "sealed_key"):
         if not is_readable(sealed):
-            yield Fault(f"The stored key of judge “{name}” cannot be decrypted.")
+            yield InvariantFault(f"The stored key of judge “{name}” cannot be decrypted.")
         elif not settings.JUDGE_STORED_KEYS:
-            yield Fault(f"Judge “{name}” has a stored key, and JUDGE_STORED_KEYS is off.")
+            yield InvariantFault(f"Judge “{name}” has a stored key, and JUDGE_STORED_KEYS is off.")
     for webhook in Webhook.objects.select_related("study"):
         if not has_readable_secret(webhook):
-            yield Fault(
+            yield InvariantFault(
                 f"The secret of webhook {webhook.public_id} cannot be decrypted.",
                 webhook.study.slug,
             )

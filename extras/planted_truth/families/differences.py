@@ -23,7 +23,7 @@ from analysis.stats import (
     wilson_proportion,
 )
 
-from ..worlds.studies import JUDGES, Batch, Design, Truth, batch_of, truth_of
+from ..worlds.studies import JUDGES, Design, StudyBatch, Truth, batch_of, truth_of
 
 MARGIN, LEVEL, Z_90 = 0.1, 0.05, 1.6448536269514722
 INSIDE = ("equivalent", "different_within_margin")
@@ -49,7 +49,7 @@ def studies(rng: np.random.Generator, counts: Counts, *, design: Design) -> None
         _conditional(counts, batch, index, truth, design)
 
 
-def _verdicts(counts: Counts, batch: Batch, truth: Truth, design: Design) -> None:
+def _verdicts(counts: Counts, batch: StudyBatch, truth: Truth, design: Design) -> None:
     gaps = [
         general_differences(
             batch.judges[:, judge] - batch.majority, batch.items, margin=MARGIN, among=JUDGES
@@ -74,7 +74,7 @@ def _verdicts(counts: Counts, batch: Batch, truth: Truth, design: Design) -> Non
             counts.happened(f"“equivalent”, {name}", state in INSIDE)
 
 
-def _agreement(counts: Counts, batch: Batch, truth: Truth) -> None:
+def _agreement(counts: Counts, batch: StudyBatch, truth: Truth) -> None:
     """Add the intervals of agreement, which the first screen shows if nobody knows the truth."""
     right = batch.alone.reshape(*batch.majority.shape, -1).sum(axis=2).astype(int)
     k = batch.alone.shape[1] // batch.majority.shape[1]
@@ -86,7 +86,9 @@ def _agreement(counts: Counts, batch: Batch, truth: Truth) -> None:
         counts.covered("agreement with the majority", share.interval, truth.with_majority)
 
 
-def _where_certain(counts: Counts, batch: Batch, index: int, truth: Truth, design: Design) -> None:
+def _where_certain(
+    counts: Counts, batch: StudyBatch, index: int, truth: Truth, design: Design
+) -> None:
     """Add results for a random certainty, for which the truth of a cell is that of all items."""
     judge, majority = batch.judges[index, 0], batch.majority[index]
     own, people = batch.certain[index]
@@ -98,7 +100,9 @@ def _where_certain(counts: Counts, batch: Batch, index: int, truth: Truth, desig
     counts.covered("difference where certain", contrast.interval, design.target)
 
 
-def _conditional(counts: Counts, batch: Batch, index: int, truth: Truth, design: Design) -> None:
+def _conditional(
+    counts: Counts, batch: StudyBatch, index: int, truth: Truth, design: Design
+) -> None:
     """Add results for these items and annotators only, as a comparison."""
     people, judges = batch.majority[index] == 1, batch.judges[index] == 1
     family = [

@@ -15,7 +15,7 @@ from analysis.stats import (
 )
 
 from ..worlds.answers import crowd, majority_of
-from ..worlds.labels import Labelling, labelled, labelling_truth
+from ..worlds.labels import PlantedLabels, labelled, labelling_truth
 
 RIGHT, EPSILON = 0.8, 0.1
 # The majority of three others is right with this probability, so that the average advantage of a
@@ -37,7 +37,9 @@ def four_people(rng: np.random.Generator, counts: Counts) -> None:
 BATCH = 50
 
 
-def in_place_of_a_person(rng: np.random.Generator, counts: Counts, *, design: Labelling) -> None:
+def in_place_of_a_person(
+    rng: np.random.Generator, counts: Counts, *, design: PlantedLabels
+) -> None:
     """Count what the first screen would claim where nobody knows the right labels."""
     truth, batch = labelling_truth(design), labelled(design, BATCH, rng)
     for found in pooled_replacement_tests(
@@ -90,26 +92,26 @@ def mixed(rng: np.random.Generator, counts: Counts) -> None:
 
 
 LABELLINGS = {
-    "two answers an item": Labelling(),
-    "three answers an item": Labelling(k=3, n_people=40, load=0.7, personas=0),
-    "five answers an item": Labelling(k=5, n_people=40, load=0.3),
-    "three labels": Labelling(k=3, labels=3, n_people=40),
-    "900 items": Labelling(n_items=900, n_people=90, personas=60, load=0.7),
-    "a rare label": Labelling(n_items=900, n_people=90, personas=60, lean=2.5),
-    "twelve people": Labelling(k=3, n_items=600, n_people=12, load=0.0, side=0.25, personas=0),
-    "twelve people, personas and questions": Labelling(k=3, n_people=12, load=0.0),
-    "32 people who count as 13": Labelling(
+    "two answers an item": PlantedLabels(),
+    "three answers an item": PlantedLabels(k=3, n_people=40, load=0.7, personas=0),
+    "five answers an item": PlantedLabels(k=5, n_people=40, load=0.3),
+    "three labels": PlantedLabels(k=3, labels=3, n_people=40),
+    "900 items": PlantedLabels(n_items=900, n_people=90, personas=60, load=0.7),
+    "a rare label": PlantedLabels(n_items=900, n_people=90, personas=60, lean=2.5),
+    "twelve people": PlantedLabels(k=3, n_items=600, n_people=12, load=0.0, side=0.25, personas=0),
+    "twelve people, personas and questions": PlantedLabels(k=3, n_people=12, load=0.0),
+    "32 people who count as 13": PlantedLabels(
         k=3, n_items=600, n_people=32, load=1.0, side=0.7, personas=0
     ),
-    "20 people, five answers an item": Labelling(
+    "20 people, five answers an item": PlantedLabels(
         k=5, n_items=600, n_people=20, load=0.0, side=0.25, personas=0
     ),
-    "24 people who count as 14": Labelling(k=3, n_people=24, load=0.8),
-    "24 people, a rare label": Labelling(k=3, n_items=900, n_people=24, lean=1.5),
-    "twelve people, three labels": Labelling(
+    "24 people who count as 14": PlantedLabels(k=3, n_people=24, load=0.8),
+    "24 people, a rare label": PlantedLabels(k=3, n_items=900, n_people=24, lean=1.5),
+    "twelve people, three labels": PlantedLabels(
         k=3, labels=3, n_items=600, n_people=12, load=0.0, personas=0
     ),
-    "a judge that follows something else": Labelling(common=0.0),
+    "a judge that follows something else": PlantedLabels(common=0.0),
 }
 _AT_EPSILON = {
     "the judge could replace a person": errs(0.05, most=0.06),
@@ -123,7 +125,7 @@ _UNRELATED = {
 }
 
 
-def _described(design: Labelling) -> str:
+def _described(design: PlantedLabels) -> str:
     crossed = (
         f"{design.personas} personas × {design.questions} questions"
         if design.personas

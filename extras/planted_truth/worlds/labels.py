@@ -19,7 +19,7 @@ DRAWN = 400_000
 
 
 @dataclass(frozen=True)
-class Labelling:
+class PlantedLabels:
     """A design without right answers.
 
     Attributes
@@ -76,7 +76,7 @@ class Labelled:
 
 
 @cache
-def labelling_truth(design: Labelling) -> LabellingTruth:
+def labelling_truth(design: PlantedLabels) -> LabellingTruth:
     """The judge that loses exactly `design.loss`, from many items with two new people each."""
     rng = np.random.default_rng(0)
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
@@ -99,7 +99,7 @@ def labelling_truth(design: Labelling) -> LabellingTruth:
     return LabellingTruth(follows, raw, balanced)
 
 
-def labelled(design: Labelling, count: int, rng: np.random.Generator) -> Labelled:
+def labelled(design: PlantedLabels, count: int, rng: np.random.Generator) -> Labelled:
     """`count` studies with the same seats, personas and questions."""
     n, labels = design.n_items, design.labels
     seats = unequal_seats(rng, n, design.n_people, load=design.load)[:, : design.k]
@@ -130,7 +130,7 @@ def labelled(design: Labelling, count: int, rng: np.random.Generator) -> Labelle
 
 
 def _people(
-    design: Labelling, rng: np.random.Generator, shape: int | tuple[int, ...]
+    design: PlantedLabels, rng: np.random.Generator, shape: int | tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
     """How sharply people see what an item leans to, and the labels that they prefer."""
     size = (shape,) if isinstance(shape, int) else shape
@@ -139,17 +139,17 @@ def _people(
 
 
 def _chances(
-    design: Labelling, theirs: FloatArray, skill: FloatArray, side: FloatArray
+    design: PlantedLabels, theirs: FloatArray, skill: FloatArray, side: FloatArray
 ) -> FloatArray:
     return _softmax(skill * theirs + side + _lean(design))
 
 
-def _of_judge(design: Labelling, theirs: FloatArray, own: FloatArray) -> FloatArray:
+def _of_judge(design: PlantedLabels, theirs: FloatArray, own: FloatArray) -> FloatArray:
     mixed = design.common * theirs + np.sqrt(1 - design.common**2) * own
     return _softmax(SHARPER * (mixed + _lean(design)))
 
 
-def _lean(design: Labelling) -> FloatArray:
+def _lean(design: PlantedLabels) -> FloatArray:
     return np.where(np.arange(design.labels) == 0, design.lean, 0.0)
 
 

@@ -87,7 +87,7 @@ def truth_of(design: Design) -> Truth:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class StudyBatch:
     """Studies that share who answered what and differ in all else: clusters, and who was right.
 
     Shapes: `alone` (studies, answers), `majority` (studies, items), `judges` and `certain`
@@ -103,7 +103,7 @@ class Batch:
     certain: BoolArray
 
 
-def batch_of(design: Design, count: int, rng: np.random.Generator) -> Batch:
+def batch_of(design: Design, count: int, rng: np.random.Generator) -> StudyBatch:
     """`count` studies with the same seats, personas and questions."""
     truth, n_items = truth_of(design), design.n_items
     seats, persona, question = _layout(design, rng)
@@ -120,7 +120,7 @@ def batch_of(design: Design, count: int, rng: np.random.Generator) -> Batch:
     own = [_effects(design, count, persona, question, rng) for _ in range(JUDGES)]
     mixed = [IN_COMMON * hard + np.sqrt(1 - IN_COMMON**2) * effects for effects in own]
     chances = logistic(truth.ease_of_judge + np.stack(mixed, axis=1))
-    return Batch(
+    return StudyBatch(
         items=items,
         answers=Sharing.of(rows.size, kinds),
         judged=items.without("annotator"),

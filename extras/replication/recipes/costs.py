@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from extras.replication.recipes.asking import Planned, estimates, reply_tokens, requests_for_each
 from extras.replication.recipes.models_file import Models
 from extras.replication.recipes.recipe import DataQuestion, Recipe
@@ -15,7 +15,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
-class RunCost:
+class RecipeCost:
     """A run: one model, one question about one data set. `dollars` is None without a price."""
 
     question: DataQuestion
@@ -28,7 +28,7 @@ class RunCost:
 
 def at_full_size(
     recipe: Recipe, questions: Sequence[DataQuestion], models: Models, *, limit: int | None = None
-) -> list[RunCost]:
+) -> list[RecipeCost]:
     """Costs by the sizes that the recipe states, without data and without a database."""
     return [
         _by_size(recipe, question, judge, limit)
@@ -37,7 +37,7 @@ def at_full_size(
     ]
 
 
-def _by_size(recipe: Recipe, question: DataQuestion, judge: Any, limit: int | None) -> RunCost:
+def _by_size(recipe: Recipe, question: DataQuestion, judge: Any, limit: int | None) -> RecipeCost:
     size = question.data.items[question.variant]
     items = size if limit is None else min(size, limit)
     orders = 2 if recipe.orders == "both" else 1
@@ -49,19 +49,19 @@ def _by_size(recipe: Recipe, question: DataQuestion, judge: Any, limit: int | No
         dollars = (
             Decimal(sent) * judge["price_input"] + Decimal(received) * judge["price_output"]
         ) / _MILLION
-    return RunCost(question, judge["name"], requests, 0, round(sent + received), dollars)
+    return RecipeCost(question, judge["name"], requests, 0, round(sent + received), dollars)
 
 
-def of_items(planned: Sequence[Planned]) -> Iterator[RunCost]:
+def of_items(planned: Sequence[Planned]) -> Iterator[RecipeCost]:
     """Costs of what is not answered yet, by the items of the studies."""
     for one in planned:
         for row in estimates(one):
-            yield RunCost(
+            yield RecipeCost(
                 one.question, row.judge.name, row.questions, row.answered, row.tokens, row.dollars
             )
 
 
-def cost_table(recipe: Recipe, costs: Sequence[RunCost]) -> Table:
+def cost_table(recipe: Recipe, costs: Sequence[RecipeCost]) -> Table:
     """A row for each run, and the sum."""
     rows = [
         [
@@ -86,17 +86,17 @@ def cost_table(recipe: Recipe, costs: Sequence[RunCost]) -> Table:
     )
     rows.append(["All", "", "", "", "", "", "", asked, answered, tokens, total])
     columns = (
-        Column("Data"),
-        Column("Variant"),
-        Column("Asked"),
-        Column("Setting"),
-        Column("Features"),
-        Column("Tables"),
-        Column("Model"),
-        Column("Requests", "count"),
-        Column("Answered", "count"),
-        Column("Tokens", "count"),
-        Column("Dollars", "decimal"),
+        TableColumn("Data"),
+        TableColumn("Variant"),
+        TableColumn("Asked"),
+        TableColumn("Setting"),
+        TableColumn("Features"),
+        TableColumn("Tables"),
+        TableColumn("Model"),
+        TableColumn("Requests", "count"),
+        TableColumn("Answered", "count"),
+        TableColumn("Tokens", "count"),
+        TableColumn("Dollars", "decimal"),
     )
     return Table(
         "costs",

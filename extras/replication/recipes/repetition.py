@@ -13,7 +13,7 @@ from django.db import transaction
 from analysis.report.tables import Table
 from extras.replication.recipes import asking
 from extras.replication.recipes.asking import Planned
-from extras.replication.recipes.costs import RunCost, at_full_size, cost_table, of_items
+from extras.replication.recipes.costs import RecipeCost, at_full_size, cost_table, of_items
 from extras.replication.recipes.models_file import Models
 from extras.replication.recipes.recipe import BadRecipe, Data, DataQuestion, Recipe
 from extras.replication.recipes.reproduction import SCHEMA, cell_rows, charts, persona_table, tables
@@ -72,7 +72,7 @@ def absent(recipe: Recipe, options: Repetition) -> list[str]:
     return [key for key in recipe.data if key not in there]
 
 
-def estimated(recipe: Recipe, models: Models, options: Repetition) -> list[RunCost]:
+def estimated(recipe: Recipe, models: Models, options: Repetition) -> list[RecipeCost]:
     """What would be asked, and its cost. Stores nothing and sends nothing."""
     questions = questions_of(recipe, options)
     if options.data is None:
@@ -182,7 +182,7 @@ def _released(recipe: Recipe, outputs: Path | None) -> Replication | None:
 
 def _state(
     answers: Sequence[ModelAnswers],
-    costs: Sequence[RunCost],
+    costs: Sequence[RecipeCost],
     models: Models,
     missing: Sequence[str],
 ) -> str:

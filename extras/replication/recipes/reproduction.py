@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.render import render_document, shown
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import decimal
 from extras.replication.output import write_output
 from extras.replication.recipes.recipe import Recipe
@@ -122,10 +122,10 @@ def _table(name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         found.setdefault((row["row"], row["source"], row["model"]), {})[row["part"]] = row
     columns = (
-        Column("Row"),
-        Column("Source"),
-        Column("Model"),
-        *(Column(part.capitalize(), "tally") for part in parts),
+        TableColumn("Row"),
+        TableColumn("Source"),
+        TableColumn("Model"),
+        *(TableColumn(part.capitalize(), "tally") for part in parts),
     )
     cells = [
         [*key, *(_counts(by_part.get(part)) for part in parts)] for key, by_part in found.items()
@@ -166,7 +166,7 @@ def persona_table(personas: Sequence[tuple[str, str, Sequence[str]]]) -> Table:
     return Table(
         "table6",
         "Table 6: features of a persona",
-        (Column("Data"), Column("Source"), Column("Features")),
+        (TableColumn("Data"), TableColumn("Source"), TableColumn("Features")),
         rows,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, Dataset, Run
+from analysis.data.arrays import MISSING, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
 from extras.replication.recipes.asking import Planned, runs_of
@@ -48,7 +48,7 @@ def collect(recipe: Recipe, planned: Sequence[Planned]) -> list[ModelAnswers]:
 
 
 def _answers(
-    recipe: Recipe, question: DataQuestion, model: str, data: Dataset, run: Run | None
+    recipe: Recipe, question: DataQuestion, model: str, data: Dataset, run: RunData | None
 ) -> ModelAnswers:
     items = len(data.items)
     if run is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import decimal
 from extras.replication.released.counts import has_certainty, has_hundred_scale, share
 from extras.replication.released.result_files import ReleasedAnswer, ResultName
@@ -103,11 +103,11 @@ def bars_table(chart: PaperFigure) -> Table:
         for label, right, wrong in panel.bars
     ]
     columns = (
-        Column("File"),
-        Column("Certainty"),
-        Column("Right", "count"),
-        Column("Wrong", "count"),
-        Column("Accuracy", "decimal"),
+        TableColumn("File"),
+        TableColumn("Certainty"),
+        TableColumn("Right", "count"),
+        TableColumn("Wrong", "count"),
+        TableColumn("Accuracy", "decimal"),
     )
     return Table(chart.name, chart.title, columns, rows)
 

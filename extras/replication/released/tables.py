@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.report.files.table_text import to_text
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import decimal
 from extras.replication.released.cells import OUTCOMES, TITLES
 from extras.replication.released.charts import PaperFigure, bars_table
@@ -39,17 +39,17 @@ def files(described: Mapping[str, Mapping[str, Any]]) -> Table:
         for name, file in described.items()
     ]
     columns = (
-        Column("File"),
-        Column("Rows", "count"),
-        Column("A", "count"),
-        Column("B", "count"),
-        Column("Tie", "count"),
-        Column("No verdict", "count"),
-        Column("With a verdict", "tally"),
-        Column("All rows", "tally"),
-        Column("High", "tally"),
-        Column("Low", "tally"),
-        Column("No certainty", "count"),
+        TableColumn("File"),
+        TableColumn("Rows", "count"),
+        TableColumn("A", "count"),
+        TableColumn("B", "count"),
+        TableColumn("Tie", "count"),
+        TableColumn("No verdict", "count"),
+        TableColumn("With a verdict", "tally"),
+        TableColumn("All rows", "tally"),
+        TableColumn("High", "tally"),
+        TableColumn("Low", "tally"),
+        TableColumn("No certainty", "count"),
     )
     return Table(
         "files",
@@ -79,14 +79,14 @@ def compared(cells: Sequence[Mapping[str, Any]], name: str) -> Table:
         if cell["table"] == name
     ]
     columns = (
-        Column("Row"),
-        Column("Column"),
-        Column("Published", "tally"),
-        Column("Own fraction"),
-        Column("Notebook"),
-        Column("Computed", "tally"),
-        Column("Outcome"),
-        Column("Why"),
+        TableColumn("Row"),
+        TableColumn("Column"),
+        TableColumn("Published", "tally"),
+        TableColumn("Own fraction"),
+        TableColumn("Notebook"),
+        TableColumn("Computed", "tally"),
+        TableColumn("Outcome"),
+        TableColumn("Why"),
     )
     return Table(
         name,
@@ -126,11 +126,11 @@ def printed(checks: Iterable[Mapping[str, Any]]) -> Table:
         for check in checks
     ]
     columns = (
-        Column("Table"),
-        Column("Statement"),
-        Column("Published"),
-        Column("Arithmetic"),
-        Column("Why"),
+        TableColumn("Table"),
+        TableColumn("Statement"),
+        TableColumn("Published"),
+        TableColumn("Arithmetic"),
+        TableColumn("Why"),
     )
     return Table("printed", "What the paper states besides these cells", columns, rows)
 

@@ -11,7 +11,7 @@ from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
-from judging.runs.costs.estimates import Estimate, estimate_plan
+from judging.runs.costs.estimates import CampaignEstimate, estimate_plan
 from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
@@ -120,7 +120,7 @@ def _key_of(field: str) -> str:
     return PLAN_KEYS.get(field, field)
 
 
-def _words(plan: CampaignPlan, estimate: Estimate) -> str:
+def _words(plan: CampaignPlan, estimate: CampaignEstimate) -> str:
     """An estimate as text."""
     lines = [
         f"Campaign “{plan.name}”: {estimate.runs} runs, {estimate.questions:,} questions, about "

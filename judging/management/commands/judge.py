@@ -17,7 +17,7 @@ from judging.runs import lifecycle
 from judging.runs.costs import probes
 from judging.runs.rows.reuse import saving_of
 from judging.runs.rows.spec import Reuse, RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from judging.selectors import (
     RunCost,
     RunProgress,
@@ -147,7 +147,7 @@ class Command(BaseCommand):
                 f"There is no judge “{options['judge']}”. Add it with add_judge first."
             )
         try:
-            wording_id = StudyFacts(study).wording_named(options["wording"])
+            wording_id = RunStudyFacts(study).wording_named(options["wording"])
         except JudgingError as error:
             raise command_error(error) from error
         spec = RunSpec(

@@ -1,6 +1,6 @@
 """The protocol that asks for a choice, and then how certain the judge is of it."""
 
-from judging.engine.interface import Options, Verdict
+from judging.engine.interface import Options, ReadVerdict
 from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.scores import Score100
@@ -31,14 +31,16 @@ class SecondTurn(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> Verdict:
+    ) -> ReadVerdict:
         if not earlier:
             chosen = super().read(text, is_lenient=is_lenient)
-            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
+            return ReadVerdict(
+                None, None, continues=chosen.side is not None, position=chosen.position
+            )
         if is_empty(text):
-            return Verdict(None, None)
+            return ReadVerdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)
-        return Verdict(chosen.side, _NUMBER.score(text), chosen.details)
+        return ReadVerdict(chosen.side, _NUMBER.score(text), chosen.details)
 
 
 _NUMBER = Score100()

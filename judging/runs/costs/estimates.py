@@ -12,9 +12,9 @@ from judging.engine.messages import length
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.campaigns import CampaignPlan, Cell, cells_of
+from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
 from judging.runs.costs.probes import Probe
-from judging.runs.costs.usage import Usage, duration, usage_of
+from judging.runs.costs.usage import RunUsage, duration, usage_of
 from judging.runs.rows.extension import extended, run_for
 from judging.runs.rows.reuse import never_asked, take_over
 from judging.runs.rows.row_creation import (
@@ -96,7 +96,7 @@ class JudgeEstimate:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CampaignEstimate:
     judges: list[JudgeEstimate]
 
     @property
@@ -151,7 +151,9 @@ class Estimate:
         return sum(bool(row.questions) and not row.is_tried for row in rows)
 
 
-def estimate_plan(study: Study, plan: CampaignPlan, *, user: User | None = None) -> Estimate:
+def estimate_plan(
+    study: Study, plan: CampaignPlan, *, user: User | None = None
+) -> CampaignEstimate:
     """Count what a campaign would ask now, and estimate tokens, cost and time. Stores nothing.
 
     If a run has replies, the estimate includes repeated requests and thinking.
@@ -160,18 +162,18 @@ def estimate_plan(study: Study, plan: CampaignPlan, *, user: User | None = None)
     return estimate_cells(cells_of(study, plan), user=user)
 
 
-def estimate_cells(cells: list[Cell], *, user: User | None = None) -> Estimate:
+def estimate_cells(cells: list[CampaignCell], *, user: User | None = None) -> CampaignEstimate:
     """Estimate some runs of a plan."""
     common = _Common(user)
     return gather(estimate_run(cell.run, cell.spec, common) for cell in cells)
 
 
-def gather(found: Iterable[RunEstimate]) -> Estimate:
+def gather(found: Iterable[RunEstimate]) -> CampaignEstimate:
     """Estimates of runs by judge."""
     rows: dict[str, list[RunEstimate]] = defaultdict(list)
     for row in found:
         rows[row.judge.name].append(row)
-    return Estimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
+    return CampaignEstimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
 
 
 def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
@@ -281,7 +283,7 @@ class _Common:
         return self._latencies[judge.pk]
 
 
-def _guess(run: JudgeRun, common: _Common) -> Usage:
+def _guess(run: JudgeRun, common: _Common) -> RunUsage:
     """The usage of a question, guessed from the length of some prompts at four letters a token."""
     items = common.sample(run.study)
     asking = Asking.of(run)
@@ -293,4 +295,4 @@ def _guess(run: JudgeRun, common: _Common) -> Usage:
         for step in range(steps)
     ]
     mean = sum(sent) / len(items) / _LETTERS_PER_TOKEN
-    return Usage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)
+    return RunUsage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)

@@ -12,7 +12,7 @@ _PER_MILLION = 10**6
 
 
 @dataclass(frozen=True)
-class Usage:
+class RunUsage:
     """Tokens and time of one question with all its requests; `latency_ms` is None if unknown."""
 
     prompt_tokens: float
@@ -43,7 +43,7 @@ class Usage:
         return max(by_slots, by_requests / len(judge.base_urls), by_tokens / len(judge.base_urls))
 
 
-def usage_of(run: JudgeRun) -> Usage | None:
+def usage_of(run: JudgeRun) -> RunUsage | None:
     """The usage of the first questions of a run; None before one has been answered.
 
     Requests that brought no reply are included, because they are paid for like the others.
@@ -59,7 +59,7 @@ def usage_of(run: JudgeRun) -> Usage | None:
     return usage_in(Attempt.objects.filter(judgment__in=first), questions=len(first))
 
 
-def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
+def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> RunUsage:
     """The mean usage of a question, from the requests of `questions` questions."""
     prompt = completion = 0
     latencies = []
@@ -71,7 +71,7 @@ def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
         if attempt.latency_ms is not None:
             latencies.append(attempt.latency_ms)
     mean = sum(latencies) / len(latencies) if latencies else None
-    return Usage(prompt / questions, completion / questions, mean)
+    return RunUsage(prompt / questions, completion / questions, mean)
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from judging.protocols import framings
 from judging.protocols.reading import READING_VERSION
 from judging.runs.rows.combinations import check_combination, language_for
 from judging.runs.rows.spec import RunSpec
-from judging.runs.rows.study_facts import StudyFacts
+from judging.runs.rows.study_facts import RunStudyFacts
 from judging.worker.endpoints import kind_of
 from studies.models import Study
 from studies.personas import features as feature_sets
@@ -46,7 +46,7 @@ _OTHER_RUN = (
 
 
 def run_for(
-    study: Study, judge: Judge, spec: RunSpec, *, facts: StudyFacts | None = None
+    study: Study, judge: Judge, spec: RunSpec, *, facts: RunStudyFacts | None = None
 ) -> JudgeRun:
     """The run that has these parameters; a new, unstored one if there is none.
 
@@ -55,7 +55,7 @@ def run_for(
     `BadRun` if there is no such run, or more than one.
     """
     features, setting, orders, samples = spec.features, spec.setting, spec.orders, spec.samples
-    facts = facts or StudyFacts(study)
+    facts = facts or RunStudyFacts(study)
     keys = _feature_keys(features, facts)
     if keys and "," in features:
         features = ",".join(keys)
@@ -135,7 +135,7 @@ def run_for(
     return run
 
 
-def _probe_named(words: str, facts: StudyFacts) -> str:
+def _probe_named(words: str, facts: RunStudyFacts) -> str:
     """The name of a probe as runs store it. Raises `FieldError` if the study has nothing for it."""
     choice = probe_choice(words)
     needs = choice.probe is not None and choice.probe.option_name == FEATURE
@@ -161,7 +161,7 @@ def _words_of(run: JudgeRun, asking: Asking) -> dict[str, Any]:
     return words
 
 
-def _feature_keys(features: str, facts: StudyFacts) -> list[str] | None:
+def _feature_keys(features: str, facts: RunStudyFacts) -> list[str] | None:
     if features in ("all", "none"):
         return feature_sets.resolve(facts.study, features)
     return feature_sets.resolve(

@@ -14,7 +14,7 @@ _NO_WORDING = Reason(
 )
 
 
-class StudyFacts:
+class RunStudyFacts:
     """Facts of a study, each read when it is first needed.
 
     They stay as they were read: use them for one estimate, or while the study is locked.

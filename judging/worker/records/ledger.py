@@ -14,10 +14,10 @@ from django.db.backends.utils import CursorWrapper
 
 from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
-    Answer,
     AttemptEnd,
     BudgetInUse,
     Halted,
+    JudgeAnswer,
     JudgeQuestion,
     LedgerFailed,
     Outcome,
@@ -81,7 +81,7 @@ class Closing:
     usage_is_estimate: bool
     cost_nano: int | None
     replies: int
-    answer: Answer | None
+    answer: JudgeAnswer | None
     choice: str
     probabilities: str | None  # as JSON
     details: str | None  # as JSON
@@ -160,7 +160,7 @@ class LedgerRows:
             is_estimate = True
             usage = self._guess(question, end.text) if end.text else self.most(question)
         contents = contents_of(self._sides[question.id])
-        answer = outcome if isinstance(outcome, Answer) else None
+        answer = outcome if isinstance(outcome, JudgeAnswer) else None
         following = outcome if isinstance(outcome, JudgeQuestion) else None
         earlier = (following or question).earlier
         details = _by_response(answer.details, contents) if answer else None

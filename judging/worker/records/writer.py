@@ -32,7 +32,7 @@ Apply = Callable[[Sequence[Any]], list[Exception | None]]
 
 
 @dataclass(slots=True)
-class _Entry:
+class _WriterEntry:
     row: Any
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[None]
@@ -43,7 +43,7 @@ class Writer:
         """`apply_again` is for rows that may have been committed when a connection broke."""
         self._apply = apply
         self._apply_again = apply_again or apply
-        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_WriterEntry | None] = queue.SimpleQueue()
         self._ended = False
         self._ending = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="judging-writer", daemon=True)
@@ -56,7 +56,7 @@ class Writer:
         with self._ending:
             if self._ended:
                 raise LedgerFailed("The ledger's writer has ended.")
-            self._queue.put(_Entry(row, loop, future))
+            self._queue.put(_WriterEntry(row, loop, future))
         await future
 
     def stop(self) -> None:
@@ -87,9 +87,9 @@ class Writer:
             if entry is not None:
                 _answer([entry], [LedgerFailed("The ledger's writer has ended.")])
 
-    def _gather(self) -> tuple[list[_Entry], bool]:
+    def _gather(self) -> tuple[list[_WriterEntry], bool]:
         """Collect all waiting rows, after a delay if there are few; and whether more may come."""
-        batch: list[_Entry] = []
+        batch: list[_WriterEntry] = []
         deadline = math.inf
         while len(batch) < MOST:
             try:
@@ -104,7 +104,7 @@ class Writer:
             batch.append(entry)
         return batch, True
 
-    def _write(self, batch: list[_Entry]) -> None:
+    def _write(self, batch: list[_WriterEntry]) -> None:
         deadline = time.monotonic() + RETRY_SECONDS
         pause = 0.1
         apply = self._apply
@@ -135,11 +135,11 @@ class Writer:
                     self._write([entry])
                 return
 
-    def _refuse(self, batch: list[_Entry], error: Exception) -> None:
+    def _refuse(self, batch: list[_WriterEntry], error: Exception) -> None:
         _answer(batch, [LedgerFailed(str(error)) for _ in batch])
 
 
-def _answer(batch: list[_Entry], refusals: Sequence[Exception | None]) -> None:
+def _answer(batch: list[_WriterEntry], refusals: Sequence[Exception | None]) -> None:
     """Wake all waiting calls, with one call into each loop, because each call is a system call."""
     pairs = list(zip(batch, refusals, strict=True))
     for loop in {entry.loop for entry in batch}:

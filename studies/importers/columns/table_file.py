@@ -10,7 +10,7 @@ from typing import IO, Any
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import Entry, Fault
+from studies.importers.files.faults import Fault, FaultEntry
 from studies.importers.files.json_shapes import rows_of, shape_of
 from studies.importers.files.limits import MAX_COLUMNS, MAX_DOCUMENT, MAX_DOCUMENT_VALUES, MAX_ROW
 from studies.importers.files.lines import (
@@ -85,7 +85,7 @@ def json_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Each row of a JSON file with its place: its line in JSON Lines, its number in one value."""
     if file.head()[:1] == b"[":
         for number, found in enumerate(json_list(file), start=1):
-            yield found if isinstance(found, BadLine) else (Entry(number), found[1])
+            yield found if isinstance(found, BadLine) else (FaultEntry(number), found[1])
         return
     if is_needed(file.size()):
         found_rows = from_child(_send_object, file, name=file.name, size=file.size())
@@ -112,7 +112,7 @@ def _object_rows(file: File) -> Iterator[tuple[int, Any] | BadLine | None]:
         return
     if (rows := rows_of(value)) is not None:
         for number, row in enumerate(rows, start=1):
-            yield Entry(number), row
+            yield FaultEntry(number), row
     elif value is None or is_one_line:
         yield None
     elif value.keys() & _IDS:

@@ -18,7 +18,7 @@ from studies.importers.files.packed import GZIPPED, ZIPPED
 from studies.importers.files.parquet import is_parquet
 from studies.importers.uploads import lay_out
 from studies.models import Study, Upload
-from studies.services.whole_studies.removal import Content
+from studies.services.whole_studies.removal import StudyContent
 from studies.statements import clock
 
 _KEPT = timedelta(days=1)
@@ -107,9 +107,11 @@ def folder_of(upload: Upload) -> Stored:
     return Stored(f"imports/{upload.public_id}")
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     """The files of a study that wait for their mapping, for deleting the whole study."""
-    return Content(folders=[folder_of(upload) for upload in Upload.objects.filter(study=study)])
+    return StudyContent(
+        folders=[folder_of(upload) for upload in Upload.objects.filter(study=study)]
+    )
 
 
 def mapping_of(upload: Upload) -> ColumnMapping:

@@ -15,13 +15,13 @@ STOPPED = "Reading stopped there: the rest of the file was not checked. "
 _LONGEST = 1_000  # characters of a fault's message
 
 
-class Entry(int):
+class FaultEntry(int):
     """The place of a row that is not a line of its own: its number in a list, from 1."""
 
 
 def place(line: int) -> str:
     """“Line 3”, or “Entry 3” of a list."""
-    return f"{'Entry' if isinstance(line, Entry) else 'Line'} {int(line)}"
+    return f"{'Entry' if isinstance(line, FaultEntry) else 'Line'} {int(line)}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Cut long texts that a fault repeats from the file."""
-        if isinstance(self.line, Entry):
+        if isinstance(self.line, FaultEntry):
             object.__setattr__(self, "is_entry", True)
             object.__setattr__(self, "line", int(self.line))
         for name in ("field", "rule", "message", "remedy", "value", "item"):

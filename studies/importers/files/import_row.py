@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studies.importers.files.faults import Entry, Fault
+from studies.importers.files.faults import Fault, FaultEntry
 from studies.importers.files.limits import MAX_FAULTS_OF_A_ROW
 
 LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
@@ -30,7 +30,7 @@ class ImportRow:
 
     def on(self, line: int) -> str:
         """Where another row of the same file is: “on line 3”, or “in entry 3”."""
-        return f"in entry {line}" if isinstance(self.line, Entry) else f"on line {line}"
+        return f"in entry {line}" if isinstance(self.line, FaultEntry) else f"on line {line}"
 
     def fault(
         self, field: str, rule: str, message: str, remedy: str = "", *, value: Any = ""

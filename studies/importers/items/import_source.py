@@ -24,7 +24,7 @@ from studies.importers.items.option_sets import OPTION, PairRule
 from studies.importers.items.validation import Validator
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
-from studies.importers.sets.files import Files, Part, columns_of, parts_of, role_of
+from studies.importers.sets.files import Files, SetFile, columns_of, parts_of, role_of
 from studies.importers.sets.options import parse_options
 from studies.importers.sets.tally import Tally, Watch
 from studies.media.delivered import in_folder
@@ -135,7 +135,7 @@ def _read(
             )
             for path in paths
         ]
-    parts: dict[Path, list[Part]] = {}
+    parts: dict[Path, list[SetFile]] = {}
     sets = data_sets()
     if format == "auto" or format in sets:
         parts = {path: [] if _is_bundle(path) else parts_of(path) for path in paths}
@@ -184,7 +184,7 @@ def read_set(
     dataset: DataSet,
     *,
     names: tuple[str, ...],
-    parts: Sequence[Part],
+    parts: Sequence[SetFile],
     limit: int | None,
     options: Mapping[str, str],
     seed: int | None,
@@ -241,12 +241,12 @@ def read_set(
     )
 
 
-def _named(faults: Iterable[Fault], parts: Sequence[Part]) -> list[Fault]:
+def _named(faults: Iterable[Fault], parts: Sequence[SetFile]) -> list[Fault]:
     """Add the file's name to faults if there are several files."""
     return [replace(fault, names_file=len(parts) > 1) for fault in faults]
 
 
-def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
+def _recognised(parts: Mapping[Path, Sequence[SetFile]]) -> str:
     """The data set that the files clearly belong to; “auto” if they are neutral or unknown.
 
     A data set is recognised by the file that it requires. A bundle, and a file with the columns
@@ -273,11 +273,11 @@ def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
 def is_of_a_set(file: File) -> bool:
     """Whether a single file has the columns of a data set's main table."""
     with file.open() as stream:
-        part = Part(file.name, "", columns_of(stream), file.open)
+        part = SetFile(file.name, "", columns_of(stream), file.open)
     return _set_of([part]) is not None
 
 
-def _set_of(parts: Sequence[Part]) -> str | None:
+def _set_of(parts: Sequence[SetFile]) -> str | None:
     for dataset in data_sets().values():
         marks = [role for role in dataset.roles if role.is_mark]
         if any(role_of(marks, part) and not _is_neutral(part) for part in parts):
@@ -299,10 +299,10 @@ def _is_bundle(path: Path) -> bool:
     return any(n.rpartition("/")[2] in _BUNDLE and n.count("/") <= 1 for n in names)
 
 
-def _is_neutral(part: Part) -> bool:
+def _is_neutral(part: SetFile) -> bool:
     return any(part.columns.issuperset(columns) for columns in _NEUTRAL)
 
 
-def _lines(part: Part) -> int:
+def _lines(part: SetFile) -> int:
     with part.open() as stream:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))

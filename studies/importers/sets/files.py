@@ -24,7 +24,7 @@ _HEAD_LINES = 50
 
 
 @dataclass(frozen=True)
-class Part:
+class SetFile:
     """A file with rows; `folder` distinguishes files of the same name."""
 
     name: str
@@ -46,7 +46,7 @@ class Role:
     is_mark: bool = False
 
 
-def parts_of(path: Path) -> list[Part]:
+def parts_of(path: Path) -> list[SetFile]:
     """The files with rows in a file, a folder or a zip. Raises `Refused`."""
     try:
         if path.is_dir():
@@ -61,7 +61,7 @@ def parts_of(path: Path) -> list[Part]:
         raise bad_zip(path.name, error) from error
 
 
-def _in_folder(path: Path) -> list[Part]:
+def _in_folder(path: Path) -> list[SetFile]:
     found = sorted(f for f in path.rglob("*") if f.suffix.lower() in _SUFFIXES and f.is_file())
     _not_too_many(path.name, len(found))
     return [
@@ -75,7 +75,7 @@ def _in_folder(path: Path) -> list[Part]:
     ]
 
 
-def _in_zip(path: Path) -> list[Part]:
+def _in_zip(path: Path) -> list[SetFile]:
     # It stays open as long as its parts are used, because each would read its list again.
     archive = open_zip(path.name, path)
     infos = [
@@ -111,12 +111,12 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[byte
 
 def _part(
     name: str, folder: str, size: int, opener: Callable[[], AbstractContextManager[IO[bytes]]]
-) -> Part:
+) -> SetFile:
     if size > MAX_BYTES:
         raise refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
     with opener() as stream:
         columns = columns_of(stream)
-    return Part(name, folder, columns, opener)
+    return SetFile(name, folder, columns, opener)
 
 
 def columns_of(stream: IO[bytes]) -> frozenset[str]:
@@ -140,18 +140,18 @@ def columns_of(stream: IO[bytes]) -> frozenset[str]:
 class Files:
     """The files that were given for one data set, by their roles in it."""
 
-    def __init__(self, title: str, roles: Sequence[Role], parts: Sequence[Part]) -> None:
+    def __init__(self, title: str, roles: Sequence[Role], parts: Sequence[SetFile]) -> None:
         self.title, self.parts = title, parts
         self.roles = {role.name: role for role in roles}
 
-    def all(self, role: str) -> list[Part]:
+    def all(self, role: str) -> list[SetFile]:
         return [part for part in self.parts if role_of(self.roles.values(), part) == role]
 
-    def used(self) -> list[Part]:
+    def used(self) -> list[SetFile]:
         """The files that have any role."""
         return [part for part in self.parts if role_of(self.roles.values(), part)]
 
-    def find(self, role: str) -> Part | None:
+    def find(self, role: str) -> SetFile | None:
         """The file of this role, if there is one. Raises `Refused` when there are several."""
         found = self.all(role)
         if len(found) > 1:
@@ -160,7 +160,7 @@ class Files:
             raise refused(found[1].name, f"{message}: {names}.", "Give one of them.")
         return found[0] if found else None
 
-    def need(self, role: str) -> Part:
+    def need(self, role: str) -> SetFile:
         """The file of this role. Raises `Refused` with the file that comes closest."""
         part = self.find(role)
         if part is None:
@@ -181,12 +181,12 @@ class Files:
         return refused("", message, "Add it.")
 
 
-def role_of(roles: Iterable[Role], part: Part) -> str | None:
+def role_of(roles: Iterable[Role], part: SetFile) -> str | None:
     """The first of `roles` whose columns `part` has."""
     return next((role.name for role in roles if part.columns.issuperset(role.columns)), None)
 
 
-def json_rows(part: Part, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON Lines file with their lines; unreadable ones are faults."""
     with part.open() as stream:
         for found in json_lines(stream, part.name):
@@ -201,7 +201,7 @@ def json_rows(part: Part, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def csv_rows(
-    part: Part, tally: Tally, *, escape: str | None = None
+    part: SetFile, tally: Tally, *, escape: str | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with their lines; unreadable ones are faults."""
     with part.open() as stream:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.sets.data_set import DataSet, Raw, for_id, item
-from studies.importers.sets.files import Files, Part, Role, json_rows
+from studies.importers.sets.files import Files, Role, SetFile, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism_people import read_people
 from studies.importers.sets.seeded_draws import FIRST, Sides, draw_or_first, rank
@@ -88,7 +88,7 @@ class Utterance(NamedTuple):
 
 
 @dataclass
-class Interaction:
+class PrismInteraction:
     """A message of a person, and the responses to it."""
 
     key: str
@@ -106,8 +106,8 @@ class Interaction:
         return (int(digits[0]) if digits else 0, self.key)
 
 
-class Pair(NamedTuple):
-    interaction: Interaction
+class PrismPair(NamedTuple):
+    interaction: PrismInteraction
     better: Utterance
     other: Utterance
     is_tie: bool
@@ -126,7 +126,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     survey, utterances = files.need("survey"), files.need("utterances")
     people = read_people(survey, describe=options["persona"] == "with_description", tally=tally)
     interactions, before = _interactions(utterances, options, tally)
-    pairs: list[Pair] = []
+    pairs: list[PrismPair] = []
     for interaction in interactions:
         persona = people.get(interaction.user)
         if persona is None:
@@ -155,7 +155,9 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
         yield _item(pair, persona, side, context, options["turn"])
 
 
-def _history(pairs: list[Pair], drawn: list[Pair], most: int) -> dict[str, list[dict[str, str]]]:
+def _history(
+    pairs: list[PrismPair], drawn: list[PrismPair], most: int
+) -> dict[str, list[dict[str, str]]]:
     """Up to `most` other choices of each person, those that come last in the file first.
 
     Only choices that are no items: the profile must not answer a question of the study.
@@ -173,10 +175,10 @@ def _history(pairs: list[Pair], drawn: list[Pair], most: int) -> dict[str, list[
 
 
 def _interactions(
-    part: Part, options: Mapping[str, Any], tally: Tally
-) -> tuple[list[Interaction], dict[str, str]]:
+    part: SetFile, options: Mapping[str, Any], tally: Tally
+) -> tuple[list[PrismInteraction], dict[str, str]]:
     """The messages of the chosen turn and, for a later turn, the conversation before them."""
-    found: dict[str, Interaction] = {}
+    found: dict[str, PrismInteraction] = {}
     before: dict[str, list[tuple[int, str]]] = {}
     for line, raw in json_rows(part, tally):
         row = ImportRow(line, part.name)
@@ -201,7 +203,7 @@ def _interactions(
             continue
         interaction = found.setdefault(
             words["interaction_id"],
-            Interaction(
+            PrismInteraction(
                 key=words["interaction_id"],
                 user=words["user_id"],
                 conversation=str(raw.get("conversation_id")),
@@ -248,8 +250,8 @@ def _word(row: ImportRow, raw: dict[str, Any], name: str, *, may_be_blank: bool 
 
 
 def _pairs(
-    interaction: Interaction, options: Mapping[str, Any], seed: int, tally: Tally
-) -> list[Pair]:
+    interaction: PrismInteraction, options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[PrismPair]:
     """The pairs of responses to one message that make items; other pairs are counted."""
     if len(interaction.responses) < 2:
         tally.drop("messages with a single response")
@@ -273,7 +275,7 @@ def _pairs(
         if is_tie and not options["include_ties"]:
             tally.drop("ties")
         else:
-            pairs.append(Pair(interaction, better, other, is_tie))
+            pairs.append(PrismPair(interaction, better, other, is_tie))
     return pairs
 
 
@@ -316,7 +318,7 @@ def _chosen_pairs(
 
 
 def _item(
-    pair: Pair, persona: dict[str, Any], side: bool, context: str, turn: int
+    pair: PrismPair, persona: dict[str, Any], side: bool, context: str, turn: int
 ) -> tuple[str, int, dict[str, Any]]:
     interaction = pair.interaction
     raw = item(

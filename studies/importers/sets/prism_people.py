@@ -5,7 +5,7 @@ from typing import Any
 
 from studies.importers.items.personas import MAX_TEXT
 from studies.importers.sets.data_set import fact, lower_first
-from studies.importers.sets.files import Part, json_rows
+from studies.importers.sets.files import SetFile, json_rows
 from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import storable
 
@@ -35,7 +35,7 @@ _UNSAID = {"", "prefer not to say", "nan", "none"}
 _WITH_ARTICLE = {"Netherlands", "Philippines", "Czech Republic", "Dominican Republic", "Gambia"}
 
 
-def read_people(part: Part, *, describe: bool, tally: Tally) -> dict[str, dict[str, Any]]:
+def read_people(part: SetFile, *, describe: bool, tally: Tally) -> dict[str, dict[str, Any]]:
     """The persona of each user; a user without any feature has an empty one."""
     people: dict[str, dict[str, Any]] = {}
     for _, row in json_rows(part, tally):

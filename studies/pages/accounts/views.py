@@ -23,7 +23,7 @@ _REFUSED = 422
 _TOO_MANY = 429
 
 
-class SignIn(auth.LoginView):
+class SignInView(auth.LoginView):
     form_class = SignInForm
 
     def form_invalid(self, form: Any) -> HttpResponse:

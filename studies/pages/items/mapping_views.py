@@ -25,7 +25,7 @@ from studies.importers.columns.uploads import (
 from studies.importers.files.faults import Refused, group
 from studies.importers.items.import_report import LEFT_OUT
 from studies.importers.items.unknown_columns import further_responses
-from studies.importers.uploads import Reading, import_paths, keep_copy_for_import
+from studies.importers.uploads import UploadReading, import_paths, keep_copy_for_import
 from studies.models import Membership, Study, Upload
 from studies.pages.framed import with_frames
 from studies.pages.import_views import announce, refusal
@@ -65,7 +65,7 @@ _ANNOUNCED = ("Columns not imported", "Left out", LEFT_OUT, "Changed")
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     upload = kept.upload
     skips = "skip_faulty" in request.POST
-    reading = Reading(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
+    reading = UploadReading(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
     if not uploads.are_quick(files_of(upload)):

@@ -12,7 +12,7 @@ from studies.pages.workbench.registry import ListCell, column_cells, register_co
 
 
 @dataclass(frozen=True)
-class StudyRow:
+class StudyListRow:
     """A study, counted by `list_studies`, and what apps say about it."""
 
     study: Any
@@ -28,13 +28,13 @@ class StudyRow:
         return int(100 * self.study.answers / seats) if seats else None
 
 
-def study_rows(found: Iterable[Study]) -> list[StudyRow]:
+def study_rows(found: Iterable[Study]) -> list[StudyListRow]:
     """One row for each study of `list_studies`, in a fixed number of queries."""
     studies = list(found)
     quota, judges = column_cells("quota", studies), column_cells("judges", studies)
     costs, updated = column_cells("cost", studies), column_cells("updated", studies)
     return [
-        StudyRow(
+        StudyListRow(
             study,
             quota=quota[study.pk],
             judges=judges[study.pk],

@@ -21,7 +21,7 @@ _MOST_OPEN = 50
 
 
 @dataclass(frozen=True)
-class Grant:
+class GivenRight:
     """What an owner has given out and what goes on working without them, such as a link."""
 
     key: str
@@ -30,24 +30,24 @@ class Grant:
     hand_to: Callable[[User], object]
 
 
-_sources: list[Callable[[Study, int], list[Grant]]] = []
+_sources: list[Callable[[Study, int], list[GivenRight]]] = []
 
 
-def register(source: Callable[[Study, int], list[Grant]]) -> None:
+def register(source: Callable[[Study, int], list[GivenRight]]) -> None:
     """Add what an app lets owners give out in a study; a second call changes nothing."""
     if source not in _sources:
         _sources.append(source)
 
 
-def granted_by(study: Study, user_id: int) -> list[Grant]:
+def granted_by(study: Study, user_id: int) -> list[GivenRight]:
     """What the user has given out in the study and what is still open."""
     return [grant for source in (_invitations, *_sources) for grant in source(study, user_id)]
 
 
-def _invitations(study: Study, user_id: int) -> list[Grant]:
-    def grant(found: Invitation) -> Grant:
+def _invitations(study: Study, user_id: int) -> list[GivenRight]:
+    def grant(found: Invitation) -> GivenRight:
         row = Invitation.objects.filter(pk=found.pk)
-        return Grant(
+        return GivenRight(
             key=f"invitation {found.public_id}",
             label=f"invitation as {found.role}" + (f" for {found.note}" if found.note else ""),
             end=lambda by: withdraw_invitation(study_id=study.pk, public_id=found.public_id, by=by),

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Content:
+class StudyContent:
     """What one app has of a study: numbers of things, reasons not to delete it, and its files."""
 
     counts: list[tuple[str, int]] = field(default_factory=list)
@@ -27,26 +27,26 @@ class Content:
     folders: list[Stored] = field(default_factory=list)
 
 
-_sources: list[Callable[[Study], Content]] = []
+_sources: list[Callable[[Study], StudyContent]] = []
 
 
-def register(source: Callable[[Study], Content]) -> None:
+def register(source: Callable[[Study], StudyContent]) -> None:
     """Add what another app has of a study; a second call changes nothing."""
     if source not in _sources:
         _sources.append(source)
 
 
-def content_of(study: Study) -> Content:
+def content_of(study: Study) -> StudyContent:
     """Everything that would be deleted with a study, and what stands against it."""
     parts = [_own(study), *(source(study) for source in _sources)]
-    return Content(
+    return StudyContent(
         [count for part in parts for count in part.counts],
         [obstacle for part in parts for obstacle in part.obstacles],
         [folder for part in parts for folder in part.folders],
     )
 
 
-def _own(study: Study) -> Content:
+def _own(study: Study) -> StudyContent:
     obstacles = []
     if study.archived_at is None and study.state != Study.State.DRAFT:
         obstacles.append("The study is not archived. Archive it first.")
@@ -54,7 +54,7 @@ def _own(study: Study) -> Content:
         obstacles.append("A file is being imported. Wait until the import has ended.")
     items = Item.everything.filter(study=study).count()
     files = MediaFile.objects.filter(study=study).count()
-    return Content(
+    return StudyContent(
         [("items", items), *([("pictures and sounds", files)] if files else [])], obstacles
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.audit.checks import CHECKS
 from analysis.audit.checks.precision import items_for, times_as_many
-from analysis.audit.findings import Finding, Level, State, finding_from
+from analysis.audit.findings import AuditFinding, Level, State, finding_from
 from analysis.data.items.audited_items import (
     AuditedItem,
     AuditedPersona,
@@ -61,7 +61,7 @@ def clean(seed: int = 1, n: int = 400, personas: int = 40) -> list[AuditedItem]:
     ]
 
 
-def audited(items: list[AuditedItem], study: AuditedStudy = STUDY) -> dict[str, Finding]:
+def audited(items: list[AuditedItem], study: AuditedStudy = STUDY) -> dict[str, AuditFinding]:
     found = {}
     for kind in CHECKS:
         check = kind()

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 
 from analysis.exports.tables import table_files
 from analysis.exports.tables.columns import ANNOTATIONS, Column
-from analysis.exports.tables.table_files import Table, write_table
+from analysis.exports.tables.table_files import ExportTableFile, write_table
 from annotation.models import Annotator
 from studies.exporters import xlsx_out
 from studies.exporters.xlsx_out import TooLarge, workbook
@@ -131,7 +131,7 @@ def test_rows_and_columns_beyond_the_format_are_refused(tmp_path, monkeypatch):
     def table(columns, count):
         shape = tuple(Column(f"c{n}", "integer", "A number.") for n in range(columns))
         row = dict.fromkeys((column.name for column in shape), 1)
-        return Table("numbers", shape, lambda: iter([row] * count))
+        return ExportTableFile("numbers", shape, lambda: iter([row] * count))
 
     with pytest.raises(TooLarge, match="has 16,385 columns, and a sheet of XLSX holds 16,384"):
         write_table(table(16_385, 1), {"xlsx": tmp_path / "a.xlsx"})

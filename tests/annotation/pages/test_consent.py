@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation import services
 from annotation.content.consent_versions import (
-    Promise,
+    PromisedPay,
     promised,
     sum_in_words,
 )
@@ -116,7 +116,7 @@ def test_what_each_was_promised_is_counted_by_itself():
 
     counts = promised([study])[study.pk]
 
-    assert counts == {Promise("USD", 450, 20): 1, Promise("USD", 900, 45): 1}
+    assert counts == {PromisedPay("USD", 450, 20): 1, PromisedPay("USD", 900, 45): 1}
     assert sum_in_words(counts, "USD") == "$13.50"
 
 

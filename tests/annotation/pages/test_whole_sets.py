@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotation import services
 from annotation.errors import InvalidAnswer
 from annotation.files.answers_out import annotation_rows
-from annotation.load_test.participants import Annotator as Simulated
+from annotation.load_test.participants import SimulatedAnnotator as Simulated
 from annotation.models import Annotation, Assignment, Draft
 from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError

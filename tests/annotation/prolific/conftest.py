@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.test import override_settings
 
 from annotation.models import ProlificStudy
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from demo.prolific.world import World
 from studies.models import Study
@@ -74,7 +74,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def client_of(prolific, settings, waits):
-    def build(**overrides) -> Client:
+    def build(**overrides) -> ProlificClient:
         options = {
             "base_url": settings.PROLIFIC_BASE_URL,
             "token": TOKEN,
@@ -82,7 +82,7 @@ def client_of(prolific, settings, waits):
             "patience": 60.0,
             "sleep": waits.append,
         }
-        return Client(**options | overrides)
+        return ProlificClient(**options | overrides)
 
     return build
 

@@ -13,7 +13,7 @@ from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import code_for
@@ -134,20 +134,20 @@ def answer_some(annotator: Annotator, count: int) -> None:
         )
 
 
-def ready(study: Study, owed: list[Line]) -> BonusPayment:
+def ready(study: Study, owed: list[BonusLine]) -> BonusPayment:
     """A payment that Prolific knows of and that is not paid yet."""
     payment = bonuses.prepare(study_id=study.pk, lines=owed)
     return bonuses.set_up(payment_id=payment.pk)
 
 
-def owed_to_two(row: ProlificStudy, prolific: SimulatedProlific) -> list[Line]:
+def owed_to_two(row: ProlificStudy, prolific: SimulatedProlific) -> list[BonusLine]:
     """Two people return with part of the work."""
     for _ in range(2):
         person, annotator = arrive(prolific, row)
         answer_some(annotator, 1)
         prolific.world.give_back(person["submission"])
     follow(study_id=row.study_id)
-    return [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(row.study).rows]
+    return [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(row.study).rows]
 
 
 def paid_there(prolific: SimulatedProlific) -> list[list[int]]:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Bonus, ProlificStudy
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line, pro_rata
+from annotation.prolific.money.bonuses import BonusLine, pro_rata
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
@@ -59,7 +59,7 @@ def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, pro
     ProlificStudy.objects.update(currency="JPY")
     study.currency = prolific.world.currency = "JPY"
     study.save(update_fields=["currency"])
-    owed = [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
+    owed = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
 
     payment = ready(study, owed)
     with pytest.raises(NotAllowed, match="total is 210 JPY"):
@@ -70,7 +70,7 @@ def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, pro
 
 
 @pytest.fixture
-def owed(row, prolific) -> list[Line]:
+def owed(row, prolific) -> list[BonusLine]:
     return owed_to_two(row, prolific)
 
 
@@ -180,7 +180,7 @@ def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
         bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
 
     with pytest.raises(NotAllowed, match="not confirmed"):
-        bonuses.prepare(study_id=study.pk, lines=[Line(owed[0].submission_id, 50, "thanks")])
+        bonuses.prepare(study_id=study.pk, lines=[BonusLine(owed[0].submission_id, 50, "thanks")])
 
 
 @pytest.mark.sampled(keep=2)
@@ -209,7 +209,7 @@ def test_a_cancelled_payment_is_owed_again(study, owed, prolific):
 
 @pytest.mark.parametrize("lines", [[], [(0, "x")], [(5, " ")]])
 def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
-    wanted = [Line(owed[0].submission_id, *rest) for rest in lines]
+    wanted = [BonusLine(owed[0].submission_id, *rest) for rest in lines]
 
     with pytest.raises(NotAllowed):
         bonuses.prepare(study_id=study.pk, lines=wanted)
@@ -219,7 +219,7 @@ def test_a_payment_that_is_cancelled_while_prolific_answers_stays_cancelled(
     study, owed, prolific, monkeypatch
 ):
     payment = bonuses.prepare(study_id=study.pk, lines=owed)
-    ask = Client.set_up_bonuses
+    ask = ProlificClient.set_up_bonuses
 
     def answer_late(self, *args):
         made = ask(self, *args)
@@ -227,7 +227,7 @@ def test_a_payment_that_is_cancelled_while_prolific_answers_stays_cancelled(
         return made
 
     with monkeypatch.context() as patch:
-        patch.setattr(Client, "set_up_bonuses", answer_late)
+        patch.setattr(ProlificClient, "set_up_bonuses", answer_late)
         with pytest.raises(NotAllowed, match="cancelled"):
             bonuses.set_up(payment_id=payment.pk)
 
@@ -246,7 +246,7 @@ def came_back(row, prolific):
     prolific.world.finish(person["submission"], "NOCODE")
     follow(study_id=row.study_id)
     (found,) = settlement(row.study).rows
-    return person, Line(found.submission.pk, found.bonus, found.bonus_reason)
+    return person, BonusLine(found.submission.pk, found.bonus, found.bonus_reason)
 
 
 def test_who_has_a_bonus_for_a_part_does_not_get_the_full_reward_too(study, came_back, prolific):

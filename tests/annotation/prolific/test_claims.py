@@ -12,7 +12,7 @@ from annotation.prolific.api.account import alone
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.api.transport import Transport
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import answer_some, arrive, paid_there, ready
 
@@ -56,7 +56,7 @@ def payment(prolific, row) -> BonusPayment:
         answer_some(annotator, 1)
         prolific.world.give_back(person["submission"])
     follow(study_id=row.study_id)
-    owed = [Line(pk, 150, REASON) for pk in row.submissions.values_list("pk", flat=True)]
+    owed = [BonusLine(pk, 150, REASON) for pk in row.submissions.values_list("pk", flat=True)]
     return ready(row.study, owed)
 
 

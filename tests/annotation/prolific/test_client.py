@@ -5,15 +5,15 @@ import logging
 import pytest
 import requests
 
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import (
     NotConfigured,
     NotFound,
     OutcomeUnknown,
-    RateLimited,
-    Rejected,
+    ProlificRateLimited,
+    ProlificRejected,
+    ProlificUnreachable,
     Unauthorized,
-    Unreachable,
     describe,
 )
 from annotation.prolific.api.transport import api_base
@@ -38,13 +38,13 @@ def test_an_empty_path_means_version_one_and_any_other_is_kept(given, used):
 
 def test_without_a_token_the_client_says_where_to_get_one():
     with pytest.raises(NotConfigured, match="PROLIFIC_API_TOKEN"):
-        Client(base_url="http://127.0.0.1:9", token="")
+        ProlificClient(base_url="http://127.0.0.1:9", token="")
 
 
 @pytest.mark.parametrize("token", ["to ken", "tok\nen", "tökén"])
 def test_a_token_that_no_header_can_carry_is_refused_without_showing_it(token):
     with pytest.raises(NotConfigured) as refused:
-        Client(base_url="http://127.0.0.1:9", token=token)
+        ProlificClient(base_url="http://127.0.0.1:9", token=token)
 
     assert token not in str(refused.value)
 
@@ -59,7 +59,7 @@ def test_the_token_travels_in_the_header_alone_and_shows_only_its_end(client_of,
 
 
 def test_a_short_token_shows_nothing_of_itself():
-    assert Client(base_url="http://127.0.0.1:9", token="abcd").token_fragment == "…"
+    assert ProlificClient(base_url="http://127.0.0.1:9", token="abcd").token_fragment == "…"
 
 
 def test_a_netrc_file_does_not_replace_the_token(client_of, monkeypatch, tmp_path):
@@ -90,15 +90,15 @@ def test_every_shape_of_an_error_is_read(body, words):
 def test_a_refusal_tells_what_prolific_says_in_each_shape(shape, client_of, prolific):
     prolific.world.behaviour.errors = shape
 
-    with pytest.raises(Rejected, match="Below the minimum pay"):
+    with pytest.raises(ProlificRejected, match="Below the minimum pay"):
         client_of().create_study(study_payload(reward=1))
 
 
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        ("429", RateLimited),
-        ("429_wait", RateLimited),
+        ("429", ProlificRateLimited),
+        ("429_wait", ProlificRateLimited),
         ("500", OutcomeUnknown),
         ("502_html", OutcomeUnknown),
         ("401", Unauthorized),
@@ -139,7 +139,7 @@ def test_reading_goes_on_after_a_fault_that_passes(fault, client_of, prolific, w
 def test_a_wait_longer_than_the_patience_is_told_instead_of_slept(client_of, prolific, waits):
     prolific.fault("GET", "users/me/", "429_wait", seconds=3600)
 
-    with pytest.raises(RateLimited) as told:
+    with pytest.raises(ProlificRateLimited) as told:
         client_of().me()
 
     assert (told.value.retry_after, waits) == (3600.0, [])
@@ -165,7 +165,7 @@ def test_a_slow_answer_is_an_unknown_outcome(client_of, prolific):
 def test_a_server_that_is_not_there_was_asked_nothing(client_of, waits):
     client = client_of(base_url="http://127.0.0.1:9")
 
-    with pytest.raises(Unreachable) as told:
+    with pytest.raises(ProlificUnreachable) as told:
         client.create_study(study_payload())
 
     assert not told.value.outcome_unknown
@@ -176,7 +176,7 @@ def test_a_redirect_is_not_followed(client_of, httpserver):
         status=301, headers={"Location": "/elsewhere/"}
     )
 
-    with pytest.raises(Rejected, match="PROLIFIC_BASE_URL"):
+    with pytest.raises(ProlificRejected, match="PROLIFIC_BASE_URL"):
         client_of(base_url=httpserver.url_for("/")).me()
 
 

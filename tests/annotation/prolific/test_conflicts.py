@@ -4,12 +4,12 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import BonusPayment, ProlificSubmission
-from annotation.prolific.api.errors import Rejected
+from annotation.prolific.api.errors import ProlificRejected
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.workspace import find_workspace
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, BONUS, settlement
 from annotation.prolific.sync.demographics import fetch, groups_of
@@ -61,7 +61,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
     user = User.objects.create_superuser("researcher")
     study = with_quotas(make_recruiting(), each=1)
 
-    with pytest.raises(Rejected, match="Below the minimum"):
+    with pytest.raises(ProlificRejected, match="Below the minimum"):
         prolific_refuses(study)
     row = published(study, LaunchPlan(balance=BALANCE))
     subscribe(study_id=study.pk)
@@ -122,7 +122,7 @@ def settle(study) -> None:
     found = settlement(study)
     chosen = [r.submission.pk for r in found.proposing(APPROVE)]
     approve(study_id=study.pk, submission_ids=chosen, confirmed=len(chosen))
-    owed = [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)]
+    owed = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)]
     payment = bonuses.set_up(payment_id=bonuses.prepare(study_id=study.pk, lines=owed).pk)
     bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import requests
 
-from annotation.prolific.api.client import Client
-from annotation.prolific.api.errors import Rejected
+from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.errors import ProlificRejected
 from demo.prolific.contract import CONTRACT
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN
@@ -243,7 +243,7 @@ def test_a_state_of_an_earlier_version_is_read(client_of, prolific, tmp_path):
 
 def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     """Each method once, against a simulation that refuses everything else."""
-    client: Client = client_of()
+    client: ProlificClient = client_of()
     project = client.projects(WORKSPACE)
     (project_id,) = project
     client.create_project(WORKSPACE, "Thirdperson")
@@ -287,7 +287,7 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
 
 
 def test_the_simulation_refuses_a_pay_question_without_a_workspace_in_words(client_of):
-    with pytest.raises(Rejected, match="workspace_id: This field is required"):
+    with pytest.raises(ProlificRejected, match="workspace_id: This field is required"):
         client_of().least_pay("USD", workspace="")
 
 

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import ProlificStudy
-from annotation.prolific.api.errors import LaunchRefused, ProlificError, Rejected
+from annotation.prolific.api.errors import LaunchRefused, ProlificError, ProlificRejected
 from annotation.prolific.launch import dry_run as rehearsal
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.draft_comparison import compare
@@ -168,7 +168,7 @@ def test_what_prolific_refuses_is_told_in_its_words(prolific):
     study.reward = 1
     study.save()
 
-    with pytest.raises(Rejected, match="Below the minimum pay"):
+    with pytest.raises(ProlificRejected, match="Below the minimum pay"):
         dry_run(study_id=study.pk)
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis"))
     with pytest.raises(LaunchRefused, match="Atlantis"):

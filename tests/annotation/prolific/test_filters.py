@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.prolific.api.filters import Wanted, resolve
+from annotation.prolific.api.filters import WantedFilter, resolve
 from annotation.prolific.api.types import Filter
 
 LIVE = [
@@ -13,13 +13,13 @@ LIVE = [
 
 
 def test_choices_are_found_by_label_whatever_their_id():
-    found = resolve([Wanted("sex", ["female", "Male"])], LIVE)
+    found = resolve([WantedFilter("sex", ["female", "Male"])], LIVE)
 
     assert found.filters == [{"filter_id": "sex", "selected_values": ["9", "7"]}]
 
 
 def test_a_filter_with_a_new_id_is_found_by_its_title():
-    found = resolve([Wanted("us-political-affiliation", ["Democrat"])], LIVE)
+    found = resolve([WantedFilter("us-political-affiliation", ["Democrat"])], LIVE)
 
     assert found.filters == [{"filter_id": "new-id", "selected_values": ["5"]}]
 
@@ -27,11 +27,11 @@ def test_a_filter_with_a_new_id_is_found_by_its_title():
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted("sex", ["Male", "Other"]), "no choice “Other”"),
-        (Wanted("handedness", ["Left"]), "no filter “handedness”"),
-        (Wanted("age", low=10), "from 18 to 100"),
-        (Wanted("age", low=60, high=20), "from 18 to 100"),
-        (Wanted("sex", low=1), "takes no range"),
+        (WantedFilter("sex", ["Male", "Other"]), "no choice “Other”"),
+        (WantedFilter("handedness", ["Left"]), "no filter “handedness”"),
+        (WantedFilter("age", low=10), "from 18 to 100"),
+        (WantedFilter("age", low=60, high=20), "from 18 to 100"),
+        (WantedFilter("sex", low=1), "takes no range"),
     ],
 )
 def test_what_the_live_list_does_not_have_is_a_problem_and_never_dropped(wanted, words):

@@ -14,7 +14,7 @@ from annotation.prolific.api.errors import ProlificError
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.bonuses import BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.sync.sync import follow
@@ -56,7 +56,7 @@ def settled(prolific, row):
     waiting = row.submissions.filter(status="AWAITING REVIEW").values_list("pk", flat=True)
     approve(study_id=row.study_id, submission_ids=list(waiting), confirmed=2)
     part = row.submissions.get(status="RETURNED")
-    payment = ready(row.study, [Line(part.pk, 150, "partial work")])
+    payment = ready(row.study, [BonusLine(part.pk, 150, "partial work")])
     bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
     publication.add_places(study_id=row.study_id, extra=2, seen=6)
     read_costs(study_id=row.study_id)
@@ -184,7 +184,7 @@ def test_a_payment_that_is_not_confirmed_is_in_no_sum(prolific, row):
     answer_some(annotator, 1)
     prolific.world.give_back(person["submission"])
     follow(study_id=row.study_id)
-    payment = ready(row.study, [Line(row.submissions.get().pk, 150, "partial work")])
+    payment = ready(row.study, [BonusLine(row.submissions.get().pk, 150, "partial work")])
     prolific.fault("POST", "/pay/", "dropped_before")
     with pytest.raises(ProlificError):
         bonuses.pay(payment_id=payment.pk, confirmed=payment.total)

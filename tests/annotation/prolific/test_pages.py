@@ -14,7 +14,7 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.api.filters import Wanted
+from annotation.prolific.api.filters import WantedFilter
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan, group_filters
 from annotation.prolific.money import bonuses
@@ -258,7 +258,7 @@ def test_any_question_is_balanced_by_a_filter_that_is_chosen_by_name(
         EDUCATION: ["High school diploma", "Undergraduate degree"],
     }
     group = QuotaGroup(criteria={"education": "ba"}, target=3)
-    assert group_filters(group, plan) == ([Wanted(EDUCATION, ["Undergraduate degree"])], [])
+    assert group_filters(group, plan) == ([WantedFilter(EDUCATION, ["Undergraduate degree"])], [])
     page = signed_in.get(url(study, "-plan")).content.decode()
     assert '<option value="Undergraduate degree" selected>' in page
     signed_in.post(url(study, "-plan"), {"devices": ["desktop"]})

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.prolific.api.client import Client
+from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
 from annotation.prolific.launch import launch, publication
@@ -234,7 +234,7 @@ class Killed(BaseException):
 def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, monkeypatch):
     study = make_recruiting()
     row = published(study)
-    send = Client.set_places
+    send = ProlificClient.set_places
 
     def killed_sending(self, study_id, places):
         if moment == "after it is sent":
@@ -257,7 +257,7 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
         if moment == "before it is noted":
             patch.setattr(publication, "record", killed_noting)
         else:
-            patch.setattr(Client, "set_places", killed_sending)
+            patch.setattr(ProlificClient, "set_places", killed_sending)
         with pytest.raises(Killed):
             add()
     follow(study_id=study.pk)
@@ -272,14 +272,14 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
 def test_another_number_of_places_is_a_new_wish(prolific, monkeypatch):
     study = make_recruiting()
     row = published(study)
-    send = Client.set_places
+    send = ProlificClient.set_places
 
     def killed_sending(self, study_id, places):
         send(self, study_id, places)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Client, "set_places", killed_sending)
+        patch.setattr(ProlificClient, "set_places", killed_sending)
         with pytest.raises(Killed):
             publication.add_places(study_id=study.pk, extra=3)
 

@@ -11,7 +11,7 @@ from django.db import connection
 from annotation.models import BonusPayment
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import IN_FULL, PARTIAL, Line
+from annotation.prolific.money.bonuses import IN_FULL, PARTIAL, BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.sync.sync import follow
 from config.operations.doctor.annotator_checks import paid_twice
@@ -49,7 +49,7 @@ def money_buttons(study, submission_id: int, payment_id: int) -> dict[str, Calla
     """What can be pressed about the money of one person."""
 
     def prepare(reason: str) -> Callable[[], object]:
-        line = Line(submission_id, 150, reason)
+        line = BonusLine(submission_id, 150, reason)
         return lambda: bonuses.prepare(study_id=study.pk, lines=[line])
 
     return {
@@ -77,7 +77,7 @@ def test_two_who_settle_at_once_pay_one_person_once(pair, state, prolific):
     prolific.world.finish(person["submission"], "NOCODE")
     follow(study_id=row.study_id)
     submission = row.submissions.get()
-    line = Line(submission.pk, 150, PARTIAL)
+    line = BonusLine(submission.pk, 150, PARTIAL)
     payment = bonuses.prepare(study_id=row.study_id, lines=[line])
     if state == "ready":
         bonuses.set_up(payment_id=payment.pk)

@@ -14,7 +14,7 @@ from annotation.models import (
     ProlificEvent,
     ProlificSubmission,
 )
-from annotation.prolific.api.client import Client as Client_
+from annotation.prolific.api.client import ProlificClient as Client_
 from annotation.prolific.api.errors import NotAllowed, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow

@@ -9,7 +9,7 @@ from extras.local_models import thread as model_thread
 from extras.local_models.kind import TransformersKind
 from extras.local_models.thread import ModelThread, Residency
 from judging.engine.interface import (
-    Fault,
+    BackendFault,
     JudgeQuestion,
     Misconfigured,
     Rejected,
@@ -219,7 +219,7 @@ def test_who_is_waiting_when_the_thread_is_closed_is_told_and_nobody_after():
         ends.set()
         await closing
         results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
-        with pytest.raises(Fault, match="has ended"):
+        with pytest.raises(BackendFault, match="has ended"):
             await asyncio.wait_for(thread.ask(question(9), seed=9), 60)
         return results
 

@@ -7,7 +7,7 @@ from analysis.stats import pooled_replacement_tests
 from analysis.stats.agreement.shared_errors import LIMIT, LIMIT_WHEN_HURRIED
 from extras.planted_truth.families.flags import probabilities
 from extras.planted_truth.worlds.answers import careful_errors
-from extras.planted_truth.worlds.labels import Labelling, labelled, labelling_truth
+from extras.planted_truth.worlds.labels import PlantedLabels, labelled, labelling_truth
 from tests.sampling import examples
 
 
@@ -15,8 +15,8 @@ from tests.sampling import examples
 @pytest.mark.parametrize(
     "design",
     [
-        Labelling(k=3, n_items=600, n_people=12, load=0, side=0.25, personas=0),
-        Labelling(k=5, n_items=600, n_people=20, load=0, side=0.25, personas=0),
+        PlantedLabels(k=3, n_items=600, n_people=12, load=0, side=0.25, personas=0),
+        PlantedLabels(k=5, n_items=600, n_people=20, load=0, side=0.25, personas=0),
     ],
     ids=["12 people", "20 people, five answers an item"],
 )
@@ -34,7 +34,7 @@ def test_few_people_who_happen_to_be_alike_are_no_proof(design):
 
 def test_balanced_agreement_of_few_people_has_no_bias_from_being_a_mean_of_ratios():
     """Without a correction its mean is .008 too favourable to the judge."""
-    design = Labelling(k=3, n_people=12, load=0, side=1, personas=0, sd=0)
+    design = PlantedLabels(k=3, n_people=12, load=0, side=1, personas=0, sd=0)
     rng, middles = np.random.default_rng(3), []
     for _ in range(20):
         batch = labelled(design, 50, rng)

@@ -15,7 +15,7 @@ from analysis.lifecycle.plans import freeze_plan
 from annotation.models import Annotator
 from extras.publication import connection, publish
 from extras.publication.connection import (
-    Connection,
+    ArchiveConnection,
     PublicationFailed,
     PublicationRefused,
 )
@@ -294,8 +294,8 @@ def test_a_plan_needs_to_be_frozen_and_an_archive_with_dates(study, zenodo):
 
 def test_a_token_never_leaves_without_encryption_or_to_another_host(httpserver):
     with pytest.raises(PublicationRefused, match="begins with https"):
-        Connection("http://zenodo.example", TOKEN)
-    server = Connection("https://api.osf.io", TOKEN, domain="osf.io")
+        ArchiveConnection("http://zenodo.example", TOKEN)
+    server = ArchiveConnection("https://api.osf.io", TOKEN, domain="osf.io")
     server._check_host("https://files.osf.io/v1/")
     for foreign in ("https://evil.example/", "https://notosf.io/", "http://files.osf.io/"):
         with pytest.raises(PublicationFailed, match="not one of its own hosts"):

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Annotator, Assignment, Draft
 from studies.models import Item, StudyLog
-from studies.statements.compiled import Change, Insert, Select
+from studies.statements.compiled import CompiledChange, Insert, Select
 from tests.factories import make_annotator, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,9 @@ def test_rows_are_those_of_the_query_set(annotator):
 
 
 def test_a_change_counts_its_rows_and_evaluates_expressions(annotator):
-    add = Change(lambda pk: Item.everything.filter(pk=pk), int, seats_needed=F("seats_needed") + 1)
+    add = CompiledChange(
+        lambda pk: Item.everything.filter(pk=pk), int, seats_needed=F("seats_needed") + 1
+    )
     item = Item.objects.first()
 
     assert add(item.pk) == 1
@@ -73,7 +75,7 @@ def test_a_change_counts_its_rows_and_evaluates_expressions(annotator):
 
 
 def test_a_deletion_takes_the_rows_of_its_arguments_alone(annotator):
-    delete = Change(lambda pk: Draft.objects.filter(assignment=pk), int)
+    delete = CompiledChange(lambda pk: Draft.objects.filter(assignment=pk), int)
     mine, other, _ = annotator.assignments.all()
     Draft.objects.create(assignment=mine)
     Draft.objects.create(assignment=other)

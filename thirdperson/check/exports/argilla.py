@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from thirdperson.check.exports.reader import (
-    Mark,
-    Reader,
-    Table,
+    ExportedColumns,
+    ExportReader,
+    ReaderMark,
     certainty_of_score,
     first_of,
     objects,
@@ -33,8 +33,8 @@ def _matches(document: Any) -> bool:
     )
 
 
-def _table(document: Any, name: str, metric: str) -> Table:
-    marks: list[Mark] = []
+def _table(document: Any, name: str, metric: str) -> ExportedColumns:
+    marks: list[ReaderMark] = []
     fields: dict[str, dict[str, Any]] = {}
     for number, record in enumerate(_records(document), start=1):
         item = first_of(record.get("external_id"), record.get("id"), number)
@@ -43,11 +43,11 @@ def _table(document: Any, name: str, metric: str) -> Table:
         if not _part(record, "fields"):
             fields[item] |= {key: value for key, value in record.items() if "." not in key}
         for question, rater, value in (*_responses(record), *_flat_responses(record)):
-            marks.append(Mark(where, item, rater, False, question, value))
+            marks.append(ReaderMark(where, item, rater, False, question, value))
         for question, given in (*_suggestions(record), *_flat_suggestions(record)):
             judge = first_of(given.get("agent"), "suggestion")
             score = certainty_of_score(given.get("score"))
-            marks.append(Mark(where, item, judge, True, question, given.get("value"), score))
+            marks.append(ReaderMark(where, item, judge, True, question, given.get("value"), score))
     return table_of_marks(marks, fields, name, metric)
 
 
@@ -101,4 +101,4 @@ def _flat_suggestions(record: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
             yield key.removesuffix(".suggestion"), {"value": value, **parts}
 
 
-READER = Reader(_matches, _table)
+READER = ExportReader(_matches, _table)

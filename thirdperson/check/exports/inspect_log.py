@@ -7,7 +7,14 @@ from typing import Any
 
 from thirdperson.check.columns import Columns
 from thirdperson.check.errors import BadTable
-from thirdperson.check.exports.reader import Reader, Row, Table, objects, plain_fields, text
+from thirdperson.check.exports.reader import (
+    ExportedColumns,
+    ExportReader,
+    Row,
+    objects,
+    plain_fields,
+    text,
+)
 
 
 def _matches(document: Any) -> bool:
@@ -17,7 +24,7 @@ def _matches(document: Any) -> bool:
     return bool(samples) and any("scores" in sample for sample in samples)
 
 
-def _table(document: Any, name: str, metric: str) -> Table:
+def _table(document: Any, name: str, metric: str) -> ExportedColumns:
     samples = objects(document.get("samples"))
     epochs = {sample.get("epoch", 1) for sample in samples}
     rows: list[Row] = []
@@ -38,7 +45,7 @@ def _table(document: Any, name: str, metric: str) -> Table:
         raise BadTable(
             f"{name} has no scores{f' of “{metric}”' if metric else ''}. Score it first."
         )
-    return Table(rows, Columns(item="item", judges=tuple(judges)))
+    return ExportedColumns(rows, Columns(item="item", judges=tuple(judges)))
 
 
-READER = Reader(_matches, _table)
+READER = ExportReader(_matches, _table)

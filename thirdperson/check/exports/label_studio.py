@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from thirdperson.check.exports.reader import (
-    Mark,
-    Reader,
-    Table,
+    ExportedColumns,
+    ExportReader,
+    ReaderMark,
     certainty_of_score,
     first_of,
     objects,
@@ -26,8 +26,8 @@ def _matches(document: Any) -> bool:
     return bool(tasks) and all("data" in task and "annotations" in task for task in tasks)
 
 
-def _table(document: Any, name: str, metric: str) -> Table:
-    marks: list[Mark] = []
+def _table(document: Any, name: str, metric: str) -> ExportedColumns:
+    marks: list[ReaderMark] = []
     fields: dict[str, dict[str, Any]] = {}
     gold: dict[str, str] = {}
     for number, task in enumerate(objects(document), start=1):
@@ -42,12 +42,14 @@ def _table(document: Any, name: str, metric: str) -> Table:
                 if annotation.get("ground_truth"):
                     gold[item] = text(value)
                 else:
-                    marks.append(Mark(where, item, _annotator(annotation), False, region, value))
+                    marks.append(
+                        ReaderMark(where, item, _annotator(annotation), False, region, value)
+                    )
         for prediction in objects(task.get("predictions")):
             judge = first_of(prediction.get("model_version"), "prediction")
             score = certainty_of_score(prediction.get("score"))
             for region, value in _regions(prediction):
-                marks.append(Mark(where, item, judge, True, region, value, score))
+                marks.append(ReaderMark(where, item, judge, True, region, value, score))
     return table_of_marks(marks, fields, name, metric, gold=gold)
 
 
@@ -67,4 +69,4 @@ def _annotator(annotation: dict[str, Any]) -> str:
     return first_of(annotation.get("created_username"), by, "annotator")
 
 
-READER = Reader(_matches, _table)
+READER = ExportReader(_matches, _table)

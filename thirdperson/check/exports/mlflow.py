@@ -7,9 +7,9 @@ is the right label.
 from typing import Any
 
 from thirdperson.check.exports.reader import (
-    Mark,
-    Reader,
-    Table,
+    ExportedColumns,
+    ExportReader,
+    ReaderMark,
     first_of,
     objects,
     table_of_marks,
@@ -32,8 +32,8 @@ def _matches(document: Any) -> bool:
     return any(_assessments(trace) for trace in _traces(document))
 
 
-def _table(document: Any, name: str, metric: str) -> Table:
-    marks: list[Mark] = []
+def _table(document: Any, name: str, metric: str) -> ExportedColumns:
+    marks: list[ReaderMark] = []
     fields: dict[str, dict[str, Any]] = {}
     expected: dict[tuple[str, str], str] = {}
     for number, trace in enumerate(_traces(document), start=1):
@@ -52,7 +52,7 @@ def _table(document: Any, name: str, metric: str) -> Table:
             rater = first_of(source.get("source_id"), kind.lower(), "unknown")
             value = (found.get("feedback") or {}).get("value")
             where = f"{name}, trace {item}"
-            marks.append(Mark(where, item, rater, kind != "HUMAN", metric_name, value))
+            marks.append(ReaderMark(where, item, rater, kind != "HUMAN", metric_name, value))
     table = table_of_marks(marks, fields, name, metric)
     chosen = metric or _chosen(marks, table)
     for _, row in table.rows:
@@ -61,7 +61,7 @@ def _table(document: Any, name: str, metric: str) -> Table:
     return table
 
 
-def _chosen(marks: list[Mark], table: Table) -> str:
+def _chosen(marks: list[ReaderMark], table: ExportedColumns) -> str:
     """The metric of the table's first row."""
     first = table.rows[0][1]
     return next(
@@ -72,4 +72,4 @@ def _chosen(marks: list[Mark], table: Table) -> str:
     )
 
 
-READER = Reader(_matches, _table)
+READER = ExportReader(_matches, _table)

@@ -8,7 +8,13 @@ from typing import Any
 
 from thirdperson.check.columns import Columns
 from thirdperson.check.errors import BadTable
-from thirdperson.check.exports.reader import Reader, Row, Table, objects, plain_fields
+from thirdperson.check.exports.reader import (
+    ExportedColumns,
+    ExportReader,
+    Row,
+    objects,
+    plain_fields,
+)
 
 _HUMAN = "human"
 _MODEL_GRADED = set(
@@ -30,7 +36,7 @@ def _matches(document: Any) -> bool:
     return bool(found) and any("gradingResult" in result for result in found)
 
 
-def _table(document: Any, name: str, metric: str) -> Table:
+def _table(document: Any, name: str, metric: str) -> ExportedColumns:
     rows: list[Row] = []
     judges: dict[str, None] = {}
     has_human = False
@@ -58,7 +64,7 @@ def _table(document: Any, name: str, metric: str) -> Table:
             "Name an assertion's metric or type with --metric."
         )
     people = (_HUMAN,) if has_human else ()
-    return Table(rows, Columns(item="item", people=people, judges=tuple(judges)))
+    return ExportedColumns(rows, Columns(item="item", people=people, judges=tuple(judges)))
 
 
 def _free(column: str, row: dict[str, str]) -> str:
@@ -70,4 +76,4 @@ def _free(column: str, row: dict[str, str]) -> str:
     return found
 
 
-READER = Reader(_matches, _table)
+READER = ExportReader(_matches, _table)

@@ -17,7 +17,7 @@ CERTAINTY = re.compile(r"(?:.*[_. ])?(?:certainty|confidence)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Table:
+class ExportedColumns:
     """Rows with what is known of their columns; options that name other columns come first."""
 
     rows: list[Row]
@@ -37,18 +37,18 @@ _JUDGES = {"judges", "kind"}
 
 
 @dataclass(frozen=True)
-class Reader:
+class ExportReader:
     """`matches` says whether a parsed document is of this program; `table` turns it into rows.
 
     The third argument of `table` is the metric that an option names, empty for the only one.
     """
 
     matches: Callable[[Any], bool]
-    table: Callable[[Any, str, str], Table]
+    table: Callable[[Any, str, str], ExportedColumns]
 
 
 @dataclass(frozen=True)
-class Mark:
+class ReaderMark:
     """A label of one metric: where it was found, by whom, for which item."""
 
     where: str
@@ -61,13 +61,13 @@ class Mark:
 
 
 def table_of_marks(
-    marks: Sequence[Mark],
+    marks: Sequence[ReaderMark],
     fields: Mapping[str, Mapping[str, Any]],
     name: str,
     metric: str,
     *,
     gold: Mapping[str, str] | None = None,
-) -> Table:
+) -> ExportedColumns:
     """One row for each label of the metric; `fields` are those of each item.
 
     A metric whose name ends in certainty or confidence is the certainty of its rater at the item.
@@ -97,10 +97,12 @@ def table_of_marks(
             row["gold"] = gold[mark.item]
         rows.append((mark.where, row))
     has_certainty = any(row["certainty"] for _, row in rows)
-    return Table(rows, replace(LONG, certainty={"label": "certainty"} if has_certainty else {}))
+    return ExportedColumns(
+        rows, replace(LONG, certainty={"label": "certainty"} if has_certainty else {})
+    )
 
 
-def _metric(marks: Iterable[Mark], name: str, metric: str) -> str:
+def _metric(marks: Iterable[ReaderMark], name: str, metric: str) -> str:
     """The metric that is checked: the one named, or the only one of both people and judges."""
     people = {mark.metric for mark in marks if not mark.is_judge}
     judges = {mark.metric for mark in marks if mark.is_judge}

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import named_comparisons, run_name
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.paired import count_pairs, mcnemar
@@ -78,13 +78,13 @@ _BAND_FIELDS = ("n", "difference", "ci", "b", "c", "p")
 
 
 _BAND_COLUMNS = (
-    Column("Items where"),
-    Column("Items", "count"),
-    Column("Difference", "points"),
-    Column("95 % interval", "points_range"),
-    Column("Only judge right", "count"),
-    Column("Only people right", "count"),
-    Column("McNemar p", "p"),
+    TableColumn("Items where"),
+    TableColumn("Items", "count"),
+    TableColumn("Difference", "points"),
+    TableColumn("95 % interval", "points_range"),
+    TableColumn("Only judge right", "count"),
+    TableColumn("Only people right", "count"),
+    TableColumn("McNemar p", "p"),
 )
 
 
@@ -111,7 +111,12 @@ def by_band_over_studies(reports: Sequence[Report]) -> Table:
     return Table(
         "by_band",
         "Judge and majority at equal certainty, over all data",
-        (Column("Data"), Column("Run"), *_BAND_COLUMNS, Column("Holm p, all data", "p")),
+        (
+            TableColumn("Data"),
+            TableColumn("Run"),
+            *_BAND_COLUMNS,
+            TableColumn("Holm p, all data", "p"),
+        ),
         rows,
         f"{_BAND_NOTE}, of every study in this table.",
     )
@@ -122,7 +127,7 @@ class EqualCertainty(Section):
 
     name = "equal_certainty"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         entries = [
             {"features": run.features, "by_band": by_band(judge, study.people, study.threshold)}
             for run, judge in zip(study.data.runs, study.judges, strict=True)
@@ -140,7 +145,7 @@ class EqualCertainty(Section):
         yield Table(
             "by_band",
             "Judge and majority at equal certainty, on common items",
-            (Column("Run"), *_BAND_COLUMNS, Column("Holm p", "p")),
+            (TableColumn("Run"), *_BAND_COLUMNS, TableColumn("Holm p", "p")),
             rows,
             f"{_BAND_NOTE}.",
         )

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
 from analysis.report.competition import asked_of_all
 from analysis.report.encode import Json, estimate, number, put, put_interval
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.stats.comparison.differences import adjusted_states
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
@@ -20,7 +20,11 @@ from analysis.stats.core.shared_variance import Sharing
 
 
 def add_general(
-    entries: Sequence[Json], study: Study, families: Sequence[Sequence[int]], *, margin: float
+    entries: Sequence[Json],
+    study: ReportedStudy,
+    families: Sequence[Sequence[int]],
+    *,
+    margin: float,
 ) -> None:
     """Add to every comparison its general difference, adjusted within its family.
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from analysis.data.verdicts import Floats, Ints, Verdicts, run_options
 from analysis.report.encode import Json, ends, put
-from analysis.report.section import RUN, Analysis, Report, Section, Source
-from analysis.report.study import Study, by_certainty, members_of
-from analysis.report.tables import CONDITIONAL, HIGH, Column, Table
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy, by_certainty, members_of
+from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.thresholds import threshold_words
 from analysis.stats.accuracy.bands import answer_bands, individual_bands, majority_bands
@@ -21,7 +21,7 @@ def table_a(report: Report) -> Table:
     topics = [row for group in report["groups"] if group["by"] == "topic" for row in group["rows"]]
     values = [topic["value"] or "(no topic)" for topic in topics]
     rows: list[list[Any]] = [[name] for name in (report["study"]["title"], *values)]
-    columns = [Column("Data")]
+    columns = [TableColumn("Data")]
     names = run_names(report)
     people = [report["human"]["majority"], *(topic["people"] for topic in topics)]
     steps_of_people = [steps["majority"], *(topic["people"] for topic in steps["topics"])]
@@ -34,7 +34,7 @@ def table_a(report: Report) -> Table:
         # A run that states no certainty has no such cells.
         if cells is not people and cells[0]["high"]["n"] + cells[0]["low"]["n"] == 0:
             continue
-        columns += [Column("High", "share", name), Column("Low", "share", name)]
+        columns += [TableColumn("High", "share", name), TableColumn("Low", "share", name)]
         for row, side, change in zip(rows, cells, changes, strict=True):
             row += high_and_low(side, change)
     return Table(
@@ -65,10 +65,10 @@ def _judges_and_majority(report: Report, name: str, title: str, unit: str) -> Ta
     sides += zip(run_names(report), report["judges"], steps["judges"], strict=True)
     rows = [[who, *high_and_low(side, change), side] for who, side, change in sides]
     columns = (
-        Column("Who"),
-        Column("High", "share"),
-        Column("Low", "share"),
-        Column("Overall", "share"),
+        TableColumn("Who"),
+        TableColumn("High", "share"),
+        TableColumn("Low", "share"),
+        TableColumn("Overall", "share"),
     )
     return Table(
         name,
@@ -95,14 +95,14 @@ Split = Callable[[float], tuple[Proportion, Proportion]]
 
 
 @dataclass(frozen=True)
-class Grid:
+class BandGrid:
     """Thresholds from `low` to `high`, in whole points."""
 
     low: int
     high: int
 
     @classmethod
-    def around(cls, *thresholds: int) -> "Grid":
+    def around(cls, *thresholds: int) -> "BandGrid":
         """A grid from 50 to 95, or further if the report's own thresholds lie outside."""
         return cls(min(LOWEST, *thresholds), max(HIGHEST, *thresholds))
 
@@ -121,7 +121,7 @@ class Grid:
         return steps
 
 
-def by_threshold(study: Study, grid: Grid) -> Json:
+def by_threshold(study: ReportedStudy, grid: BandGrid) -> Json:
     """Steps of the majority, of single answers, of every run, and of each by topic."""
     data, people, votes, judges = study.data, study.people, study.votes, study.judges
 
@@ -148,7 +148,7 @@ def by_threshold(study: Study, grid: Grid) -> Json:
     return out
 
 
-def _of_items(side: Verdicts, items: Ints, study: Study, grid: Grid) -> list[Json]:
+def _of_items(side: Verdicts, items: Ints, study: ReportedStudy, grid: BandGrid) -> list[Json]:
     def split(threshold: float) -> tuple[Proportion, Proportion]:
         return by_certainty(study, side, items, threshold)
 
@@ -187,12 +187,12 @@ class HighAndLow(Section):
         ),
     )
     sources = (
-        Source("human.majority.high", "table_b", "People"),
-        Source("judges.*.high", "table_b", RUN),
+        NumberSource("human.majority.high", "table_b", "People"),
+        NumberSource("judges.*.high", "table_b", RUN),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
-        grid = Grid.around(study.threshold, study.data.study.certainty_threshold)
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        grid = BandGrid.around(study.threshold, study.data.study.certainty_threshold)
         return {"by_threshold": by_threshold(study, grid)}
 
     def tables(self, report: Report) -> Iterator[Table]:

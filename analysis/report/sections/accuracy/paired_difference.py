@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from analysis.data.verdicts import Verdicts
 from analysis.report.competition import families
 from analysis.report.encode import Json, number, pick, put, put_interval
-from analysis.report.section import RUN, Analysis, Report, Section, Source
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
 from analysis.report.sections.accuracy.general_difference import add_general
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.report.text.verdicts import DETECTABLE
@@ -147,7 +147,7 @@ def difference_intervals(report: Report) -> Table:
     )
 
 
-class PairedDifference(Section):
+class PairedDifferenceSection(Section):
     """Every run and the majority, adjusted over the runs that compete."""
 
     name = "paired_difference"
@@ -180,12 +180,12 @@ class PairedDifference(Section):
         ),
     )
     sources = (
-        Source("comparison.*", "comparison", RUN),
-        Source("comparison.*.difference_general.clusters", ""),
-        Source("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
+        NumberSource("comparison.*", "comparison", RUN),
+        NumberSource("comparison.*.difference_general.clusters", ""),
+        NumberSource("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         margin = study.data.study.equivalence_margin
         entries = []
         for run, judge in zip(study.data.runs, study.judges, strict=True):

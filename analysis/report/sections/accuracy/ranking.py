@@ -6,13 +6,13 @@ import numpy as np
 
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.section import Analysis, Report, Section
-from analysis.report.study import Study, identity
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 
 
-def several_judges(study: Study) -> Json:
+def several_judges(study: ReportedStudy) -> Json:
     """The runs that saw the whole persona, on the items that all of them decided.
 
     The joint tests come first; pairs and ranks are Holm-adjusted and read only after them.
@@ -68,13 +68,13 @@ def pairs_of_judges(report: Report) -> Table:
         for pair in found["pairs"]
     ]
     columns = (
-        Column("First"),
-        Column("Second"),
-        Column("Difference", "points"),
-        Column("95 % interval", "points_range"),
-        Column("McNemar p", "p"),
-        Column("Holm p", "p"),
-        Column("Joint p, by persona", "p"),
+        TableColumn("First"),
+        TableColumn("Second"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("McNemar p", "p"),
+        TableColumn("Holm p", "p"),
+        TableColumn("Joint p, by persona", "p"),
     )
     return Table(
         "several_judges",
@@ -93,7 +93,11 @@ def ranks(report: Report) -> Table:
         [names[entry["run"]], entry["best"], entry["worst"]]
         for entry in report["several_judges"]["ranks"]
     ]
-    columns = (Column("Run"), Column("Best rank", "count"), Column("Worst rank", "count"))
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Best rank", "count"),
+        TableColumn("Worst rank", "count"),
+    )
     return Table(
         "ranks",
         "Ranks that the data leave open",
@@ -103,7 +107,7 @@ def ranks(report: Report) -> Table:
     )
 
 
-class Ranking(Section):
+class RankingSection(Section):
     """The runs that saw the whole persona, compared with one another."""
 
     name = "ranking"
@@ -116,7 +120,7 @@ class Ranking(Section):
         ),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"several_judges": several_judges(study)}
 
     def tables(self, report: Report) -> Iterator[Table]:

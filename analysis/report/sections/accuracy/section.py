@@ -6,8 +6,8 @@ from analysis.report.rules import SMALL
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.accuracy.equal_certainty import EqualCertainty
 from analysis.report.sections.accuracy.high_and_low import HighAndLow
-from analysis.report.sections.accuracy.paired_difference import PairedDifference
-from analysis.report.sections.accuracy.ranking import Ranking
+from analysis.report.sections.accuracy.paired_difference import PairedDifferenceSection
+from analysis.report.sections.accuracy.ranking import RankingSection
 from analysis.report.sections.accuracy.single_answers import SingleAnswers
 from analysis.report.text.names import run_names
 
@@ -43,10 +43,10 @@ class Accuracy(Section):
     has_threshold = True
     parts = (
         HighAndLow(),
-        PairedDifference(),
+        PairedDifferenceSection(),
         SingleAnswers(),
         EqualCertainty(),
-        Ranking(),
+        RankingSection(),
     )
 
     def sentences(self, report: Report) -> Iterator[Sentence]:

@@ -9,8 +9,8 @@ import numpy as np
 from analysis.data.verdicts import Floats
 from analysis.report.encode import Json, put_interval
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.results import BoolArray
@@ -19,7 +19,7 @@ from analysis.stats.core.results import BoolArray
 PIGEONHOLE_ANSWERS = 100_000
 
 
-def _pigeonhole(study: Study, rows: BoolArray) -> Json:
+def _pigeonhole(study: ReportedStudy, rows: BoolArray) -> Json:
     """The pigeonhole interval of the share of right answers among some single answers."""
     votes, out = study.votes, dict[str, Any]()
     right = study.correct_alone[rows].astype(np.float64)
@@ -58,9 +58,9 @@ def single_intervals(report: Report) -> Table:
         if single[band]["n"]
     ]
     columns = (
-        Column("Single answers of people"),
-        Column("Accuracy", "share"),
-        Column("Pigeonhole 95 %", "percent_range"),
+        TableColumn("Single answers of people"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Pigeonhole 95 %", "percent_range"),
     )
     return Table(
         "single_intervals",
@@ -77,7 +77,7 @@ class SingleAnswers(Section):
 
     name = "single_answers"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         certainty, scored = study.votes.certainty, study.correct_alone >= 0
         return {
             "human": {

@@ -6,8 +6,8 @@ import numpy as np
 
 from analysis.report.encode import Json, cell, number, put, undefined
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.text.reasons import reason
 from analysis.stats.accuracy.bands import tie_credit_accuracy
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
@@ -21,7 +21,7 @@ from analysis.stats.labels.one_coin import OneCoin, one_coin
 GLAD_VOTES = 50_000
 
 
-def aggregation(study: Study) -> list[Json]:
+def aggregation(study: ReportedStudy) -> list[Json]:
     """Accuracy of every rule, with an interval for these annotators (Wilson)."""
     votes, truth = study.votes, study.truth
     at_random = majority_vote(votes, ties="random", rng=study.rng())
@@ -78,10 +78,10 @@ def aggregation_table(report: Report) -> Table:
         for entry in report["human"]["aggregation"]
     ]
     columns = (
-        Column("Rule"),
-        Column("Accuracy", "share"),
-        Column("Undecided", "count"),
-        Column("Steps"),
+        TableColumn("Rule"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Undecided", "count"),
+        TableColumn("Steps"),
     )
     return Table(
         "aggregation",
@@ -113,7 +113,7 @@ class Aggregation(Section):
 
     name = "aggregation"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"human": {"aggregation": aggregation(study)}}
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.report.encode import Json, number, undefined
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.text.numbers import decimal
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.votes import Votes
@@ -27,7 +27,7 @@ class AlphaCheck(Section):
     name = "alpha_check"
     needs = ("agreement_coefficients",)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         votes, found = study.votes, earlier["human"]["agreement"]
         stated = votes.take(~np.isnan(votes.certainty))
         check: Json = {"package": PACKAGE, "version": version(PACKAGE)}

@@ -27,9 +27,9 @@ from analysis.report.figures import (
     share_axis,
     vertical,
 )
-from analysis.report.section import Analysis, Report, Section, Sentence, Source
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.section import Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import decimal, decimal_range, percent
 from analysis.report.text.reasons import reason
 from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
@@ -170,9 +170,13 @@ def agreement_table(report: Report) -> Table:
         ]
         for label, where, key, interval in measures
     ]
-    columns = [Column("Measure"), Column("Value", "decimal"), Column("95 % interval", "range")]
+    columns = [
+        TableColumn("Measure"),
+        TableColumn("Value", "decimal"),
+        TableColumn("95 % interval", "range"),
+    ]
     if any(row[-1] for row in rows):
-        columns.append(Column("Why undefined"))
+        columns.append(TableColumn("Why undefined"))
     rows = [row[: len(columns)] for row in rows]
     return Table(
         "agreement",
@@ -295,9 +299,9 @@ class Coefficients(Section):
             uses=("resamples",),
         ),
     )
-    sources = (Source("human.agreement", "agreement"),)
+    sources = (NumberSource("human.agreement", "agreement"),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         found = agreement(study.votes, seed=study.seed, draws=study.draws)
         general = general_agreement(study.votes.counts(), study.shared.items)
         reason = general.interval_reason or general.reason
@@ -320,7 +324,7 @@ class AgreementFromAccuracy(Section):
     name = "agreement_from_accuracy"
     needs = ("accuracies", "agreement_coefficients")
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         human = earlier["human"]
         expected = from_accuracy(
             human["agreement"]["percent"],

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import named_comparisons
 from analysis.stats.comparison.leave_one_out import leave_one_out
 from analysis.stats.core.votes import Votes
@@ -39,12 +39,12 @@ def leave_one_out_table(report: Report) -> Table:
                 ]
             )
     columns = (
-        Column("Run"),
-        Column("Answers", "count"),
-        Column("Judge", "percent", "As the majority of the others"),
-        Column("Person", "percent", "As the majority of the others"),
-        Column("Difference", "points"),
-        Column("95 % interval", "points_range"),
+        TableColumn("Run"),
+        TableColumn("Answers", "count"),
+        TableColumn("Judge", "percent", "As the majority of the others"),
+        TableColumn("Person", "percent", "As the majority of the others"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
     )
     return Table(
         "leave_one_out",
@@ -56,12 +56,12 @@ def leave_one_out_table(report: Report) -> Table:
     )
 
 
-class LeaveOneOut(Section):
+class LeaveOneOutSection(Section):
     """The judge and each person against the majority of the other annotators."""
 
     name = "leave_one_out"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [

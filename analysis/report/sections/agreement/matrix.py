@@ -9,8 +9,8 @@ from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.encode import Json, number, put, put_estimate, put_interval
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names, whole_runs
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
@@ -55,7 +55,7 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
     return out
 
 
-def _add_as_best(entries: Sequence[Json], study: Study) -> None:
+def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
     """Add the intervals in general of agreement, which allow for naming the best of the runs."""
     among = max(1, sum(entry["agreement_with_majority"] is not None for entry in entries))
     for entry, judge in zip(entries, study.judges, strict=True):
@@ -81,7 +81,7 @@ def matrices(report: Report) -> list[Table]:
             [label, *(report["matrix"][row][column][key] for column in shown)]
             for label, row in zip(labels, shown, strict=True)
         ]
-        columns = (Column(coefficient), *(Column(label, "decimal") for label in labels))
+        columns = (TableColumn(coefficient), *(TableColumn(label, "decimal") for label in labels))
         tables.append(
             Table(
                 name,
@@ -99,7 +99,7 @@ class AgreementWithJudges(Section):
 
     name = "agreement_with_judges"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         entries = []
         for run, judge in zip(study.data.runs, study.judges, strict=True):
             options = max(study.votes.n_options, run_options(run))

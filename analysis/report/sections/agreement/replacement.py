@@ -7,8 +7,8 @@ from analysis.data.arrays import EPSILON
 from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
 from analysis.report.encode import Json, estimate, number, pick, put, put_interval
-from analysis.report.section import RUN, Analysis, Report, Section, Source
-from analysis.report.study import Study
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
@@ -23,7 +23,7 @@ def _alt_test(test: AltTest) -> Json:
     return out | {"tested": len(test.annotators), "skipped": test.n_skipped}
 
 
-def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
+def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
     """Every run's kappa with annotators, and theirs with each other, on the same resamples."""
     votes = study.votes
     options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
@@ -36,7 +36,7 @@ def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
 
 
 def _in_place_of_a_person(
-    study: Study, votes: Votes, judge: Verdicts, likeness: HumanLikeness
+    study: ReportedStudy, votes: Votes, judge: Verdicts, likeness: HumanLikeness
 ) -> Json:
     """Two tests of whether the judge can replace an annotator, and a description."""
     epsilon = study.data.epsilon
@@ -57,7 +57,7 @@ def _in_place_of_a_person(
     return out
 
 
-def _pooled(study: Study, votes: Votes, judge: Verdicts) -> Json:
+def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
     """The judge in place of a person, over all people: on the worse scale, and on both."""
     is_fixed = study.data.people_are_fixed
     sharing = study.shared.judged if is_fixed else study.shared.items
@@ -164,7 +164,7 @@ def _references(votes: Votes) -> list[Json]:
     ]
 
 
-class Replacement(Section):
+class ReplacementSection(Section):
     """The alternative annotator test, the pooled test, and kappa with annotators."""
 
     name = "replacement"
@@ -184,11 +184,11 @@ class Replacement(Section):
         ),
     )
     sources = (
-        Source("comparison.*.agreement", "replacement", RUN),
-        Source("comparison.*.agreement_with_majority", "replacement", RUN),
+        NumberSource("comparison.*.agreement", "replacement", RUN),
+        NumberSource("comparison.*.agreement_with_majority", "replacement", RUN),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
         return {
             "human": {"reference_judges": _references(study.votes)},

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.section import Page, Section
+from analysis.report.section import ReportPage, Section
 from analysis.report.sections.agreement.aggregation import Aggregation
 from analysis.report.sections.agreement.alpha_check import AlphaCheck, check_words
 from analysis.report.sections.agreement.coefficients import AgreementFromAccuracy, Coefficients
-from analysis.report.sections.agreement.leave_one_out import LeaveOneOut
+from analysis.report.sections.agreement.leave_one_out import LeaveOneOutSection
 from analysis.report.sections.agreement.matrix import AgreementWithJudges
-from analysis.report.sections.agreement.replacement import Replacement
-from analysis.report.sections.agreement.shared_errors import SharedErrors
+from analysis.report.sections.agreement.replacement import ReplacementSection
+from analysis.report.sections.agreement.shared_errors import SharedErrorsSection
 
 
-class Agreement(Section):
+class AgreementSection(Section):
     """Agreement among annotators, and of judges with them."""
 
     name = "agreement"
@@ -25,10 +25,10 @@ class Agreement(Section):
         AlphaCheck(),
         Aggregation(),
         AgreementWithJudges(),
-        Replacement(),
-        LeaveOneOut(),
-        SharedErrors(),
+        ReplacementSection(),
+        LeaveOneOutSection(),
+        SharedErrorsSection(),
     )
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         return {"alpha_check": check_words(page.report)}

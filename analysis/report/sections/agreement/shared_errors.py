@@ -8,8 +8,8 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, undefined
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table, table_of_entries
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn, table_of_entries
 from analysis.report.text.names import named_comparisons, named_entries
 from analysis.stats.comparison.mistakes import error_consistency, shared_guess
 from analysis.stats.core.votes import Votes
@@ -66,14 +66,14 @@ def shared_guess_table(report: Report) -> Table:
             for key in keys:
                 row += [found[key]["value"], found[key]["ci"]]
             rows.append(row)
-    columns = [Column("Run"), Column("Items", "count")]
+    columns = [TableColumn("Run"), TableColumn("Items", "count")]
     for group in (
         "c: people follow the guess",
         "r: the guess is right",
         "Judge follows a right guess",
         "… and a wrong one",
     ):
-        columns += [Column("share", "decimal", group), Column("95 %", "range", group)]
+        columns += [TableColumn("share", "decimal", group), TableColumn("95 %", "range", group)]
     return Table(
         "shared_guess",
         "One guess that all share",
@@ -84,12 +84,12 @@ def shared_guess_table(report: Report) -> Table:
     )
 
 
-class SharedErrors(Section):
+class SharedErrorsSection(Section):
     """Kappa of being right, and the model of one guess that all share."""
 
     name = "shared_errors"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {
             "comparison": [
                 {
@@ -106,7 +106,7 @@ class SharedErrors(Section):
         yield same_mistakes(report)
         yield shared_guess_table(report)
 
-    def _guess(self, study: Study, judge: Verdicts) -> Json:
+    def _guess(self, study: ReportedStudy, judge: Verdicts) -> Json:
         if not study.is_binary(judge):
             return {"n": 0} | {key: undefined("not_offered", "value", "ci") for key in _GUESS}
         return _shared_guess(

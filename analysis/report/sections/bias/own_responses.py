@@ -10,7 +10,7 @@ from analysis.data.verdicts import Ints, run_verdicts
 from analysis.report.claims import OWN, holds, level_of
 from analysis.report.encode import Json, cell, number, put, tested
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.numbers import percent, points, points_range
 from analysis.stats.accuracy.self_preference import own_preference
@@ -20,7 +20,7 @@ from analysis.stats.core.shared_variance import Sharing
 GOLD = {"own": "Own answers", "people": "Majority of annotators"}
 
 
-def own_responses(study: Study) -> Json:
+def own_responses(study: ReportedStudy) -> Json:
     """The entries of report.json; empty for a study without such runs."""
     entries = [_entry(study, run, run.own) for run in study.data.probes if run.own is not None]
     if not entries:
@@ -32,7 +32,7 @@ def own_responses(study: Study) -> Json:
     return {"bias": {"own": entries}}
 
 
-def _entry(study: Study, run: ProbedRun, own: OwnSides) -> Json:
+def _entry(study: ReportedStudy, run: ProbedRun, own: OwnSides) -> Json:
     answer = run_verdicts(study.data, run.run).answer
     sides = own.side.astype(np.int64)
     # A truth or a verdict of a tie is for neither response.
@@ -115,12 +115,12 @@ def own_table(report: Report) -> Table:
     )
 
 
-class OwnResponses(Section):
+class OwnResponsesSection(Section):
     """Self-preference of runs that were asked about the judge's own responses."""
 
     name = "own_responses"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return own_responses(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -11,7 +11,7 @@ from analysis.data.judges.probes import Pairs, ProbedRun, baseline_of, pairs_of
 from analysis.report.claims import PROBES, holds, level_of
 from analysis.report.encode import Json, estimate, number, put, put_estimate, undefined
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import features_words, listed
 from analysis.stats.comparison.general_difference import GeneralDifference
@@ -33,7 +33,7 @@ _BOTH = "both"
 class Compared:
     """The same questions asked without and with a probe; arrays have one entry per question."""
 
-    study: Study
+    study: ReportedStudy
     probed: ProbedRun
     base: ProbedRun
     pairs: Pairs
@@ -62,7 +62,7 @@ class Compared:
         return np.where(known, change, np.nan)
 
 
-def bias_probes(study: Study) -> Json:
+def bias_probes(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without probes."""
     probes = study.data.probes
     compared: dict[str, Compared] = {}
@@ -77,7 +77,7 @@ def bias_probes(study: Study) -> Json:
     return {"bias": {"probes": entries, "position": _positions(study)}}
 
 
-def _entry(study: Study, run: ProbedRun, compared: Mapping[str, Compared]) -> Json:
+def _entry(study: ReportedStudy, run: ProbedRun, compared: Mapping[str, Compared]) -> Json:
     rows = run.run.judgments
     entry = identity(run.run) | {
         "probe": run.probe,
@@ -130,7 +130,7 @@ def _effect(found: ProbeEffect) -> Json:
     return out
 
 
-def _chance(study: Study, base: ProbedRun) -> Json:
+def _chance(study: ReportedStudy, base: ProbedRun) -> Json:
     """How often two readings of the same question differ without any change."""
     rows = base.run.judgments
     if base.run.samples < 2:
@@ -154,7 +154,7 @@ def _accuracy_lost(here: Compared) -> Json:
     return {"n": int(known.size)} | estimate(found, "lost")
 
 
-def _general(study: Study, values: FloatArray, item: IntArray) -> GeneralDifference:
+def _general(study: ReportedStudy, values: FloatArray, item: IntArray) -> GeneralDifference:
     """The mean of values by reading, with what the items share as samples."""
     return change_of_shift(values, np.zeros_like(values), item, _clusters(study, item))
 
@@ -206,7 +206,7 @@ def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
     return {"n": found.n} | estimate(found, "by")
 
 
-def _positions(study: Study) -> list[Json]:
+def _positions(study: ReportedStudy) -> list[Json]:
     """The effect of being shown first, of every baseline that asked in both orders."""
     found = []
     for run in study.data.probes:
@@ -231,7 +231,7 @@ def _positions(study: Study) -> list[Json]:
     return found
 
 
-def _clusters(study: Study, item: IntArray) -> dict[str, IntArray]:
+def _clusters(study: ReportedStudy, item: IntArray) -> dict[str, IntArray]:
     return {
         "persona": study.shared.persona[item],
         "question": study.shared.question[item],
@@ -359,7 +359,7 @@ class Probes(Section):
 
     name = "bias_probes"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return bias_probes(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

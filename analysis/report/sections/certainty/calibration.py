@@ -13,8 +13,8 @@ from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis,
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.sections.certainty.sides import certain_sides, drawn_sides, on_every_side
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import percent
 from analysis.stats.certainty.calibration import (
     Binning,
@@ -77,17 +77,17 @@ def certainty_table(report: Report) -> Table:
             + [calibration[key] for key in ("ece", "brier", "auroc", "aurc")]
         )
     columns = (
-        Column("Who"),
-        Column("n", "count"),
-        Column("Mean", "number"),
-        Column("SD", "number"),
-        Column("Distinct values", "count"),
-        Column("Exactly at the threshold", "count"),
-        Column("Multiples of 5", "percent"),
-        Column("ECE", "decimal"),
-        Column("Brier", "decimal"),
-        Column("AUROC", "decimal"),
-        Column("AURC", "decimal"),
+        TableColumn("Who"),
+        TableColumn("n", "count"),
+        TableColumn("Mean", "number"),
+        TableColumn("SD", "number"),
+        TableColumn("Distinct values", "count"),
+        TableColumn("Exactly at the threshold", "count"),
+        TableColumn("Multiples of 5", "percent"),
+        TableColumn("ECE", "decimal"),
+        TableColumn("Brier", "decimal"),
+        TableColumn("AUROC", "decimal"),
+        TableColumn("AURC", "decimal"),
     )
     return Table(
         "certainty",
@@ -106,10 +106,10 @@ def reliability_table(report: Report) -> Table:
         for point in side["certainty"]["reliability"]
     ]
     columns = (
-        Column("Who"),
-        Column("Certainty"),
-        Column("Mean certainty", "percent"),
-        Column("Right", "share"),
+        TableColumn("Who"),
+        TableColumn("Certainty"),
+        TableColumn("Mean certainty", "percent"),
+        TableColumn("Right", "share"),
     )
     return Table("reliability", "Accuracy against stated certainty", columns, rows)
 
@@ -125,21 +125,21 @@ def measures(report: Report) -> Table:
             + [found[key] for key in ("auprc_correct", "auprc_error", "base_rate", "e_aurc")]
         )
     columns = (
-        Column("Who"),
-        Column("right", "count", "Answers"),
-        Column("wrong", "count", "Answers"),
-        Column("ten bins", "decimal", "ECE"),
-        Column("equal numbers", "decimal", "ECE"),
-        Column("by value", "decimal", "ECE"),
-        Column("0 as a coin flip", "decimal", "ECE"),
-        Column("largest gap", "decimal", "ECE"),
-        Column("reliability", "decimal", "Brier score ="),
-        Column("− resolution", "decimal", "Brier score ="),
-        Column("+ uncertainty", "decimal", "Brier score ="),
-        Column("right", "decimal", "AUPRC"),
-        Column("wrong", "decimal", "AUPRC"),
-        Column("Share right", "decimal"),
-        Column("E-AURC", "decimal"),
+        TableColumn("Who"),
+        TableColumn("right", "count", "Answers"),
+        TableColumn("wrong", "count", "Answers"),
+        TableColumn("ten bins", "decimal", "ECE"),
+        TableColumn("equal numbers", "decimal", "ECE"),
+        TableColumn("by value", "decimal", "ECE"),
+        TableColumn("0 as a coin flip", "decimal", "ECE"),
+        TableColumn("largest gap", "decimal", "ECE"),
+        TableColumn("reliability", "decimal", "Brier score ="),
+        TableColumn("− resolution", "decimal", "Brier score ="),
+        TableColumn("+ uncertainty", "decimal", "Brier score ="),
+        TableColumn("right", "decimal", "AUPRC"),
+        TableColumn("wrong", "decimal", "AUPRC"),
+        TableColumn("Share right", "decimal"),
+        TableColumn("E-AURC", "decimal"),
     )
     return Table(
         "certainty_measures",
@@ -221,7 +221,7 @@ def _right(point: Mapping[str, Any]) -> str:
     return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])
 
 
-class Calibration(Section):
+class CalibrationSection(Section):
     """Calibration of every side."""
 
     name = "calibration"
@@ -255,7 +255,7 @@ class Calibration(Section):
         ),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return on_every_side(
             study,
             lambda side: {

@@ -7,12 +7,12 @@ import numpy as np
 
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Ints, Verdicts
-from analysis.report.clusters import Shared
+from analysis.report.clusters import SharedClusters
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.rules import TARGET
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.report.text.reasons import reason
 from analysis.stats.core.proportions import wilson_proportion
@@ -34,7 +34,7 @@ FEWEST_AT_START = 30
 
 
 def selective(
-    data: Dataset, judges: Sequence[Verdicts], shared: Shared, *, threshold: float
+    data: Dataset, judges: Sequence[Verdicts], shared: SharedClusters, *, threshold: float
 ) -> list[Json]:
     """One entry per run; `threshold` is the one at which the report splits high and low.
 
@@ -56,7 +56,7 @@ class Draws:
     used on the same items have the same one.
     """
 
-    def __init__(self, data: Dataset, shared: Shared) -> None:
+    def __init__(self, data: Dataset, shared: SharedClusters) -> None:
         self._keys = np.array([item.key for item in data.items], dtype=object)
         asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
         self.persona = shared.persona
@@ -156,15 +156,15 @@ def certified(report: Report) -> Table:
             ]
         )
     columns = (
-        Column("Run"),
-        Column("Certified from"),
-        Column("Coverage", "percent", "Over all items"),
-        Column("right", "share", "Over all items"),
-        Column("Items tested", "count"),
-        Column("accepted", "count", "Last test"),
-        Column("wrong", "count", "Last test"),
-        Column("p", "p", "Last test"),
-        Column("Why none"),
+        TableColumn("Run"),
+        TableColumn("Certified from"),
+        TableColumn("Coverage", "percent", "Over all items"),
+        TableColumn("right", "share", "Over all items"),
+        TableColumn("Items tested", "count"),
+        TableColumn("accepted", "count", "Last test"),
+        TableColumn("wrong", "count", "Last test"),
+        TableColumn("p", "p", "Last test"),
+        TableColumn("Why none"),
     )
     first = report["selective"][0] if report["selective"] else None
     return Table(
@@ -209,7 +209,7 @@ class Certified(Section):
 
     name = "certified"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         entries = selective(study.data, study.judges, study.shared, threshold=study.threshold)
         return {"selective": entries}
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, run_votes
 from analysis.report.encode import Json, cell, number, put, put_estimate, put_interval
-from analysis.report.section import RUN, Analysis, Report, Section, Source
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.stats.certainty.general_correlation import general_spearman
 from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
@@ -20,7 +20,7 @@ from analysis.stats.core.results import Estimate
 MAJORITY = 3
 
 
-def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
+def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
     """Compare certainty item by item, as distributions, and by equal rules."""
     data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
@@ -93,12 +93,12 @@ def like_for_like_table(report: Report) -> Table:
                 rows.append(row)
     rows = people + judges
     columns = (
-        Column("Who"),
-        Column("Overall", "share"),
-        Column("Share high", "percent"),
-        Column("High", "share"),
-        Column("At people's coverage", "percent"),
-        Column("95 % interval", "percent_range"),
+        TableColumn("Who"),
+        TableColumn("Overall", "share"),
+        TableColumn("Share high", "percent"),
+        TableColumn("High", "share"),
+        TableColumn("At people's coverage", "percent"),
+        TableColumn("95 % interval", "percent_range"),
     )
     return Table(
         "like_for_like",
@@ -133,18 +133,18 @@ def item_by_item(report: Report) -> Table:
         if found["items"] and found["judgments"]:
             rows.append([name, found["items"], *(found[key] for key in _BY_ITEM)])
     columns = (
-        Column("Run"),
-        Column("Items", "count"),
-        Column("Pearson", "decimal", "Correlation over items"),
-        Column("Spearman", "decimal", "Correlation over items"),
-        Column("Kendall", "decimal", "Correlation over items"),
-        Column("Lin", "decimal", "Correlation over items"),
-        Column("mean", "number", "Judge less majority"),
-        Column("Wilcoxon p", "p", "Judge less majority"),
-        Column("people", "number", "Mean of single answers"),
-        Column("judge", "number", "Mean of single answers"),
-        Column("KS", "decimal", "Distance of distributions"),
-        Column("points", "number", "Distance of distributions"),
+        TableColumn("Run"),
+        TableColumn("Items", "count"),
+        TableColumn("Pearson", "decimal", "Correlation over items"),
+        TableColumn("Spearman", "decimal", "Correlation over items"),
+        TableColumn("Kendall", "decimal", "Correlation over items"),
+        TableColumn("Lin", "decimal", "Correlation over items"),
+        TableColumn("mean", "number", "Judge less majority"),
+        TableColumn("Wilcoxon p", "p", "Judge less majority"),
+        TableColumn("people", "number", "Mean of single answers"),
+        TableColumn("judge", "number", "Mean of single answers"),
+        TableColumn("KS", "decimal", "Distance of distributions"),
+        TableColumn("points", "number", "Distance of distributions"),
     )
     return Table(
         "certainty_by_item",
@@ -170,9 +170,9 @@ class CertaintyComparison(Section):
             uses=("threshold", "resamples"),
         ),
     )
-    sources = (Source("comparison.*.certainty", "certainty_by_item", RUN),)
+    sources = (NumberSource("comparison.*.certainty", "certainty_by_item", RUN),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [{"certainty": compared_certainty(study, *run)} for run in runs],

@@ -24,9 +24,14 @@ from analysis.report.figures import (
 )
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section
-from analysis.report.sections.certainty.sides import Side, certain_sides, drawn_sides, on_every_side
-from analysis.report.study import Study
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.sections.certainty.sides import (
+    SideOfCertainty,
+    certain_sides,
+    drawn_sides,
+    on_every_side,
+)
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.text.numbers import percent
 from analysis.stats.core.proportions import wilson_proportion
 from studies.prompts import BANDS
@@ -97,7 +102,7 @@ def bands_table(report: Report) -> Table:
         + [side["certainty"]["bands"][index] for _, side in sides]
         for index, band in enumerate(report["bands"])
     ]
-    columns = (Column("Band"), *(Column(who, "share") for who, _ in sides))
+    columns = (TableColumn("Band"), *(TableColumn(who, "share") for who, _ in sides))
     return Table("bands", "Accuracy by certainty band", columns, rows if sides else [], CONDITIONAL)
 
 
@@ -108,11 +113,11 @@ def histogram_table(report: Report) -> Table:
         for bar in side["certainty"]["histogram"]
     ]
     columns = (
-        Column("Who"),
-        Column("Certainty"),
-        Column("Answers", "count"),
-        Column("Right", "count"),
-        Column("Accuracy", "percent"),
+        TableColumn("Who"),
+        TableColumn("Certainty"),
+        TableColumn("Answers", "count"),
+        TableColumn("Right", "count"),
+        TableColumn("Accuracy", "percent"),
     )
     return Table(
         "certainty_histogram",
@@ -167,7 +172,7 @@ def _histograms_title(report: Report) -> str:
     return f"{sentence_case(of_names(names))} {verb} correct more often when certain"
 
 
-def _histogram(side: Side, top: int) -> Panel:
+def _histogram(side: SideOfCertainty, top: int) -> Panel:
     bars = [
         (
             f"{bar['from']}–{bar['to']}",
@@ -247,12 +252,12 @@ def certainty_curves(report: Report) -> Figure | None:
     )
 
 
-class Distribution(Section):
+class DistributionSection(Section):
     """Certainties in bins of ten, in the named bands, and cumulated."""
 
     name = "certainty_distribution"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return on_every_side(
             study,
             lambda side: {

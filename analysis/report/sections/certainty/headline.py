@@ -7,7 +7,7 @@ from analysis.report.claims import CERTAIN, TOGETHER, holds, level_of, members
 from analysis.report.encode import Json
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import (
     decimal,
@@ -176,7 +176,7 @@ class CertaintyHeadline(Section):
     name = "certainty_headline"
     needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"certainty_headline": certainty_headline(earlier)}
 
     def sentences(self, report: Report) -> Iterator[Sentence]:

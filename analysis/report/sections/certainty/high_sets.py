@@ -8,9 +8,9 @@ from analysis.data.verdicts import Floats, Verdicts
 from analysis.report.clusters import IN_GENERAL
 from analysis.report.competition import families
 from analysis.report.encode import Json, cell, estimate, number, put, put_interval
-from analysis.report.section import RUN, Report, Section, Source
-from analysis.report.study import Study
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.section import RUN, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.report.text.verdicts import DETECTABLE
 from analysis.stats.accuracy.general_accuracy import general_contrast
@@ -34,7 +34,7 @@ def _high_sets(sets: ComparedSets) -> Json:
     }
 
 
-def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]) -> None:
+def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Sequence[int]) -> None:
     """Add the difference in general, among items for which both sides state a certainty."""
     people, threshold = study.people, study.threshold
     found = []
@@ -91,14 +91,14 @@ def high_sets(report: Report) -> Table:
             ends = gap["ci_as_best"] or gap["ci"]
             rows.append([name, OWN, *own, gap["value"], ends, gap["p_holm"], gap.get("detectable")])
     columns = (
-        Column("Run"),
-        Column("Items where"),
-        Column("People", "share"),
-        Column("Judge", "share"),
-        Column("Difference", "points"),
-        Column("95 % in general", "points_range"),
-        Column("Holm p", "p"),
-        Column("Detectable", "points"),
+        TableColumn("Run"),
+        TableColumn("Items where"),
+        TableColumn("People", "share"),
+        TableColumn("Judge", "share"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % in general", "points_range"),
+        TableColumn("Holm p", "p"),
+        TableColumn("Detectable", "points"),
     )
     return Table(
         "high_sets",
@@ -113,14 +113,14 @@ def high_sets(report: Report) -> Table:
     )
 
 
-class HighSets(Section):
+class HighSetsSection(Section):
     """Accuracy of judge and annotators on their own high items."""
 
     name = "high_sets"
     needs = ("accuracies",)
-    sources = (Source("comparison.*.certainty.high_sets", "high_sets", RUN),)
+    sources = (NumberSource("comparison.*.certainty.high_sets", "high_sets", RUN),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         people = study.people
         found = [
             _high_sets(

@@ -7,13 +7,13 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import named_comparisons
 from analysis.stats.certainty.interaction import certainty_by_source
 
 
-def interaction(study: Study, judge: Verdicts) -> Json:
+def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
     """Fit annotators' single answers and the run's verdicts in one regression."""
     votes, shared = study.votes, study.shared
     items = np.arange(judge.correct.size)
@@ -55,13 +55,13 @@ def interaction_table(report: Report) -> Table:
                 ]
             )
     columns = (
-        Column("Run"),
-        Column("Answers", "count"),
-        Column("people", "decimal", "Log odds ratio of high certainty"),
-        Column("judge", "decimal", "Log odds ratio of high certainty"),
-        Column("Judge less people", "decimal"),
-        Column("95 % interval", "range"),
-        Column("p", "p"),
+        TableColumn("Run"),
+        TableColumn("Answers", "count"),
+        TableColumn("people", "decimal", "Log odds ratio of high certainty"),
+        TableColumn("judge", "decimal", "Log odds ratio of high certainty"),
+        TableColumn("Judge less people", "decimal"),
+        TableColumn("95 % interval", "range"),
+        TableColumn("p", "p"),
     )
     return Table(
         "interaction",
@@ -74,12 +74,12 @@ def interaction_table(report: Report) -> Table:
     )
 
 
-class Interaction(Section):
+class InteractionSection(Section):
     """Logistic regression of being right on who answers and high certainty."""
 
     name = "interaction"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {
             "comparison": [
                 {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Dataset, RunData
 from analysis.data.verdicts import (
     Verdicts,
     agreement_certainty,
@@ -11,12 +11,12 @@ from analysis.data.verdicts import (
 from analysis.report.encode import Json
 from analysis.report.section import Report, Section
 from analysis.report.sections.certainty.calibration import calibration
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 
 
-def _other_certainties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
+def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
     """Measure two certainties that the model was not asked for in words."""
     return {
         "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
@@ -40,13 +40,13 @@ def other_certainties(report: Report) -> Table:
                 row = [kind[key] for key in ("ece", "brier", "auroc", "aurc")]
                 rows.append([name, label, kind["n"], *row])
     columns = (
-        Column("Run"),
-        Column("Certainty as"),
-        Column("n", "count"),
-        Column("ECE", "decimal"),
-        Column("Brier", "decimal"),
-        Column("AUROC", "decimal"),
-        Column("AURC", "decimal"),
+        TableColumn("Run"),
+        TableColumn("Certainty as"),
+        TableColumn("n", "count"),
+        TableColumn("ECE", "decimal"),
+        TableColumn("Brier", "decimal"),
+        TableColumn("AUROC", "decimal"),
+        TableColumn("AURC", "decimal"),
     )
     return Table(
         "other_certainties",
@@ -63,7 +63,7 @@ class OtherCertainties(Section):
 
     name = "other_certainties"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "judges": [

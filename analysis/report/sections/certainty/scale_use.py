@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.stats.certainty.calibration import discrimination
 from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
 from analysis.stats.core.votes import Votes
@@ -38,10 +38,10 @@ def scale_use_table(report: Report) -> Table:
         ],
     ]
     columns = (
-        Column("People's certainty"),
-        Column("ICC(1,1)", "decimal"),
-        Column("95 % interval", "range"),
-        Column("AUROC", "decimal"),
+        TableColumn("People's certainty"),
+        TableColumn("ICC(1,1)", "decimal"),
+        TableColumn("95 % interval", "range"),
+        TableColumn("AUROC", "decimal"),
     )
     return Table(
         "scale_use",
@@ -58,7 +58,7 @@ class ScaleUse(Section):
 
     name = "scale_use"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"human": {"scale_use": scale_use(study.votes, study.correct_alone)}}
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -5,13 +5,13 @@ from typing import Any
 
 from analysis.limits import certainty_limit
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.sections.certainty.calibration import Calibration
+from analysis.report.sections.certainty.calibration import CalibrationSection
 from analysis.report.sections.certainty.certified import Certified
 from analysis.report.sections.certainty.comparison import CertaintyComparison
-from analysis.report.sections.certainty.distribution import Distribution
+from analysis.report.sections.certainty.distribution import DistributionSection
 from analysis.report.sections.certainty.headline import CertaintyHeadline
-from analysis.report.sections.certainty.high_sets import HighSets
-from analysis.report.sections.certainty.interaction import Interaction
+from analysis.report.sections.certainty.high_sets import HighSetsSection
+from analysis.report.sections.certainty.interaction import InteractionSection
 from analysis.report.sections.certainty.other_certainties import OtherCertainties
 from analysis.report.sections.certainty.scale_use import ScaleUse
 from analysis.report.sections.certainty.signals import Signals
@@ -59,7 +59,7 @@ def _certainty(report: Mapping[str, Any]) -> str:
     )
 
 
-class Certainty(Section):
+class CertaintySection(Section):
     """Each side's use of certainty, its accuracy, and the gain from thresholds on it."""
 
     name = "certainty"
@@ -68,11 +68,11 @@ class Certainty(Section):
     has_threshold = True
     parts: Sequence[Section] = (
         CertaintyHeadline(),
-        Distribution(),
-        Calibration(),
+        DistributionSection(),
+        CalibrationSection(),
         CertaintyComparison(),
-        HighSets(),
-        Interaction(),
+        HighSetsSection(),
+        InteractionSection(),
         Validation(),
         OtherCertainties(),
         Signals(),

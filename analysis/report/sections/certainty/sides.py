@@ -10,7 +10,7 @@ from analysis.data.verdicts import Floats, Ints, Verdicts
 from analysis.report.encode import Json
 from analysis.report.figures import PEOPLE, Key, styles
 from analysis.report.section import Report
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.text.names import run_names, whole_runs
 
 
@@ -26,7 +26,7 @@ def certain_sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideOfCertainty:
     """A side that states certainty, and how figures draw it."""
 
     name: str
@@ -46,10 +46,12 @@ class Side:
         return self.entry["certainty"]["histogram"]
 
 
-def drawn_sides(report: Report) -> list[Side]:
+def drawn_sides(report: Report) -> list[SideOfCertainty]:
     human = report["human"]
     sides = [
-        Side(name, human[unit], PEOPLE, dash, symbol, counted, report["by_threshold"][unit])
+        SideOfCertainty(
+            name, human[unit], PEOPLE, dash, symbol, counted, report["by_threshold"][unit]
+        )
         for name, unit, dash, symbol, counted in (
             ("People, majority", "majority", "solid", "circle", "item"),
             ("People, single", "individual", "dot", "circle-open", "answer"),
@@ -59,7 +61,9 @@ def drawn_sides(report: Report) -> list[Side]:
     names, drawn = run_names(report), styles(report)
     for index in whole_runs(report):
         steps = report["by_threshold"]["judges"][index]
-        sides.append(Side(names[index], report["judges"][index], *drawn[index], "item", steps))
+        sides.append(
+            SideOfCertainty(names[index], report["judges"][index], *drawn[index], "item", steps)
+        )
     return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
 
 
@@ -72,7 +76,7 @@ class Stated:
     item: Ints
 
 
-def on_every_side(study: Study, compute: Callable[[Stated], Json]) -> Json:
+def on_every_side(study: ReportedStudy, compute: Callable[[Stated], Json]) -> Json:
     """Apply `compute` to the majority, to single answers and to every run, in report order."""
     items = np.arange(len(study.data.items))
     votes = study.votes

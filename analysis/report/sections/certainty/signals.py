@@ -12,15 +12,15 @@ from analysis.report.encode import Json, put
 from analysis.report.section import Report, Section
 from analysis.report.sections.certainty.calibration import calibration
 from analysis.report.sections.certainty.certified import DELTA, Draws, certificate
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
 
 COVERAGES = (25, 50, 75)
 
 
-def signals(study: Study) -> list[Json]:
+def signals(study: ReportedStudy) -> list[Json]:
     """One entry per run: its signals that differ between answers, by name."""
     found = [
         {
@@ -43,7 +43,7 @@ def _varies(values: Any, verdicts: Verdicts) -> bool:
     return bool(known.size and known.min() < known.max())
 
 
-def _entry(study: Study, verdicts: Verdicts, draws: Draws, *, tested: int) -> Json:
+def _entry(study: ReportedStudy, verdicts: Verdicts, draws: Draws, *, tested: int) -> Json:
     found = certificate(verdicts, draws, study.threshold, n_judges=tested)
     out: Json = {"calibration": calibration(verdicts.certainty, verdicts.correct)}
     for percent in COVERAGES:
@@ -65,17 +65,17 @@ def signal_table(report: Report) -> Table:
                 + [certified["coverage"], certified]
             )
     columns = (
-        Column("Run"),
-        Column("Certainty as"),
-        Column("n", "count"),
-        Column("AUROC", "decimal"),
+        TableColumn("Run"),
+        TableColumn("Certainty as"),
+        TableColumn("n", "count"),
+        TableColumn("AUROC", "decimal"),
         *(
-            Column(f"{percent} %", "percent", "Right among the most certain")
+            TableColumn(f"{percent} %", "percent", "Right among the most certain")
             for percent in COVERAGES
         ),
-        Column("from", "text", "Certified"),
-        Column("coverage", "percent", "Certified"),
-        Column("right", "share", "Certified"),
+        TableColumn("from", "text", "Certified"),
+        TableColumn("coverage", "percent", "Certified"),
+        TableColumn("right", "share", "Certified"),
     )
     return Table(
         "signals",
@@ -93,7 +93,7 @@ class Signals(Section):
 
     name = "signals"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"judges": [{"signals": found} if found else {} for found in signals(study)]}
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -12,9 +12,14 @@ from analysis.report.encode import Json, cell, put_interval
 from analysis.report.figures import Figure, Key, panel, plain, share_axis, styles
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section
-from analysis.report.sections.certainty.sides import Side, certain_sides, drawn_sides, on_every_side
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.sections.certainty.sides import (
+    SideOfCertainty,
+    certain_sides,
+    drawn_sides,
+    on_every_side,
+)
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import percent
 from analysis.stats.certainty.held_out import unreachable_thresholds
@@ -54,13 +59,13 @@ def sweep_table(report: Report) -> Table:
             rows[-1].append(point["band"])
             below = tau
     columns = (
-        Column("Who"),
-        Column("Certainty from", "number"),
-        Column("Unreachable below"),
-        Column("Exactly there", "count"),
-        Column("Coverage", "percent"),
-        Column("Accuracy", "share"),
-        Column("Simultaneous band", "range"),
+        TableColumn("Who"),
+        TableColumn("Certainty from", "number"),
+        TableColumn("Unreachable below"),
+        TableColumn("Exactly there", "count"),
+        TableColumn("Coverage", "percent"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Simultaneous band", "range"),
     )
     return Table(
         "thresholds",
@@ -82,8 +87,8 @@ def coverage(report: Report) -> Table:
         if points:
             rows.append([who, *(_first_to_accept(points, tenth / 10) for tenth in range(1, 11))])
     columns = (
-        Column("Who"),
-        *(Column(f"{tenth}0 %", "share", "Most certain answers") for tenth in range(1, 11)),
+        TableColumn("Who"),
+        *(TableColumn(f"{tenth}0 %", "share", "Most certain answers") for tenth in range(1, 11)),
     )
     return Table(
         "coverage",
@@ -114,10 +119,10 @@ def paper_compat(report: Report) -> Table:
         if side["no_certainty"]
     ]
     columns = (
-        Column("Who"),
-        Column("Without certainty", "count"),
-        Column("Low", "share"),
-        Column("Low, with those", "share"),
+        TableColumn("Who"),
+        TableColumn("Without certainty", "count"),
+        TableColumn("Low", "share"),
+        TableColumn("Low, with those", "share"),
     )
     return Table(
         "paper_compat",
@@ -207,7 +212,7 @@ def risk_coverage_figure(report: Report) -> Figure | None:
     )
 
 
-def _area(side: Side) -> str:
+def _area(side: SideOfCertainty) -> str:
     area = side.entry["calibration"]["aurc"]
     return "" if area is None else f" (AURC {area:.3f})"
 
@@ -269,7 +274,7 @@ class Thresholds(Section):
 
     name = "thresholds"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return on_every_side(
             study,
             lambda side: {

@@ -11,8 +11,8 @@ from analysis.report.encode import Json, cell, estimate, number, put
 from analysis.report.rules import FOLDS, TARGET
 from analysis.report.section import Report, Section
 from analysis.report.sections.certainty.sides import Stated, certain_sides, on_every_side
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.thresholds import chosen
 from analysis.stats.certainty.held_out import held_out_threshold
 from analysis.stats.certainty.intervals import certainty_quality
@@ -75,15 +75,15 @@ def recalibration(report: Report) -> Table:
             + [measures["auroc"]["value"], measures["auroc"]["ci"]]
         )
     columns = (
-        Column("Who"),
-        Column("n", "count"),
-        Column("as stated", "decimal", "Brier score"),
-        Column("isotonic", "decimal", "Brier score"),
-        Column("logistic", "decimal", "Brier score"),
-        Column("a constant", "decimal", "Brier score"),
-        Column("Constant less stated, 95 %", "range"),
-        Column("AUROC", "decimal"),
-        Column("95 % interval", "range"),
+        TableColumn("Who"),
+        TableColumn("n", "count"),
+        TableColumn("as stated", "decimal", "Brier score"),
+        TableColumn("isotonic", "decimal", "Brier score"),
+        TableColumn("logistic", "decimal", "Brier score"),
+        TableColumn("a constant", "decimal", "Brier score"),
+        TableColumn("Constant less stated, 95 %", "range"),
+        TableColumn("AUROC", "decimal"),
+        TableColumn("95 % interval", "range"),
     )
     return Table(
         "recalibration",
@@ -115,14 +115,14 @@ def threshold_rules(report: Report) -> Table:
         )
     tau = report["parameters"]["threshold"]
     columns = (
-        Column("Who"),
-        Column(f"Exactly {tau}", "count"),
-        Column(f"≥ {tau}", "share"),
-        Column(f"> {tau}", "share"),
-        Column("Threshold", "number", "Chosen on half, measured on the other"),
-        Column("choosing half", "share", "Chosen on half, measured on the other"),
-        Column("other half", "share", "Chosen on half, measured on the other"),
-        Column("Coverage", "percent", "Chosen on half, measured on the other"),
+        TableColumn("Who"),
+        TableColumn(f"Exactly {tau}", "count"),
+        TableColumn(f"≥ {tau}", "share"),
+        TableColumn(f"> {tau}", "share"),
+        TableColumn("Threshold", "number", "Chosen on half, measured on the other"),
+        TableColumn("choosing half", "share", "Chosen on half, measured on the other"),
+        TableColumn("other half", "share", "Chosen on half, measured on the other"),
+        TableColumn("Coverage", "percent", "Chosen on half, measured on the other"),
     )
     return Table(
         "threshold_rules",
@@ -139,7 +139,7 @@ class Validation(Section):
 
     name = "validation"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         folds, held_out = item_folds(study.data), held_out_items(study.data)
 
         def checks(side: Stated) -> Json:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.signals import answer_shares, probability_shares
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, put
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent
@@ -30,7 +30,7 @@ EVEN = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
 ASKED, REBUILT = "asked", "rebuilt"
 
 
-def response_sets(study: Study) -> Json:
+def response_sets(study: ReportedStudy) -> Json:
     """The entry of report.json; empty unless people answered and could say that either is right.
 
     It has the judges that could answer the same, each with the run of the same judge, features,
@@ -62,7 +62,7 @@ def response_sets(study: Study) -> Json:
     }
 
 
-def _forced_run(run: Run, pairs: list[tuple[Run, Verdicts]]) -> Verdicts | None:
+def _forced_run(run: RunData, pairs: list[tuple[RunData, Verdicts]]) -> Verdicts | None:
     """The first run of the same judge that was forced to choose about the same texts."""
     for other, verdicts in pairs:
         same = (other.judge, other.features, other.way) == (run.judge, run.features, run.way)
@@ -72,9 +72,9 @@ def _forced_run(run: Run, pairs: list[tuple[Run, Verdicts]]) -> Verdicts | None:
 
 
 def _judge(
-    study: Study,
+    study: ReportedStudy,
     counts: np.ndarray[Any, np.dtype[np.int64]],
-    run: Run,
+    run: RunData,
     judge: Verdicts,
     forced: Verdicts | None,
 ) -> Json:
@@ -99,7 +99,7 @@ def _judge(
 
 
 def _forced_distance(
-    study: Study,
+    study: ReportedStudy,
     shares: np.ndarray[Any, np.dtype[np.float64]],
     counts: np.ndarray[Any, np.dtype[np.int64]],
     people: np.ndarray[Any, np.dtype[np.float64]],
@@ -165,7 +165,7 @@ class ResponseSets(Section):
 
     name = "response_sets"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return response_sets(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

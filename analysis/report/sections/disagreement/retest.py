@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate
 from analysis.report.section import Report, Section
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent
@@ -15,7 +15,7 @@ from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
 
 
-def possible_accuracy(study: Study) -> Json:
+def possible_accuracy(study: ReportedStudy) -> Json:
     """The entry of report.json; empty if the source of the items states no agreement of a retest.
 
     Only with two options: a third one has another chance and another ceiling.
@@ -73,7 +73,7 @@ class PossibleAccuracy(Section):
 
     name = "possible_accuracy"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return possible_accuracy(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

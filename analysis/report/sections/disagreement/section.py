@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval
-from analysis.report.section import Report, Section, Sentence, Source
+from analysis.report.section import NumberSource, Report, Section, Sentence
 from analysis.report.sections.disagreement.response_sets import ResponseSets, finding
 from analysis.report.sections.disagreement.retest import PossibleAccuracy
-from analysis.report.study import Study, identity
+from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
@@ -29,7 +29,7 @@ FEWEST_ANSWERS = 2  # on average, of the items with an answer
 PERSON, OTHERS = "One annotator", "Majority of the item’s other annotators"
 
 
-def disagreement(study: Study) -> Json:
+def disagreement(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without judges or with few items that have two answers."""
     votes = study.votes
     counts = votes.counts()
@@ -54,7 +54,7 @@ def disagreement(study: Study) -> Json:
     return {"disagreement": found}
 
 
-def _judge(study: Study, counts: IntArray, run: Run, judge: Verdicts) -> Json:
+def _judge(study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts) -> Json:
     # An option that annotators did not have agrees with nobody.
     wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     agreed = agreed_with(judge.answer, wide)
@@ -107,13 +107,13 @@ class Disagreement(Section):
     name = "disagreement"
     title = "Disagreement"
     inside = "The best possible agreement with all answers of an item"
-    sources = (Source("disagreement", "ceiling"),)
+    sources = (NumberSource("disagreement", "ceiling"),)
     parts = (PossibleAccuracy(), ResponseSets())
 
     def is_needed(self, report: Report) -> bool:
         return any(key in report for key in ("disagreement", *(part.name for part in self.parts)))
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return disagreement(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

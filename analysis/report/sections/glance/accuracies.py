@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import (
     Verdicts,
     run_options,
@@ -27,9 +27,9 @@ from analysis.report.figures import (
     whiskers,
 )
 from analysis.report.registration import run_mark
-from analysis.report.section import RUN, Analysis, Report, Section, Sentence, Source
-from analysis.report.study import Study, identity
-from analysis.report.tables import CONDITIONAL, Column, Table, in_general
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
 from analysis.report.text.names import run_names
 from analysis.report.text.numbers import percent, percent_range, share_of
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
@@ -57,11 +57,11 @@ def at_a_glance(report: Report) -> Table:
         ends = gap["ci_as_best"] or gap["ci"]
         rows.append([name, share, gap["value"], ends, judge["excluded"]["tie"]])
     columns = (
-        Column("Who"),
-        Column("Accuracy", "share"),
-        Column("Minus the majority", "points"),
-        Column("95 % interval", "points_range"),
-        Column("Undecided", "count"),
+        TableColumn("Who"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Minus the majority", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("Undecided", "count"),
     )
     return Table(
         "at_a_glance",
@@ -89,14 +89,14 @@ def clusters(report: Report) -> Table:
                 as_best = found.get("ci_as_best")
                 rows.append([who, part, cell, *kinds, found["ci"], as_best])
     columns = (
-        Column("Who"),
-        Column("Certainty"),
-        Column("Accuracy", "share"),
-        Column("Personas", "count"),
-        Column("Questions", "count"),
-        Column("People", "count"),
-        Column("95 % in general", "percent_range"),
-        Column("as the best", "percent_range"),
+        TableColumn("Who"),
+        TableColumn("Certainty"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Personas", "count"),
+        TableColumn("Questions", "count"),
+        TableColumn("People", "count"),
+        TableColumn("95 % in general", "percent_range"),
+        TableColumn("as the best", "percent_range"),
     )
     return Table(
         "clusters",
@@ -181,16 +181,16 @@ class Accuracies(Section):
         ),
     )
     sources = (
-        Source("human.majority", "at_a_glance", MAJORITY),
-        Source("human.majority.clusters", "clusters", MAJORITY),
-        Source("human.majority.high.clusters", "clusters", MAJORITY),
-        Source("human.individual", "at_a_glance", SINGLE),
-        Source("judges.*", "at_a_glance", RUN),
-        Source("judges.*.clusters", "clusters", RUN),
-        Source("judges.*.high.clusters", "clusters", RUN),
+        NumberSource("human.majority", "at_a_glance", MAJORITY),
+        NumberSource("human.majority.clusters", "clusters", MAJORITY),
+        NumberSource("human.majority.high.clusters", "clusters", MAJORITY),
+        NumberSource("human.individual", "at_a_glance", SINGLE),
+        NumberSource("judges.*", "at_a_glance", RUN),
+        NumberSource("judges.*.clusters", "clusters", RUN),
+        NumberSource("judges.*.high.clusters", "clusters", RUN),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         judges = [
             _of_judge(study, run, verdicts)
             for run, verdicts in zip(study.data.runs, study.judges, strict=True)
@@ -229,7 +229,7 @@ class Accuracies(Section):
         yield forest(report)
 
 
-def _of_people(study: Study) -> Json:
+def _of_people(study: ReportedStudy) -> Json:
     verdicts, votes, threshold = study.people, study.votes, study.threshold
     majority, majority_compat = (
         majority_accuracy(verdicts.majority, study.truth, threshold=threshold, paper_compat=paper)
@@ -261,7 +261,7 @@ def _of_people(study: Study) -> Json:
     return out
 
 
-def _references(study: Study) -> list[Json]:
+def _references(study: ReportedStudy) -> list[Json]:
     """Always the commonest right answer, and a coin; empty where no right answer is known."""
     counts = np.bincount(study.truth[study.truth >= 0], minlength=2)
     if not counts.any():
@@ -272,7 +272,7 @@ def _references(study: Study) -> list[Json]:
     ]
 
 
-def _of_judge(study: Study, run: Run, verdicts: Verdicts) -> Json:
+def _of_judge(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     accuracy, paper_compat = (
         answer_accuracy(
             verdicts.answer,

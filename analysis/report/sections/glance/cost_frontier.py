@@ -7,8 +7,8 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import named_comparisons
 from analysis.stats.comparison.cost_accuracy import price_mixes
 from analysis.stats.core.votes import Votes
@@ -56,14 +56,14 @@ def frontier_table(report: Report) -> Table:
         for mix in versus["mixes"]
     ]
     columns = (
-        Column("Run"),
-        Column("Who labels"),
-        Column("People asked", "count"),
-        Column("below certainty", "number"),
-        Column("Answers of people per item", "decimal"),
-        Column("Accuracy", "percent"),
-        Column("95 % interval", "percent_range"),
-        Column("Best in", "percent"),
+        TableColumn("Run"),
+        TableColumn("Who labels"),
+        TableColumn("People asked", "count"),
+        TableColumn("below certainty", "number"),
+        TableColumn("Answers of people per item", "decimal"),
+        TableColumn("Accuracy", "percent"),
+        TableColumn("95 % interval", "percent_range"),
+        TableColumn("Best in", "percent"),
     )
     return Table(
         "mixes",
@@ -83,13 +83,13 @@ class CostFrontier(Section):
 
     name = "cost_frontier"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"comparison": [{"mixes": self._of_run(study, judge)} for judge in study.judges]}
 
     def tables(self, report: Report) -> Iterator[Table]:
         yield frontier_table(report)
 
-    def _of_run(self, study: Study, judge: Verdicts) -> list[Json]:
+    def _of_run(self, study: ReportedStudy, judge: Verdicts) -> list[Json]:
         if not study.is_binary(judge):
             return []
         return _frontier(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)

@@ -7,8 +7,8 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, undefined
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import named_comparisons
 from analysis.report.text.reasons import reason
 from analysis.stats.comparison.crowd_equivalence import crowd_equivalence
@@ -52,12 +52,12 @@ def equivalence_table(report: Report) -> Table:
                 ]
             )
     columns = (
-        Column("Run"),
-        Column("Items", "count"),
-        Column("Accuracy", "percent"),
-        Column("Worth people"),
-        Column("95 % interval"),
-        Column("Majority of very many", "percent"),
+        TableColumn("Run"),
+        TableColumn("Items", "count"),
+        TableColumn("Accuracy", "percent"),
+        TableColumn("Worth people"),
+        TableColumn("95 % interval"),
+        TableColumn("Majority of very many", "percent"),
     )
     return Table(
         "worth",
@@ -84,18 +84,18 @@ def _range(found: Report) -> str:
     return f"{low} to {high}"
 
 
-class CrowdEquivalence(Section):
+class CrowdEquivalenceSection(Section):
     """The number of annotators whose majority is as accurate as each run."""
 
     name = "crowd_equivalence"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"comparison": [{"worth": self._of_run(study, judge)} for judge in study.judges]}
 
     def tables(self, report: Report) -> Iterator[Table]:
         yield equivalence_table(report)
 
-    def _of_run(self, study: Study, judge: Verdicts) -> Json:
+    def _of_run(self, study: ReportedStudy, judge: Verdicts) -> Json:
         if not study.is_binary(judge):
             unknown = undefined("not_offered", "people", "place", "ceiling", "judge_accuracy")
             return unknown | {"n": 0, "curve": []}

@@ -7,7 +7,7 @@ from analysis.report.competition import best_run
 from analysis.report.encode import Json
 from analysis.report.rules import FULL_SHARE, MIN_COMPARED, TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.text.names import listed, run_name
 from analysis.report.text.numbers import p_value, percent, percent_range, points, points_range
 from analysis.report.text.reasons import reason
@@ -350,7 +350,7 @@ class Headline(Section):
     name = "headline"
     needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"headline": headline(earlier)}
 
     def sentences(self, report: Report) -> Iterator[Sentence]:

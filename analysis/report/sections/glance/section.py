@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.cost_frontier import CostFrontier
-from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalence
+from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalenceSection
 from analysis.report.sections.glance.headline import Headline
 from analysis.report.sections.glance.limits import limits_of_study
 from analysis.report.text.names import listed, run_names
@@ -81,7 +81,7 @@ class Glance(Section):
     name = "glance"
     title = "At a glance"
     is_open = True
-    parts = (Headline(), Accuracies(), CrowdEquivalence(), CostFrontier())
+    parts = (Headline(), Accuracies(), CrowdEquivalenceSection(), CostFrontier())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         for text in (

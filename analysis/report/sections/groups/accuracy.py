@@ -10,8 +10,8 @@ from analysis.report.figures import Figure
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.sections.groups.comparison import DIFFERENCE, FAMILY, differences, group_cell
 from analysis.report.sections.groups.heat_maps import persona_features, topics
-from analysis.report.study import Study, by_certainty, members_of
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.study import ReportedStudy, by_certainty, members_of
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.text.names import run_names, whole_runs
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.groups import compare_groups
@@ -24,7 +24,7 @@ MAX_VALUES = 30
 MIN_SHARE = 0.8
 
 
-def group_tables(study: Study) -> tuple[list[Json], list[list[int]]]:
+def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
     """Accuracy of the majority and of every run, by topic and by each persona feature.
 
     Intervals allow for personas and questions in common. Pairs of groups with at least 30 items
@@ -51,7 +51,9 @@ def group_tables(study: Study) -> tuple[list[Json], list[list[int]]]:
     return tables, list(map(cache(list), zip(*rows, strict=True))) or [[]] * len(data.items)
 
 
-def _table(kind: str, label: str, values: Sequence[str], study: Study) -> tuple[Json, list[int]]:
+def _table(
+    kind: str, label: str, values: Sequence[str], study: ReportedStudy
+) -> tuple[Json, list[int]]:
     people, judges, shared = study.people, study.judges, study.shared
     names = sorted(set(values))
     code_of = {value: code for code, value in enumerate(names)}
@@ -86,7 +88,7 @@ def _table(kind: str, label: str, values: Sequence[str], study: Study) -> tuple[
     return table, codes.tolist()
 
 
-def _add_high_and_low(table: Json, values: Sequence[str], study: Study) -> None:
+def _add_high_and_low(table: Json, values: Sequence[str], study: ReportedStudy) -> None:
     """Split each cell of the table by the side's own certainty."""
     members = members_of(values)
     for row in table["rows"]:
@@ -109,9 +111,9 @@ def groups(report: Report) -> list[Table]:
             for row in group["rows"]
         ]
         columns = (
-            Column(group["label"]),
-            Column("Items", "count"),
-            *(Column(side, "share") for side in sides),
+            TableColumn(group["label"]),
+            TableColumn("Items", "count"),
+            *(TableColumn(side, "share") for side in sides),
         )
         tables.append(
             Table(
@@ -130,9 +132,9 @@ def group_differences(report: Report) -> list[Table]:
     """One table per grouping, in the order of the groups' own tables."""
     names, shown = run_names(report), whole_runs(report)
     columns = (
-        Column("Who"),
-        Column("Group"),
-        Column("less"),
+        TableColumn("Who"),
+        TableColumn("Group"),
+        TableColumn("less"),
         *DIFFERENCE,
     )
     tables = []
@@ -172,10 +174,10 @@ def personas(report: Report) -> Table:
         for row in table["rows"]
     ]
     columns = (
-        Column("Feature"),
-        Column("Value"),
-        Column("Items", "count"),
-        *(Column(who, "share") for who in ("People, majority", *(names[i] for i in shown))),
+        TableColumn("Feature"),
+        TableColumn("Value"),
+        TableColumn("Items", "count"),
+        *(TableColumn(who, "share") for who in ("People, majority", *(names[i] for i in shown))),
     )
     return Table("personas", "Accuracy by persona feature", columns, rows, CONDITIONAL)
 
@@ -192,7 +194,7 @@ class GroupAccuracy(Section):
         ),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         found, rows = group_tables(study)
         return {"groups": found, "items": [{"groups": row} for row in rows]}
 

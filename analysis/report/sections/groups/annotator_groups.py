@@ -10,15 +10,15 @@ from analysis.report.encode import Json
 from analysis.report.section import Report, Section
 from analysis.report.sections.groups.accuracy import MAX_VALUES
 from analysis.report.sections.groups.comparison import DIFFERENCE, FAMILY, differences, group_cell
-from analysis.report.study import Study
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.stats.core.groups import compare_groups
 
 # The fewest annotators that a group may have.
 MIN_PEOPLE = 5
 
 
-def annotator_groups(study: Study) -> list[Json]:
+def annotator_groups(study: ReportedStudy) -> list[Json]:
     """Accuracy of single answers by annotators' own characteristics.
 
     Groups of fewer than five annotators are left out and counted, so that nobody is identifiable.
@@ -53,9 +53,9 @@ def annotator_group_tables(report: Report) -> list[Table]:
             [row["value"] or "(not said)", row["people"], row["answers"]] for row in group["rows"]
         ]
         columns = (
-            Column(group["label"]),
-            Column("People", "count"),
-            Column("Single answers", "share"),
+            TableColumn(group["label"]),
+            TableColumn("People", "count"),
+            TableColumn("Single answers", "share"),
         )
         title = f"People's accuracy by their own {group['label']}"
         few = group["left_out"]
@@ -70,7 +70,7 @@ def annotator_group_tables(report: Report) -> list[Table]:
             Table(
                 f"annotator_differences_{number}",
                 f"Differences by annotators' {group['label']}",
-                (Column("Group"), Column("less"), *DIFFERENCE),
+                (TableColumn("Group"), TableColumn("less"), *DIFFERENCE),
                 pairs,
                 "Only the Holm p separates a difference from chance in many comparisons. Intervals "
                 "allow for items, people, personas and questions in common.",
@@ -85,7 +85,7 @@ class AnnotatorGroups(Section):
 
     name = "annotator_groups"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"annotator_groups": annotator_groups(study)}
 
     def tables(self, report: Report) -> Iterator[Table]:

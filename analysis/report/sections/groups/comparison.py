@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from analysis.report.encode import Json, cell, estimate, number, put
-from analysis.report.tables import Column
+from analysis.report.tables import TableColumn
 from analysis.stats.core.groups import GroupComparison
 from analysis.stats.core.proportions import EMPTY
 
@@ -28,8 +28,8 @@ def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
 
 
 DIFFERENCE = (
-    Column("Difference", "points"),
-    Column("95 % interval", "points_range"),
-    Column("p", "p"),
-    Column("Holm p", "p"),
+    TableColumn("Difference", "points"),
+    TableColumn("95 % interval", "points_range"),
+    TableColumn("p", "p"),
+    TableColumn("Holm p", "p"),
 )

@@ -7,12 +7,12 @@ import numpy as np
 
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Ints
-from analysis.report.clusters import Shared
+from analysis.report.clusters import SharedClusters
 from analysis.report.encode import Json, cell, put
 from analysis.report.section import Report, Section
 from analysis.report.sections.groups.comparison import FAMILY
-from analysis.report.study import Study
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.stats.core.checks import n_distinct
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.votes import Votes
@@ -37,7 +37,9 @@ SAME = {
 }
 
 
-def cross_group_accuracy(data: Dataset, votes: Votes, correct: Ints, shared: Shared) -> list[Json]:
+def cross_group_accuracy(
+    data: Dataset, votes: Votes, correct: Ints, shared: SharedClusters
+) -> list[Json]:
     """Accuracy of single answers by group of the annotator and group of the persona.
 
     Both sides have the same characteristic if there is one; else the first of either side.
@@ -86,7 +88,7 @@ def _table(
     items: Sequence[str],
     votes: Votes,
     correct: Ints,
-    shared: Shared,
+    shared: SharedClusters,
 ) -> Json:
     of_annotator = np.array(people, dtype=np.str_)[votes.annotator]
     of_item = np.array(items, dtype=np.str_)[votes.item]
@@ -134,10 +136,10 @@ def cross_group_tables(report: Report) -> list[Table]:
             f"Who judges whom: {found['annotator']} of the annotator, {found['persona']} of the "
             "persona",
             (
-                Column(f"Annotator: {found['annotator']}"),
-                Column("People", "count"),
+                TableColumn(f"Annotator: {found['annotator']}"),
+                TableColumn("People", "count"),
                 *(
-                    Column(value, "share", f"Persona: {found['persona']}")
+                    TableColumn(value, "share", f"Persona: {found['persona']}")
                     for value in found["columns"]
                 ),
             ),
@@ -167,9 +169,9 @@ def own_group(report: Report) -> Table:
         if found["own"] is not None
     ]
     columns = (
-        Column("Annotator / persona"),
-        Column("Same group", "share"),
-        Column("Another group", "share"),
+        TableColumn("Annotator / persona"),
+        TableColumn("Same group", "share"),
+        TableColumn("Another group", "share"),
     )
     return Table(
         "own_group",
@@ -186,7 +188,7 @@ class CrossGroupAccuracy(Section):
 
     name = "cross_group"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         found = cross_group_accuracy(study.data, study.votes, study.correct_alone, study.shared)
         return {"who_judges_whom": found}
 

@@ -10,8 +10,8 @@ from analysis.report.encode import Json, estimate, number, put, undefined
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
 from analysis.report.sections.groups.comparison import FAMILY
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import p_value, points
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
@@ -20,7 +20,7 @@ from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 
 
-def group_errors(study: Study) -> Json:
+def group_errors(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without a feature that groups enough personas."""
     grouped = list(_groups(study))
     if not grouped:
@@ -43,7 +43,7 @@ def group_errors(study: Study) -> Json:
     return {"group_errors": {"people": sides[0], "judges": sides[1:]}}
 
 
-def _groups(study: Study) -> Iterator[tuple[str, list[str], IntArray]]:
+def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
     """Features of personas: label, values, and the code of each item's value; -1 unknown."""
     data, persona = study.data, study.shared.persona
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
@@ -70,7 +70,7 @@ def _wrong(side: Verdicts) -> FloatArray:
 
 
 def _test(
-    study: Study,
+    study: ReportedStudy,
     grouped: Sequence[tuple[str, list[str], IntArray]],
     wrong: Sequence[FloatArray],
     sides: Sequence[Sequence[Json]],
@@ -115,7 +115,7 @@ def _why(difference: Json) -> str:
 
 
 def _entries(
-    study: Study,
+    study: ReportedStudy,
     grouped: Sequence[tuple[str, list[str], IntArray]],
     wrong: FloatArray,
     people: FloatArray | None,
@@ -183,19 +183,19 @@ def group_errors_table(report: Report) -> Table:
             row += [entry["difference"][key] for key in ("value", "ci", "p_max")]
             rows.append([*row, *(beyond.get(key) for key in ("value", "ci", "p_max"))])
     columns = (
-        Column("Who"),
-        Column("Feature"),
-        Column("Value"),
-        Column("Personas", "count"),
-        Column("Items", "count"),
-        Column("In the group", "percent", "Wrong"),
-        Column("Elsewhere", "percent", "Wrong"),
-        Column("Difference", "points", "Wrong"),
-        Column("95 % interval", "points_range", "Wrong"),
-        Column("Adjusted p", "p", "Wrong"),
-        Column("Difference", "points", "More than people do"),
-        Column("95 % interval", "points_range", "More than people do"),
-        Column("Adjusted p", "p", "More than people do"),
+        TableColumn("Who"),
+        TableColumn("Feature"),
+        TableColumn("Value"),
+        TableColumn("Personas", "count"),
+        TableColumn("Items", "count"),
+        TableColumn("In the group", "percent", "Wrong"),
+        TableColumn("Elsewhere", "percent", "Wrong"),
+        TableColumn("Difference", "points", "Wrong"),
+        TableColumn("95 % interval", "points_range", "Wrong"),
+        TableColumn("Adjusted p", "p", "Wrong"),
+        TableColumn("Difference", "points", "More than people do"),
+        TableColumn("95 % interval", "points_range", "More than people do"),
+        TableColumn("Adjusted p", "p", "More than people do"),
     )
     return Table(
         "errors_by_group",
@@ -217,7 +217,7 @@ class GroupsOfErrors(Section):
 
     name = "group_errors"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return group_errors(study)
 
     def tables(self, report: Report) -> Iterator[Table]:

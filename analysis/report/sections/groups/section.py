@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.section import Page, Section
+from analysis.report.section import ReportPage, Section
 from analysis.report.sections.groups.accuracy import GroupAccuracy
 from analysis.report.sections.groups.annotator_groups import AnnotatorGroups
 from analysis.report.sections.groups.cross_group import CrossGroupAccuracy
 from analysis.report.sections.groups.errors import GroupsOfErrors
 
 
-class Groups(Section):
+class GroupsSection(Section):
     """Accuracy by topic, by persona feature, and across groups of annotators."""
 
     name = "groups"
@@ -18,7 +18,7 @@ class Groups(Section):
     inside = "By topic, by persona feature, and who judges whom"
     parts = (GroupAccuracy(), GroupsOfErrors(), CrossGroupAccuracy(), AnnotatorGroups())
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         tables = page.tables
         return {
             "groups": [

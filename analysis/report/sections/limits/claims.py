@@ -23,8 +23,8 @@ from analysis.report.claims import (
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.rules import LEVEL
 from analysis.report.section import Report, Section
-from analysis.report.study import Study, on_side
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy, on_side
+from analysis.report.tables import Table, TableColumn
 from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.checks import relabel
@@ -38,7 +38,7 @@ _NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses
 Rater = tuple[str, FloatArray, Ints]
 
 
-def claims(study: Study, earlier: Report) -> Json:
+def claims(study: ReportedStudy, earlier: Report) -> Json:
     """The entry of report.json: every kind with its level, and the tests of raters."""
     found = [*_sides(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
@@ -64,12 +64,12 @@ def claims(study: Study, earlier: Report) -> Json:
     return {"claims_tested": totals | {"kinds": kinds, "members": found}}
 
 
-def _whole(study: Study) -> list[int]:
+def _whole(study: ReportedStudy) -> list[int]:
     runs = study.data.runs
     return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
 
 
-def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
+def _elsewhere(study: ReportedStudy, earlier: Report) -> dict[str, list[float | None]]:
     """Adjusted p values of the kinds whose tests other sections made."""
     whole, found = _whole(study), dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
@@ -105,7 +105,7 @@ def _elsewhere(study: Study, earlier: Report) -> dict[str, list[float | None]]:
     return found
 
 
-def _sides(study: Study) -> list[Json]:
+def _sides(study: ReportedStudy) -> list[Json]:
     """How much more often side A was chosen than it was right."""
     data = study.data
     answers = data.answers
@@ -125,7 +125,7 @@ def _sides(study: Study) -> list[Json]:
     return _flipped(study, SIDES, values)
 
 
-def _certainty(study: Study) -> Iterator[Json]:
+def _certainty(study: ReportedStudy) -> Iterator[Json]:
     """Whether certainty is higher than accuracy, and whether certain answers are right more often.
 
     The majority has no test of its own: its certainty is a mean over people.
@@ -151,7 +151,7 @@ def _certainty(study: Study) -> Iterator[Json]:
     yield from _flipped(study, TOGETHER, list(_together(study)))
 
 
-def _together(study: Study) -> Iterator[Rater]:
+def _together(study: ReportedStudy) -> Iterator[Rater]:
     """What each item adds to the rank correlation of a judge's certainty with that of people."""
     theirs = study.people.certainty
     for place in _whole(study):
@@ -165,7 +165,7 @@ def _together(study: Study) -> Iterator[Rater]:
         yield f"judges.{place}", values, np.arange(theirs.size)
 
 
-def _flipped(study: Study, kind: str, raters: Sequence[Rater]) -> list[Json]:
+def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[Json]:
     """Test all raters at once; what rests on people must hold over personas and over people."""
     persona, n = relabel(study.shared.persona)
     if n == 1:
@@ -208,7 +208,7 @@ def _flipped(study: Study, kind: str, raters: Sequence[Rater]) -> list[Json]:
     return out
 
 
-def _topics(study: Study) -> list[Json]:
+def _topics(study: ReportedStudy) -> list[Json]:
     """Topics on which a side errs more often than on the others."""
     items = study.data.items
     values = [item.topic for item in items]
@@ -259,11 +259,11 @@ def claims_table(report: Report) -> Table:
         "claims",
         "What was tested, and what holds",
         (
-            Column("Claims about"),
-            Column("Tested", "count"),
-            Column("Hold", "count"),
-            Column("Smallest adjusted p", "p"),
-            Column("Level", "p"),
+            TableColumn("Claims about"),
+            TableColumn("Tested", "count"),
+            TableColumn("Hold", "count"),
+            TableColumn("Smallest adjusted p", "p"),
+            TableColumn("Level", "p"),
         ),
         [[each[key] for key in ("kind", "tested", "hold", "p_min", "level")] for each in kinds],
         "Sentences and titles that say that something differs, leans or is harder. p is adjusted "
@@ -284,7 +284,7 @@ class Claims(Section):
     def needs(self) -> Sequence[str]:  # type: ignore[override]
         return (*_NEEDED, *(section.name for section in MORE if section.has_claims))
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return claims(study, earlier)
 
     def tables(self, report: Report) -> Iterator[Table]:

@@ -7,7 +7,7 @@ from analysis.report.sections.limits.claims import Claims
 from analysis.report.text.thresholds import late_changes
 
 
-class Limits(Section):
+class LimitsSection(Section):
     """Limits of a report, as every section states its own."""
 
     name = "limits"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.section import Page, Report, Section
+from analysis.report.section import Report, ReportPage, Section
 from analysis.report.sections.methods.runs import flat, prompts
 from analysis.report.sections.methods.tables import as_registered, band_definitions, registered
 from analysis.report.tables import Table
@@ -33,7 +33,7 @@ class Methods(Section):
         yield registered(report)
         yield as_registered(report)
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table
         # Without a truth the page has no tables of accuracy, but their files exist.
         hidden = set() if page.has_truth else {"at_a_glance", "table_b", "comparison"}

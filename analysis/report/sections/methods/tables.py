@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.report.registration import mark_word
 from analysis.report.section import Report
-from analysis.report.tables import Column, Kind, Table
+from analysis.report.tables import Kind, Table, TableColumn
 from analysis.report.text.names import run_names
 
 
@@ -14,7 +14,12 @@ def band_definitions(report: Report) -> Table:
         judge["setting"] == "certainty" for judge in report["judges"]
     )
     rows = [[band["name"], band["from"], band["to"], band["meaning"]] for band in report["bands"]]
-    columns = (Column("Band"), Column("From", "count"), Column("To", "count"), Column("Meaning"))
+    columns = (
+        TableColumn("Band"),
+        TableColumn("From", "count"),
+        TableColumn("To", "count"),
+        TableColumn("Meaning"),
+    )
     title = "Certainty bands, the same words for people and models"
     return Table("band_definitions", title, columns, rows if is_asked else [], is_record=True)
 
@@ -25,7 +30,7 @@ def registered(report: Report) -> Table:
     rows = [
         [entry["label"], mark_word(entry["mark"]), entry["because"]] for entry in found["analyses"]
     ]
-    columns = (Column("Analysis"), Column("Mark"), Column("Why"))
+    columns = (TableColumn("Analysis"), TableColumn("Mark"), TableColumn("Why"))
     title = "What was registered and what was explored"
     return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
 
@@ -48,11 +53,11 @@ def as_registered(report: Report) -> Table:
             rows.append([names[own], judge, report["judges"][own]])
             rows[-1] += [each[key] for each in (difference, gap) for key in ("value", "ci")]
     columns = (
-        Column("Who"),
-        Column("sealed items", "share", "Accuracy"),
-        Column("all items", "share", "Accuracy"),
+        TableColumn("Who"),
+        TableColumn("sealed items", "share", "Accuracy"),
+        TableColumn("all items", "share", "Accuracy"),
         *(
-            Column(heading, kind, group)
+            TableColumn(heading, kind, group)
             for group in ("Judge less majority, sealed items", "Judge less majority, all items")
             for heading, kind in _GAP
         ),

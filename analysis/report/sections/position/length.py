@@ -9,13 +9,13 @@ from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 from analysis.stats.accuracy.verbosity import length_pull, verbosity_bias
 
 
-def verbosity(study: Study, verdicts: Verdicts) -> Json:
+def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
     """Measure the pull of the longer response in one side's verdicts; ties have none."""
     data = study.data
     lengths = np.array([item.lengths for item in data.items], dtype=np.int64).reshape(-1, 2)
@@ -50,14 +50,14 @@ def verbosity_table(report: Report) -> Table:
                 row += [part["value"], part["ci"]]
             rows.append(row)
     columns = (
-        Column("Who"),
-        Column("Items", "count"),
-        Column("is chosen", "percent", "The longer response"),
-        Column("is right", "percent", "The longer response"),
-        Column("Difference", "points"),
-        Column("95 % interval", "points_range"),
-        Column("Log odds per doubling", "decimal"),
-        Column("95 %", "range"),
+        TableColumn("Who"),
+        TableColumn("Items", "count"),
+        TableColumn("is chosen", "percent", "The longer response"),
+        TableColumn("is right", "percent", "The longer response"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("Log odds per doubling", "decimal"),
+        TableColumn("95 %", "range"),
     )
     return Table(
         "verbosity",
@@ -70,12 +70,12 @@ def verbosity_table(report: Report) -> Table:
     )
 
 
-class Length(Section):
+class LengthSection(Section):
     """The preference for the longer response, of the majority and every run."""
 
     name = "length"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {
             "human": {"verbosity": verbosity(study, study.people)},
             "judges": [{"verbosity": verbosity(study, judge)} for judge in study.judges],

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import (
     repeated_readings,
 )
 from analysis.report.encode import Json, number, put, put_estimate, undefined
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.stats.comparison.noise import run_noise
 
 
-def _noise(study: Study, run: Run) -> Json:
+def _noise(study: ReportedStudy, run: RunData) -> Json:
     """Measure the share of chance in one reading; only if items were asked repeatedly."""
     keys = ("accuracy_sd", "run_variance", "item_variance", "certainty_sd")
     if run.samples < 2:
@@ -59,7 +59,7 @@ class Noise(Section):
 
     name = "noise"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"judges": [{"noise": _noise(study, run)} for run in study.data.runs]}
 
     def tables(self, report: Report) -> Iterator[Table]:

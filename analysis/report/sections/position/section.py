@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.section import Page, Section
-from analysis.report.sections.position.length import Length
+from analysis.report.section import ReportPage, Section
+from analysis.report.sections.position.length import LengthSection
 from analysis.report.sections.position.noise import Noise
-from analysis.report.sections.position.sides import Sides, lights
+from analysis.report.sections.position.sides import SidesSection, lights
 from analysis.report.sections.position.ties import Ties
 
 
@@ -16,7 +16,7 @@ class Position(Section):
     name = "position"
     title = "Position, length and ties"
     inside = "Sides of the screen, lengths, ties, and noise"
-    parts = (Sides(), Length(), Ties(), Noise())
+    parts = (SidesSection(), LengthSection(), Ties(), Noise())
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         return {"lights": lights(page.report)}

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from analysis.data.arrays import MISSING, Run
+from analysis.data.arrays import MISSING, RunData
 from analysis.data.verdicts import Ints
 from analysis.report.claims import (
     SIDES,
@@ -35,7 +35,7 @@ from analysis.report.figures import (
 )
 from analysis.report.rules import SMALL
 from analysis.report.section import Analysis, Report, Section
-from analysis.report.study import Study, on_side
+from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 from analysis.report.text.numbers import p_value, percent, points, points_range, share_of
@@ -95,7 +95,7 @@ def _share(correct: int, n: int) -> Json:
     return out
 
 
-def _position(study: Study, run: Run) -> Json:
+def _position(study: ReportedStudy, run: RunData) -> Json:
     """Measure the first sample of each item and order; later ones repeat the same question."""
     data, rows = study.data, run.judgments
     first = rows.sample == (rows.sample.min() if len(rows) else 0)
@@ -274,7 +274,7 @@ def _light(name: str, found: Report, test: Report, level: float) -> dict[str, st
     return {"light": "unknown", "text": words}
 
 
-def _of_people(study: Study) -> Json:
+def _of_people(study: ReportedStudy) -> Json:
     answers, sharing = study.data.answers, study.shared.answers
     if sharing.n != len(answers):
         sharing = study.shared.of_judgments(answers.item)
@@ -285,7 +285,7 @@ def _of_people(study: Study) -> Json:
     return out
 
 
-class Sides(Section):
+class SidesSection(Section):
     """How often side A was chosen, and how often it was right."""
 
     name = "sides"
@@ -303,7 +303,7 @@ class Sides(Section):
         ),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {
             "human": {"position": _of_people(study)},
             "judges": [{"position": _position(study, run)} for run in study.data.runs],

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from analysis.data.arrays import TIE, Dataset, Run
+from analysis.data.arrays import TIE, Dataset, RunData
 from analysis.data.verdicts import (
     Verdicts,
 )
 from analysis.report.encode import Json, put, undefined
 from analysis.report.section import Report, Section
-from analysis.report.study import Study
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import named_entries
 
 
-def _ties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
+def _ties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
     """How often the run answers tie, and how often a tie is true; only if it can choose a tie."""
     if not run.offers_tie:
         return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
@@ -44,7 +44,7 @@ class Ties(Section):
 
     name = "ties"
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {"judges": [{"ties": _ties(study.data, *run)} for run in runs]}
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from analysis.report.encode import Json, cell, number, put
-from analysis.report.section import Report, Section, Source
-from analysis.report.study import Study, on_side
-from analysis.report.tables import Column, Kind, Table
+from analysis.report.section import NumberSource, Report, Section
+from analysis.report.study import ReportedStudy, on_side
+from analysis.report.tables import Kind, Table, TableColumn
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.core.results import Estimate
 
@@ -23,7 +23,7 @@ MEASURES = (
 )
 
 
-def raters(study: Study) -> list[Json]:
+def raters(study: ReportedStudy) -> list[Json]:
     """One row per annotator, with the information in their answers by the model of their errors."""
     data, votes, truth, labels = study.data, study.votes, study.truth, study.confusions
     known = (truth >= 0)[votes.item]
@@ -86,11 +86,11 @@ def raters_table(report: Report) -> Table:
         ("Median seconds", "number", "median_seconds"),
     )
     columns = (
-        Column("Person"),
-        Column("Accuracy", "share"),
-        *(Column(heading, kind) for heading, kind, _ in fields),
-        Column("seen", "count", "Attention checks"),
-        Column("failed", "count", "Attention checks"),
+        TableColumn("Person"),
+        TableColumn("Accuracy", "share"),
+        *(TableColumn(heading, kind) for heading, kind, _ in fields),
+        TableColumn("seen", "count", "Attention checks"),
+        TableColumn("failed", "count", "Attention checks"),
     )
     rows = [
         [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
@@ -114,9 +114,9 @@ class Annotators(Section):
     """One row for each annotator."""
 
     name = "annotators"
-    sources = (Source("human.checks", "raters"),)
+    sources = (NumberSource("human.checks", "raters"),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"human": {"raters": raters(study)}}
 
     def tables(self, report: Report) -> Iterator[Table]:

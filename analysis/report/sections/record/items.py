@@ -9,13 +9,13 @@ import numpy as np
 from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, put
-from analysis.report.section import Report, Section, Source
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.section import NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.text.names import run_names
 
 
-def _items(study: Study) -> list[Json]:
+def _items(study: ReportedStudy) -> list[Json]:
     """One row per item: the truth, the annotators' votes, the verdict of each run."""
     counts = study.people.majority.counts
     names = CHOICES[: counts.shape[1]]
@@ -75,24 +75,24 @@ def items(report: Report) -> Table:
             line += [side["choice"], side["certainty"]]
         rows.append(line)
     columns = [
-        Column("Item"),
-        Column("Topic"),
-        Column("Question"),
-        Column("Truth"),
-        Column("Votes"),
+        TableColumn("Item"),
+        TableColumn("Topic"),
+        TableColumn("Question"),
+        TableColumn("Truth"),
+        TableColumn("Votes"),
     ]
     for who in ("People", *run_names(report)):
-        columns += [Column("choice", "text", who), Column("certainty", "number", who)]
+        columns += [TableColumn("choice", "text", who), TableColumn("certainty", "number", who)]
     return Table("items", "Every item", tuple(columns), rows, is_record=True)
 
 
-class Items(Section):
+class ItemsSection(Section):
     """Every item, one by one."""
 
     name = "items_one_by_one"
-    sources = (Source("inputs", "items"),)
+    sources = (NumberSource("inputs", "items"),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return {"items": _items(study)}
 
     def tables(self, report: Report) -> Iterator[Table]:

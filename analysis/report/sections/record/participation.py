@@ -9,9 +9,9 @@ import numpy as np
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.encode import Json, cell, put, undefined
-from analysis.report.section import Report, Section, Source
-from analysis.report.study import Study
-from analysis.report.tables import Column, Table
+from analysis.report.section import NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.labels.aggregation import majority_vote
 from studies.money import major_units
@@ -26,7 +26,7 @@ def _coverage(verdicts: Verdicts) -> dict[str, int]:
     return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
 
 
-def _before_exclusions(study: Study) -> Json:
+def _before_exclusions(study: ReportedStudy) -> Json:
     """Accuracy including the annotators whom researchers excluded by hand."""
     data, truth, threshold = study.data, study.truth, study.threshold
     out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
@@ -99,14 +99,18 @@ def people(report: Report) -> Table:
         [f"Items with {votes} {'answer' if votes == '1' else 'answers'}", n]
         for votes, n in human["coverage"].items()
     ]
-    columns = (Column("What"), Column("How many", "count"))
+    columns = (TableColumn("What"), TableColumn("How many", "count"))
     title = "Who came, and which answers do not count"
     return Table("people", title, columns, rows, is_record=True)
 
 
 def quotas(report: Report) -> Table:
     rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
-    columns = (Column("Group"), Column("Target", "count"), Column("Finished", "count"))
+    columns = (
+        TableColumn("Group"),
+        TableColumn("Target", "count"),
+        TableColumn("Finished", "count"),
+    )
     return Table(
         "quotas", "Target and finished people of each group", columns, rows, is_record=True
     )
@@ -126,12 +130,12 @@ def excluded_people(report: Report) -> Table:
         for each in report["human"].get("exclusions", ())
     ]
     columns = (
-        Column("Person"),
-        Column("Reason"),
-        Column("Day"),
-        Column("By"),
-        Column("First report"),
-        Column("Answers", "count"),
+        TableColumn("Person"),
+        TableColumn("Reason"),
+        TableColumn("Day"),
+        TableColumn("By"),
+        TableColumn("First report"),
+        TableColumn("Answers", "count"),
     )
     title = "Whom the researchers excluded, and why"
     return Table(
@@ -151,9 +155,9 @@ def exclusions(report: Report) -> Table:
     sides = (("People, majority", "majority"), ("People, single", "individual"))
     rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
     columns = (
-        Column("Who"),
-        Column("before", "share", "Accuracy"),
-        Column("after", "share", "Accuracy"),
+        TableColumn("Who"),
+        TableColumn("before", "share", "Accuracy"),
+        TableColumn("after", "share", "Accuracy"),
     )
     return Table(
         "exclusions",
@@ -172,14 +176,14 @@ class Participation(Section):
     name = "participation"
     needs = ("accuracies",)
     sources = (
-        Source("human.annotators", "people", "People who count"),
-        Source("human.answers", "people", "Answers that count"),
-        Source("human.people", "people"),
-        Source("human.not_counted", "people"),
-        Source("human.coverage", "people"),
+        NumberSource("human.annotators", "people", "People who count"),
+        NumberSource("human.answers", "people", "Answers that count"),
+        NumberSource("human.people", "people"),
+        NumberSource("human.not_counted", "people"),
+        NumberSource("human.coverage", "people"),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         data = study.data
         quotas_ = [
             {"group": group, "wanted": wanted, "finished": finished}

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, run_verdicts
 from analysis.report.encode import Json, number, put
-from analysis.report.section import RUN, Report, Section, Source
-from analysis.report.study import Study
+from analysis.report.section import RUN, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_names
 from analysis.report.text.numbers import percent
@@ -27,7 +27,7 @@ def _side(verdicts: Verdicts, people: Verdicts) -> Json:
     return out
 
 
-def _entry(study: Study, run: Run, verdicts: Verdicts) -> Json:
+def _entry(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     if run.strictly is None:
         return {}
     strict = run_verdicts(study.data, replace(run, judgments=run.strictly))
@@ -97,14 +97,14 @@ def reading_sentences(report: Report) -> Iterator[tuple[str, str]]:
             yield "reading", f"{text}. Without them, {was}."
 
 
-class Reading(Section):
+class ReadingSection(Section):
     """How replies were read, if any was read only leniently."""
 
     name = "reading"
     needs = ("accuracies",)
-    sources = (Source("judges.*.reading", "reading", RUN),)
+    sources = (NumberSource("judges.*.reading", "reading", RUN),)
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {"judges": [_entry(study, run, verdicts) for run, verdicts in runs]}
 

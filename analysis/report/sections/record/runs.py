@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Run
+from analysis.data.arrays import RunData
 from analysis.data.verdicts import (
     Ints,
     Verdicts,
 )
 from analysis.report.encode import Json, number, pick, put
-from analysis.report.section import RUN, Report, Section, Source
-from analysis.report.study import Study
-from analysis.report.tables import Column, Field, Table, table_of_entries
+from analysis.report.section import RUN, NumberSource, Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Field, Table, TableColumn, table_of_entries
 from analysis.report.text.names import named_entries, run_names
 from analysis.stats.accuracy.bounds import accuracy_bounds
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
 
-def cost(run: Run, correct: int) -> Json:
+def cost(run: RunData, correct: int) -> Json:
     """The usage and cost of a run; unknown prices stay unknown."""
     used = run.cost
     out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
@@ -34,7 +34,7 @@ def cost(run: Run, correct: int) -> Json:
     return out
 
 
-def _replies(run: Run) -> dict[str, int]:
+def _replies(run: RunData) -> dict[str, int]:
     """The number of judgments by the replies that were needed until one could be read."""
     values, counts = np.unique(run.judgments.replies, return_counts=True)
     return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
@@ -50,7 +50,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
     return {"not_scored": found.n_excluded} | pick(found, {"low": "low", "high": "high"})
 
 
-def _record(run: Run) -> Json:
+def _record(run: RunData) -> Json:
     """The run as the methods describe it."""
     own: Json = {} if run.anchors is None else {"anchors": dict(run.anchors)}
     gone = "words_gone" if run.prompt.stored else "not_reported"
@@ -147,11 +147,11 @@ def price(report: Report) -> Table:
         cost = judge["cost"]
         rows.append([name, "USD", cost["usd"], judge["correct"], cost["usd_per_correct"]])
     columns = (
-        Column("Who"),
-        Column("Currency"),
-        Column("Paid", "money", currency_in=1),
-        Column("Right labels", "count"),
-        Column("Per right label", "money", currency_in=1),
+        TableColumn("Who"),
+        TableColumn("Currency"),
+        TableColumn("Paid", "money", currency_in=1),
+        TableColumn("Right labels", "count"),
+        TableColumn("Per right label", "money", currency_in=1),
     )
     known = [row for row in rows if row[2] is not None]
     return Table(
@@ -173,13 +173,13 @@ class Runs(Section):
     name = "runs"
     needs = ("accuracies",)
     sources = (
-        Source("inputs.runs", "excluded"),
-        Source("judges.*.judgments", "excluded", RUN),
-        Source("judges.*.replies", "cost", RUN),
-        Source("judges.*.record", ""),
+        NumberSource("inputs.runs", "excluded"),
+        NumberSource("judges.*.judgments", "excluded", RUN),
+        NumberSource("judges.*.replies", "cost", RUN),
+        NumberSource("judges.*.record", ""),
     )
 
-    def compute(self, study: Study, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, earlier["judges"], strict=True)
         return {
             "judges": [

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.section import Page, Report, Section, Sentence
+from analysis.report.section import Report, ReportPage, Section, Sentence
 from analysis.report.sections.record.annotators import Annotators
-from analysis.report.sections.record.items import Items
+from analysis.report.sections.record.items import ItemsSection
 from analysis.report.sections.record.participation import Participation
-from analysis.report.sections.record.reading import Reading, reading_sentences
+from analysis.report.sections.record.reading import ReadingSection, reading_sentences
 from analysis.report.sections.record.runs import Runs
 from analysis.report.tables import ShownTable, compact
 from analysis.report.text.names import run_names
@@ -123,7 +123,7 @@ class Record(Section):
     name = "record"
     title = "Annotators and judges"
     inside = "Who took part, exclusions, costs, each person, and each item"
-    parts = (Participation(), Annotators(), Runs(), Reading(), Items())
+    parts = (Participation(), Annotators(), Runs(), ReadingSection(), ItemsSection())
 
     def sentences(self, report: Report) -> Iterator[Sentence]:
         for text in _of_judges(report):
@@ -132,7 +132,7 @@ class Record(Section):
         for code, text in (*_missing(report), *_conditions(report), *more):
             yield Sentence.of("limit", text, code)
 
-    def context(self, page: Page) -> Mapping[str, Any]:
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
         # Templates find the method “items” of a dictionary before the key “items”.
         shown = page.tables.get("items")
         rows = list(_item_rows(page.report, shown)) if shown else []

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.personas.changed_items import Wanted, counterfactual_study, mark_of
+from extras.personas.changed_items import WantedChange, counterfactual_study, mark_of
 from studies.errors import StudyError
 from studies.management.study_lookup import find_study
 from studies.management.validation_message import explain
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             made = counterfactual_study(
                 study_id=study.pk,
                 slug=options["slug"],
-                wanted=Wanted(
+                wanted=WantedChange(
                     features=options["feature"], value=options["value"], limit=options["items"]
                 ),
             )
