@@ -36,7 +36,7 @@ def simulated(n_items: int, seed: int = 0):
     from analysis.data.arrays import (
         Answers,
         Dataset,
-        Item,
+        ItemData,
         Judgments,
         Prompt,
         RunData,
@@ -50,7 +50,7 @@ def simulated(n_items: int, seed: int = 0):
     ease = rng.beta(3, 2, n_items)
     personas = [f"persona {n}" for n in range(max(1, n_items // 10))]
     items = tuple(
-        Item(
+        ItemData(
             f"item {n:06}",
             ("food", "travel")[n % 2],
             personas[n % len(personas)],

@@ -109,27 +109,27 @@ def errors_by_group(
 
 
 @dataclass(frozen=True)
-class _Side:
+class _RaterSide:
     n: int
     personas: int
     mean: float | None
     variance: float
 
 
-def _side(values: FloatArray, personas: IntArray, every: _Side | None = None) -> _Side:
+def _side(values: FloatArray, personas: IntArray, every: _RaterSide | None = None) -> _RaterSide:
     if not values.size:
-        return _Side(0, 0, None, 0.0)
+        return _RaterSide(0, 0, None, 0.0)
     code, _ = relabel(personas)
     sizes, sums = np.bincount(code), np.bincount(code, weights=values)
     n, k, mean = int(values.size), int(sizes.size), float(values.mean())
     if k < 2:
-        return _Side(n, k, mean, 0.0)
+        return _RaterSide(n, k, mean, 0.0)
     spread = float(((sums - mean * sizes) ** 2).sum()) / n**2
     variance = k / (k - 1) * spread
     if variance <= _TINY and every is not None:
         # What as many of all personas have, at the same number of items a persona.
         variance = every.variance * every.personas / k * (every.n * k / (n * every.personas)) ** 2
-    return _Side(n, k, mean, variance)
+    return _RaterSide(n, k, mean, variance)
 
 
 def _against_rest(
@@ -143,7 +143,7 @@ def _against_rest(
     )
 
 
-def _tested(one: _Side, two: _Side, level: float) -> tuple[Estimate, float | None]:
+def _tested(one: _RaterSide, two: _RaterSide, level: float) -> tuple[Estimate, float | None]:
     if one.mean is None or two.mean is None:
         return Estimate(None, "empty_group"), None
     value = one.mean - two.mean

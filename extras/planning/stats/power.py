@@ -190,7 +190,7 @@ def simulate_power(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _PowerPart:
     """Some simulated studies: people are fixed, judges depend on how good they are."""
 
     layout: Layout
@@ -224,7 +224,7 @@ class _Part:
 
 def _parts(
     model: StudyModel, layout: Layout, judges: int, n_draws: int, rng: np.random.Generator
-) -> Iterator[_Part]:
+) -> Iterator[_PowerPart]:
     """Simulated studies, as many at a time as memory allows."""
     size = max(1, min(500, HELD // (layout.n_items * (layout.answers + 2 * judges))))
     for start in range(0, n_draws, size):
@@ -233,7 +233,7 @@ def _parts(
 
 def _part(
     model: StudyModel, layout: Layout, judges: int, n: int, rng: np.random.Generator
-) -> _Part:
+) -> _PowerPart:
     effects, rho = model.effects, np.float32(model.effects.overlap)
     hard = _difficulty(model, layout, (n,), rng)
     skill = effects.annotator * _normal(rng, (n, layout.n_annotators))
@@ -242,7 +242,7 @@ def _part(
     half = layout.answers / 2
     majority = np.where(votes == half, np.nan, votes > half)
     own = _difficulty(model, layout, (n, judges), rng)
-    return _Part(
+    return _PowerPart(
         layout,
         majority,
         (rho * hard[:, None] + np.sqrt(1 - rho**2) * own).astype(np.float32),
@@ -268,7 +268,9 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     return rng.standard_normal(shape, dtype=np.float32)
 
 
-def _near_detectable(model: StudyModel, part: _Part, margin: float) -> list[tuple[float, float]]:
+def _near_detectable(
+    model: StudyModel, part: _PowerPart, margin: float
+) -> list[tuple[float, float]]:
     """Differences around the one that is expected to be detectable, with intercepts of judges."""
     equal = model.judge_ease(0.0)
     se = np.array([]) if equal is None else part.verdicts(equal, margin).se
