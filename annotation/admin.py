@@ -14,10 +14,10 @@ from annotation.models import (
     AnnotationRevision,
     Annotator,
     AnnotatorEvent,
-    AnnotatorInvitation,
     Assignment,
     CompletionCode,
     DemographicQuestion,
+    Invitation,
     ProlificStudy,
     QuotaGroup,
 )
@@ -148,11 +148,11 @@ class QuotaGroupAdmin(UntilSomebodyEnters):
     readonly_fields = ["reserved", "completed"]
 
 
-@admin.register(AnnotatorInvitation)
+@admin.register(Invitation)
 class InvitationAdmin(admin.ModelAdmin):
     list_display = ["study", "created_at"]
     list_filter = ["study"]
     list_select_related = ["study"]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[AnnotatorInvitation]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invitation]:
         return super().get_queryset(request).order_by("-pk")

@@ -21,9 +21,9 @@ from annotation.models.answers import (
 )
 from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.platform import (
-    AnnotatorInvitation,
     Bonus,
     BonusPayment,
+    Invitation,
     ProlificEvent,
     ProlificIdentity,
     ProlificReservation,
@@ -37,7 +37,6 @@ __all__ = [
     "AnnotationRevision",
     "Annotator",
     "AnnotatorEvent",
-    "AnnotatorInvitation",
     "Assignment",
     "Bonus",
     "BonusPayment",
@@ -49,6 +48,7 @@ __all__ = [
     "Draft",
     "Ending",
     "InitialAnswer",
+    "Invitation",
     "LinkStart",
     "ProlificEvent",
     "ProlificIdentity",

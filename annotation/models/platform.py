@@ -36,7 +36,7 @@ class ProlificIdentity(models.Model):
         return f"identity of {self.annotator_id}"
 
 
-class AnnotatorInvitation(models.Model):
+class Invitation(models.Model):
     """An id that may enter a study that is open only to a list of ids."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")

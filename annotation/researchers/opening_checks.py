@@ -7,7 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.content.attention_check_rules import unfair_checks
-from annotation.models import AnnotatorInvitation
+from annotation.models import Invitation
 from annotation.prolific.launch.study_checks import study_checks
 from studies.models import Study
 from studies.pages.listing import study_figures
@@ -57,7 +57,7 @@ def _groups(study: Study) -> list[LaunchCheck]:
 def _entry(study: Study) -> list[LaunchCheck]:
     checks = []
     if study.entry == Study.Entry.LIST:
-        invited = AnnotatorInvitation.objects.filter(study=study).count()
+        invited = Invitation.objects.filter(study=study).count()
         words = f"{invited:,} ids are invited." if invited else "Nobody is invited. Add ids."
         fix = reverse("people:invitations", args=[study.slug])
         checks.append(LaunchCheck(words, not invited, True, fix))

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from annotation.errors import EntryRefused
-from annotation.models import Annotator, AnnotatorInvitation, ProlificStudy
+from annotation.models import Annotator, Invitation, ProlificStudy
 from studies.models import Study
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -50,7 +50,7 @@ def check_new(study: Study, *, pid: str) -> None:
     if study.entry == Study.Entry.LINK:
         raise EntryRefused("this study is entered by its link, without an id")
     if study.entry == Study.Entry.LIST:
-        if not AnnotatorInvitation.objects.filter(study=study, key=pid).exists():
+        if not Invitation.objects.filter(study=study, key=pid).exists():
             raise EntryRefused("this id is not on the study's list")
     elif _is_bound(study) and not _PROLIFIC.fullmatch(pid):
         raise EntryRefused("PROLIFIC_PID has not the form of the platform's ids")

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from annotation.models import (
     Annotator,
-    AnnotatorInvitation,
+    Invitation,
     ProlificEvent,
     ProlificIdentity,
     ProlificSubmission,
@@ -23,7 +23,7 @@ def purge_identities(*, study_id: int) -> int:
     submissions = ProlificSubmission.objects.filter(prolific_study__study=study)
     ProlificEvent.objects.filter(resource_id__in=submissions.values("submission_id")).delete()
     submissions.delete()
-    AnnotatorInvitation.objects.filter(study=study).delete()
+    Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()
     if purged:
         record(study, "identities purged", people=purged)

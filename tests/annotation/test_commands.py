@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Annotator, AnnotatorInvitation, ProlificIdentity, QuotaGroup
+from annotation.models import Annotator, Invitation, ProlificIdentity, QuotaGroup
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -33,14 +33,14 @@ def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
     study = make_study(items_per_annotator=1)
     make_items(study, 1)
     walk_in(study, "somebody")
-    AnnotatorInvitation.objects.create(study=study, key="somebody")
+    Invitation.objects.create(study=study, key="somebody")
 
     call_command("purge_identities", study.slug, "--dry-run")
     after_dry_run = ProlificIdentity.objects.count()
     call_command("purge_identities", study.slug)
 
     assert after_dry_run == 1
-    assert ProlificIdentity.objects.count() == AnnotatorInvitation.objects.count() == 0
+    assert ProlificIdentity.objects.count() == Invitation.objects.count() == 0
     assert capsys.readouterr().out.splitlines() == [
         "Annotators whose ids would be deleted: 1.",
         "Annotators whose ids were deleted: 1.",

@@ -11,9 +11,9 @@ from annotation.models import (
     Annotation,
     Annotator,
     AnnotatorEvent,
-    AnnotatorInvitation,
     CompletionCode,
     Ending,
+    Invitation,
     ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
@@ -131,7 +131,7 @@ def test_an_open_link_gives_a_code_by_which_one_comes_back():
 
 def test_a_list_lets_in_who_is_on_it():
     study = make_study(entry=Study.Entry.LIST)
-    AnnotatorInvitation.objects.create(study=study, key="anna")
+    Invitation.objects.create(study=study, key="anna")
 
     assert services.enter(study_id=study.pk, pid="anna").pk
     with pytest.raises(EntryRefused, match="list"):

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation import services
-from annotation.models import Annotation, Annotator, AnnotatorInvitation, CompletionCode
+from annotation.models import Annotation, Annotator, CompletionCode, Invitation
 from annotation.services.admission.related_studies import set_related_studies
 from studies.models import Membership
 from tests.browser.annotators import add_checks, add_quota, enter, enter_items, make_everyday_study
@@ -81,7 +81,7 @@ def test_a_person_walks_through_the_whole_study(open_page, live_server, javascri
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
 def test_the_whole_way_without_a_platform_ends_on_a_page(open_page, live_server, entry, javascript):
     study = make_everyday_study(items=2, entry=entry)
-    AnnotatorInvitation.objects.create(study=study, key="student-7")
+    Invitation.objects.create(study=study, key="student-7")
     link = f"/s/{study.slug}/" + ("?PROLIFIC_PID=student-7" if entry == "list" else "")
     page = open_page(viewport=PHONE, javascript=javascript)
     page.goto(link)

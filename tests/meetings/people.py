@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.test import Client
 
-from annotation.models import Annotator, AnnotatorInvitation, Assignment
+from annotation.models import Annotator, Assignment, Invitation
 from studies.models import Study
 from tests.annotation.pages.walking import token_of
 from tests.judging.llm_server import Answer, completion, error
@@ -53,7 +53,7 @@ class Person:
         if self._study.entry == Study.Entry.LINK:
             self.client.post(base)
         else:
-            AnnotatorInvitation.objects.get_or_create(study=self._study, key=self.pid)
+            Invitation.objects.get_or_create(study=self._study, key=self.pid)
             self.client.get(f"{base}?PROLIFIC_PID={self.pid}&STUDY_ID=st&SESSION_ID=se{self.pid}")
         page = self._send(f"{base}consent/", consent="yes")
         if page.endswith("/about/"):

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.errors import InvitationError
-from annotation.models import AnnotatorInvitation
+from annotation.models import Invitation
 from annotation.services.admission.invitations import invite
 from studies.models import Membership, Study
 from studies.selectors import get_study
@@ -39,7 +39,7 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
                 request, f"Added: {invited.added:,}. Already on the list: {invited.known:,}."
             )
             return redirect("people:invitations", slug)
-    on_list = AnnotatorInvitation.objects.filter(study=study)
+    on_list = Invitation.objects.filter(study=study)
     arrived = study.annotators.filter(is_imported=False).count()
     context = {
         "study": study,

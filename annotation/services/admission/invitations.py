@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.errors import InvitationError
-from annotation.models import AnnotatorInvitation
+from annotation.models import Invitation
 from studies.models import Study
 from studies.services.studies import lock_study, record
 
@@ -41,13 +41,9 @@ def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
     study = lock_study(study_id)
     if study.entry != Study.Entry.LIST:
         raise InvitationError("This study is not entered by a list of ids.")
-    known = set(
-        AnnotatorInvitation.objects.filter(study=study, key__in=keys).values_list("key", flat=True)
-    )
+    known = set(Invitation.objects.filter(study=study, key__in=keys).values_list("key", flat=True))
     new = [key for key in keys if key not in known]
-    AnnotatorInvitation.objects.bulk_create(
-        AnnotatorInvitation(study=study, key=key) for key in new
-    )
+    Invitation.objects.bulk_create(Invitation(study=study, key=key) for key in new)
     if new:
         record(study, "people invited", user=user, people=len(new))
     return Invited(len(new), len(known))

@@ -7,8 +7,8 @@ from django.test import Client
 
 from annotation.models import (
     Annotator,
-    AnnotatorInvitation,
     CompletionCode,
+    Invitation,
     ProlificIdentity,
     ProlificStudy,
 )
@@ -260,7 +260,7 @@ def test_what_nobody_opens_begins_no_part(entry, sent):
 
 def test_a_list_study_takes_invited_ids_alone():
     study = make_study(entry="list")
-    AnnotatorInvitation.objects.create(study=study, key="student-7")
+    Invitation.objects.create(study=study, key="student-7")
 
     invited = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7")
     stranger = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-8")
@@ -348,7 +348,7 @@ def entered_elsewhere(study, session, pid=PID):
 @pytest.mark.parametrize("session", ["", "another"])
 def test_an_id_alone_acts_for_nobody_who_has_agreed(entry, session):
     study = make_study(entry=entry, contact="ada@example.org")
-    AnnotatorInvitation.objects.create(study=study, key=PID)
+    Invitation.objects.create(study=study, key=PID)
     client = arrive(study)
     client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
 
@@ -377,7 +377,7 @@ def test_before_anybody_agreed_another_session_is_a_stranger_too():
 
 def test_a_mail_program_that_opens_a_link_first_locks_nobody_out():
     study = make_study(entry="list")
-    AnnotatorInvitation.objects.create(study=study, key="student-7")
+    Invitation.objects.create(study=study, key="student-7")
     Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7")
 
     assert entered_elsewhere(study, "", "student-7")[0].status_code == 302

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from annotation.models import Annotator, AnnotatorInvitation
+from annotation.models import Annotator, Invitation
 from studies.models import Membership, Study, StudyLog
 from tests.annotation.pages.walking import answer_all
 from tests.factories import make_items, make_study, sign_in
@@ -34,7 +34,7 @@ def test_who_is_on_the_list_walks_the_whole_path_and_ends_on_a_page(study):
     page = client.get(f"/s/{study.slug}/done/").content.decode()
     stranger = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=dora")
 
-    assert AnnotatorInvitation.objects.count() == 3
+    assert Invitation.objects.count() == 3
     assert Annotator.objects.get().state == "completed"
     assert "You have finished" in page
     assert "prolific.com" not in page
@@ -48,7 +48,7 @@ def test_the_same_ids_again_change_nothing_and_no_id_is_in_log_or_page(study):
 
     page = client.get(address(study)).content.decode()
 
-    assert AnnotatorInvitation.objects.count() == 1
+    assert Invitation.objects.count() == 1
     (row,) = StudyLog.objects.filter(event="people invited")
     assert "secret-id" not in f"{row.detail}{page}"
 
@@ -63,7 +63,7 @@ def test_a_list_with_a_fault_is_refused_whole(study, ids, message):
     assert response.status_code == 422
     assert message in response.content.decode()
     assert "<script>" not in response.content.decode().split("<textarea")[1].split("</textarea")[0]
-    assert AnnotatorInvitation.objects.count() == 0
+    assert Invitation.objects.count() == 0
 
 
 def test_only_editors_of_a_study_with_a_list_have_the_page(study):

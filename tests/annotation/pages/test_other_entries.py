@@ -10,8 +10,8 @@ from annotation import services
 from annotation.models import (
     Annotation,
     Annotator,
-    AnnotatorInvitation,
     DemographicQuestion,
+    Invitation,
     QuotaGroup,
 )
 from studies.models import Study
@@ -31,7 +31,7 @@ def come(study, client=None, pid="student-7") -> Client:
     """Enter as the study is entered, and agree."""
     client = client or Client()
     if study.entry == "list":
-        AnnotatorInvitation.objects.get_or_create(study=study, key=pid)
+        Invitation.objects.get_or_create(study=study, key=pid)
         client.get(f"/s/{study.slug}/?PROLIFIC_PID={pid}")
     else:
         client.post(f"/s/{study.slug}/")
@@ -179,7 +179,7 @@ def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
 def test_an_invited_person_who_declines_or_withdraws_reads_nothing_of_prolific():
     study = make_open("list")
     for pid, act in (("one", "consent"), ("two", "withdraw")):
-        AnnotatorInvitation.objects.create(study=study, key=pid)
+        Invitation.objects.create(study=study, key=pid)
         client = Client()
         client.get(f"/s/{study.slug}/?PROLIFIC_PID={pid}")
         page = client.post(f"/s/{study.slug}/{act}/", {"consent": "no"}, follow=True)
