@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from studies.additions import Additions
 
 if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise as StrPromise
+    from django_stubs_ext import StrPromise
 
     from annotation.models import Annotator
     from studies.models import Study

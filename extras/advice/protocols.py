@@ -6,7 +6,7 @@ from typing import Self
 
 from django.db.models import Count, QuerySet
 
-from judging.engine.interface import ReadVerdict
+from judging.engine.interface import Verdict
 from judging.engine.replies import without_thoughts
 from judging.models import JudgeRun, Judgment
 from judging.protocols.protocol import JudgingProtocol
@@ -42,17 +42,17 @@ class Advice(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
-        def answer_in(reply: str) -> ReadVerdict:
+    ) -> Verdict:
+        def answer_in(reply: str) -> Verdict:
             return super(Advice, self).read(
                 reply, is_structured=is_structured, is_lenient=is_lenient
             )
 
         verdict = answer_in(text)
         if verdict.side is None or verdict.certainty is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         if not earlier:
-            return ReadVerdict(None, None, continues=True, position=verdict.position)
+            return Verdict(None, None, continues=True, position=verdict.position)
         before = answer_in(earlier[0])
         first = {"choice": before.side, "certainty": before.certainty}
         return replace(verdict, details={**verdict.details, "before_advice": first})
@@ -130,7 +130,7 @@ class Discussion(ReasonBefore):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         verdict = super().read(text, is_lenient=is_lenient)
         if verdict.side is None:
             return verdict

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from judging.engine.interface import SIDES, Options, ReadVerdict, Side
+from judging.engine.interface import SIDES, Options, Side, Verdict
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
 from judging.protocols.scores import Score
@@ -34,14 +34,14 @@ class JudgeModel(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         reply = readable(text)
         found = self.verdict(reply.text)
         if found.position is None:
             return found
         return replace(found, position=reply.places[found.position])
 
-    def verdict(self, text: str) -> ReadVerdict:
+    def verdict(self, text: str) -> Verdict:
         """The verdict in a reply without thoughts."""
         raise NotImplementedError
 
@@ -62,16 +62,16 @@ class JudgeLM(JudgeModel):
     description = "JudgeLM: two scores from 1 to 10 on the first line"
     offers_tie = True
 
-    def verdict(self, text: str) -> ReadVerdict:
+    def verdict(self, text: str) -> Verdict:
         found = _SCORES.match(text)
         if found is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         first, second = float(found[1]), float(found[2])
         if min(first, second) < 1:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         details: Mapping[str, Any] = {"scores": {"A": first, "B": second}}
         side: Side = "C" if first == second else "A" if first > second else "B"
-        return ReadVerdict(side, None, details)
+        return Verdict(side, None, details)
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
@@ -90,9 +90,9 @@ class AutoJ(JudgeModel):
     offers_tie = True
     reply_tokens = 300
 
-    def verdict(self, text: str) -> ReadVerdict:
+    def verdict(self, text: str) -> Verdict:
         found = self.option(text)
-        return ReadVerdict(found[0], None, position=found[1]) if found else ReadVerdict(None, None)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = list(_DECISION.finditer(text))
@@ -115,9 +115,9 @@ class Prometheus2(JudgeModel):
     name = "prometheus-2"
     description = "Prometheus 2: feedback, then [RESULT] and a response"
 
-    def verdict(self, text: str) -> ReadVerdict:
+    def verdict(self, text: str) -> Verdict:
         found = self.option(text)
-        return ReadVerdict(found[0], None, position=found[1]) if found else ReadVerdict(None, None)
+        return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = _RESULT.search(text)
@@ -160,13 +160,13 @@ class CompassJudger(JudgeModel):
     offers_tie = True
     reply_tokens = 300
 
-    def verdict(self, text: str) -> ReadVerdict:
+    def verdict(self, text: str) -> Verdict:
         found = self.option(text)
         if found is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         criteria = dict(_CRITERION.findall(text[: found[1]]))
         details = {"criteria": criteria} if criteria else {}
-        return ReadVerdict(found[0], None, details, position=found[1])
+        return Verdict(found[0], None, details, position=found[1])
 
     def option(self, text: str) -> tuple[Side, int] | None:
         found = list(_BRACKETED.finditer(text))

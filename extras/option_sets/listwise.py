@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from extras.option_sets.option_order import OptionPlaces, shown_order, shown_pair
 from extras.option_sets.rankings import read_ranking
-from judging.engine.interface import Options, ReadVerdict
+from judging.engine.interface import Options, Verdict
 from judging.errors import ConflictingValue, Reason
 from judging.models import JudgeRun
 from judging.protocols.protocol import JudgingProtocol
@@ -103,19 +103,17 @@ class Listwise(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         letters = LETTERS[: len(self.shown)]
         found = read_ranking(text, letters, is_lenient=is_lenient)
         if found is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         ranking = [self.shown[letters.index(letter)] for letter in found.letters]
         details: dict[str, Any] = {"ranking": ranking, "shown": list(self.shown)}
         if found.code:
             details["read"] = found.code
         first, second = self.pair
-        return ReadVerdict(
-            "A" if is_better(first, second, details) else "B", found.certainty, details
-        )
+        return Verdict("A" if is_better(first, second, details) else "B", found.certainty, details)
 
 
 def is_better(one: int, other: int, details: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from judging.engine.interface import Options, ReadVerdict
+from judging.engine.interface import Options, Verdict
 from judging.engine.messages import Messages, from_user
 from judging.engine.replies import looks_like_refusal, without_thoughts
 from studies.personas.profile import HistoryEntry
@@ -52,7 +52,7 @@ class PersonaDescription:
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
 
-    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         return verdict
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
@@ -65,8 +65,8 @@ class PersonaDescription:
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
-        return ReadVerdict("A" if usable(text) else None, None)
+    ) -> Verdict:
+        return Verdict("A" if usable(text) else None, None)
 
     def form(self) -> Mapping[str, Any]:
         return {}

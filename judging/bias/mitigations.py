@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judging.bias.texts import text
-from judging.engine.interface import Options, ReadVerdict
+from judging.engine.interface import Options, Verdict
 from judging.engine.messages import Message, Messages
 from judging.protocols.protocol import JudgingProtocol
 
@@ -54,7 +54,7 @@ class Reflecting:
     def options(self, earlier: tuple[str, ...]) -> Options:
         return self.protocol.options(self._own(earlier))
 
-    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         return self.protocol.weigh(verdict, probabilities)
 
     def _own(self, earlier: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,8 +68,8 @@ class Reflecting:
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
-        def read(reply: str, before: tuple[str, ...]) -> ReadVerdict:
+    ) -> Verdict:
+        def read(reply: str, before: tuple[str, ...]) -> Verdict:
             return self.protocol.read(
                 reply, earlier=before, is_structured=is_structured, is_lenient=is_lenient
             )

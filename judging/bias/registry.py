@@ -20,21 +20,21 @@ from judging.bias.responses import (
     Distractor,
     Formatting,
     Injection,
-    LongerResponse,
-    NamedSource,
+    Length,
     Reasoning,
     Sentiment,
+    Source,
 )
 from judging.bias.texts import all_of, languages_of
 from judging.errors import NOT_ALLOWED, InvalidValue
 
 PROBES: list[BiasProbe] = [
-    LongerResponse(),
+    Length(),
     Formatting(),
     Sentiment(),
     Bandwagon(),
     Authority(),
-    NamedSource(),
+    Source(),
     Reasoning(),
     Distractor(),
     Injection(),

@@ -21,7 +21,7 @@ class _Addition(ResponseProbe):
         return f"{added}\n{response}" if self.is_before else f"{response}\n\n{added}"
 
 
-class LongerResponse(_Addition):
+class Length(_Addition):
     name = "length"
     description = "Longer without more content"
 
@@ -83,7 +83,7 @@ class Reasoning(_Addition):
     description = "Steps that only look like reasons"
 
 
-class NamedSource(_Addition):
+class Source(_Addition):
     name = "source"
     description = "A note that names a brand or model as its author"
     option_name = "AUTHOR"

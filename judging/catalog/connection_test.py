@@ -23,11 +23,11 @@ from judging.engine.interface import (
     Misconfigured,
     Parameters,
     RateLimited,
-    ReadVerdict,
     Reply,
     ServerError,
     TimedOut,
     Unreachable,
+    Verdict,
 )
 from judging.engine.messages import as_text
 from judging.engine.replies import looks_like_refusal
@@ -217,7 +217,7 @@ def _read(
     return known
 
 
-def _words(verdict: ReadVerdict) -> str:
+def _words(verdict: Verdict) -> str:
     """The verdict in words; response 1 is shown first, as A."""
     side = {"A": "A (response 1)", "B": "B (response 2)", "C": "C (tie)"}[verdict.side or "C"]
     return side if verdict.certainty is None else f"{side}, certainty {verdict.certainty}"

@@ -18,7 +18,7 @@ State = Literal["done", "unparseable", "refused", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadVerdict:
+class Verdict:
     """The chosen side, as a letter of the prompt; None if the reply gives none.
 
     `details` is what else the reply says, such as scores, by the letters of the prompt.
@@ -42,7 +42,7 @@ class ReplyFormat(Protocol):
     def options(self, earlier: tuple[str, ...]) -> Options:
         """The options of the step that follows `earlier`; empty if it has no probabilities."""
 
-    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
@@ -55,7 +55,7 @@ class ReplyFormat(Protocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         """The verdict in a reply; without a side if the question has to be asked again."""
 
     def form(self) -> Mapping[str, Any]:
@@ -86,7 +86,7 @@ class JudgeQuestion:
         """The messages of its present step."""
         return self.protocol.conversation(self.messages, self.earlier)
 
-    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> ReadVerdict:
+    def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
         """The verdict in a reply to its present step, up to the last word that is whole."""
         return self.protocol.read(
             without_cut_end(text) if is_cut else text,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judging.engine.interface import SIDES, ReadVerdict, Side
+from judging.engine.interface import SIDES, Side, Verdict
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
 
@@ -38,16 +38,16 @@ class Criteria(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         lines = self._lines(text)
         if lines is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         *each, (whole, position) = lines
         if whole == "C":
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         keys = (key for key, _ in self.criteria)
         chosen = dict(zip(keys, (side for side, _ in each), strict=True))
-        return ReadVerdict(whole, None, {"criteria": chosen}, position=position)
+        return Verdict(whole, None, {"criteria": chosen}, position=position)
 
     def _lines(self, text: str) -> list[tuple[Side, int]] | None:
         """The side of every criterion and of the whole, with their places in the text.

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import replace
 
-from judging.engine.interface import ReadVerdict, Side
+from judging.engine.interface import Side, Verdict
 from judging.engine.replies import without_thoughts
 from judging.protocols.reading.certainties import of_json, stated
 from judging.protocols.reading.statements import contradict, statements
@@ -29,7 +29,7 @@ def parse_reply(
     asks_certainty: bool,
     is_structured: bool = False,
     is_lenient: bool = False,
-) -> ReadVerdict:
+) -> Verdict:
     """Read side and certainty; C counts if a tie was offered, certainty if it was requested.
 
     If a structured reply was requested and has the right form, the form is read; else the text.
@@ -67,7 +67,7 @@ def _decide(reply: Placed) -> tuple[Found | None, int | None]:
     return chosen, certainty
 
 
-def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> ReadVerdict | None:
+def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | None:
     """The verdict that a reply states in another form; None if it states none, or several."""
     text = plain(without_next_turn(reply.text))
     if re.search(r"\[\[[^\]\d]+\]\]", text):
@@ -90,12 +90,12 @@ def _counted(
     position: int | None,
     offers_tie: bool,
     asks_certainty: bool,
-) -> ReadVerdict:
+) -> Verdict:
     """A verdict with what the protocol asked for."""
     if side is None or (side == "C" and not offers_tie):
-        return ReadVerdict(None, None)
+        return Verdict(None, None)
     has_certainty = asks_certainty and side != "C"
-    return ReadVerdict(side, certainty if has_certainty else None, position=position)
+    return Verdict(side, certainty if has_certainty else None, position=position)
 
 
 def read_form(text: str) -> tuple[Side | None, int | None] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from judging.engine.interface import SIDES, Options, ReadVerdict
+from judging.engine.interface import SIDES, Options, Verdict
 from judging.engine.messages import Messages, with_replies
 from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
@@ -149,7 +149,7 @@ class JudgingProtocol:
         """The options of a step whose probabilities can be read; those of the sides, by default."""
         return {side: (side,) for side in (SIDES if self.offers_tie else SIDES[:2])}
 
-    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         """A verdict with what the probabilities of the last step's options say."""
         return verdict
 
@@ -160,7 +160,7 @@ class JudgingProtocol:
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         """The verdict in a reply; without a side if the question has to be asked again."""
         return parse_reply(
             text,

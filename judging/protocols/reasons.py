@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from judging.engine.interface import SIDES, ReadVerdict
+from judging.engine.interface import SIDES, Verdict
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
 
@@ -30,15 +30,15 @@ class ReasonBefore(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         if not (is_structured and self.keeps_form(text)):
             reply = readable(text)
             found = self.place.search(reply.text)
             if found:
                 side = next(side for side in SIDES if side == found[1])
-                return ReadVerdict(side, None, position=reply.places[found.start(1)])
+                return Verdict(side, None, position=reply.places[found.start(1)])
             if not is_lenient:
-                return ReadVerdict(None, None)
+                return Verdict(None, None)
         return super().read(text, is_structured=is_structured, is_lenient=is_lenient)
 
     def form(self) -> dict[str, Mapping[str, Any]]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from judging.engine.interface import Options, ReadVerdict, Side
+from judging.engine.interface import Options, Side, Verdict
 from judging.engine.messages import Messages, only_step
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
@@ -37,17 +37,17 @@ class Score(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         score = self.score(text)
         if score is None:
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         if not earlier:
-            return ReadVerdict(None, None, continues=True)
+            return Verdict(None, None, continues=True)
         first = self.score(earlier[0])
         assert first is not None  # noqa: S101 - or the second step would not have been asked
         details: Mapping[str, Any] = {"scores": {"A": first, "B": score}}
         side: Side = "C" if first == score else "A" if first > score else "B"
-        return ReadVerdict(side, None, details)
+        return Verdict(side, None, details)
 
     def score(self, text: str) -> int | None:
         """The score in a reply; None if there is none, or several that differ."""

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from judging.engine.interface import ReadVerdict
+from judging.engine.interface import Verdict
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
 from judging.protocols.texts import languages, texts
@@ -37,7 +37,7 @@ class Levels(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         verdict = super().read(text, is_lenient=is_lenient)
         level = _level(text)
         if verdict.side is None or level is None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from judging.engine.interface import Options, ReadVerdict
+from judging.engine.interface import Options, Verdict
 from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading.text import readable
@@ -41,14 +41,12 @@ class PTrue(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         if not earlier:
             chosen = super().read(text, is_lenient=is_lenient)
-            return ReadVerdict(
-                None, None, continues=chosen.side is not None, position=chosen.position
-            )
+            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
         if is_empty(text):
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)
         reply = readable(text)
         word = _REPLY.search(reply.text)
@@ -56,9 +54,9 @@ class PTrue(JudgingProtocol):
             return replace(chosen, certainty=None, position=None)
         says = next(name for name, words in _WORDS.items() if word[1].title() in words)
         details = {**chosen.details, "says": says}
-        return ReadVerdict(chosen.side, None, details, position=reply.places[word.start(1)])
+        return Verdict(chosen.side, None, details, position=reply.places[word.start(1)])
 
-    def weigh(self, verdict: ReadVerdict, probabilities: Mapping[str, float] | None) -> ReadVerdict:
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
         if verdict.side is None or probabilities is None or "yes" not in probabilities:
             return verdict
         share = probabilities["yes"]

@@ -1,6 +1,6 @@
 """The protocol that asks for a choice, and then how certain the judge is of it."""
 
-from judging.engine.interface import Options, ReadVerdict
+from judging.engine.interface import Options, Verdict
 from judging.engine.replies import is_empty
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.scores import Score100
@@ -31,16 +31,14 @@ class SecondTurn(JudgingProtocol):
         earlier: tuple[str, ...] = (),
         is_structured: bool = False,
         is_lenient: bool = False,
-    ) -> ReadVerdict:
+    ) -> Verdict:
         if not earlier:
             chosen = super().read(text, is_lenient=is_lenient)
-            return ReadVerdict(
-                None, None, continues=chosen.side is not None, position=chosen.position
-            )
+            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
         if is_empty(text):
-            return ReadVerdict(None, None)
+            return Verdict(None, None)
         chosen = super().read(earlier[0], is_lenient=is_lenient)
-        return ReadVerdict(chosen.side, _NUMBER.score(text), chosen.details)
+        return Verdict(chosen.side, _NUMBER.score(text), chosen.details)
 
 
 _NUMBER = Score100()
