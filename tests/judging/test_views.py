@@ -218,7 +218,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_shown(
 
     with django_assert_max_num_queries(9):
         viewer.get(urls(run)[0])
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         viewer.get(urls(run)[1])
 
 

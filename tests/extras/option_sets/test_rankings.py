@@ -1,9 +1,11 @@
 """Rankings are read where a reply states one as its own."""
 
+from dataclasses import replace
+
 import pytest
 
+from extras.option_sets.listwise import LISTWISE
 from extras.option_sets.rankings import read_ranking
-from judging.protocols.registry import protocol
 
 
 def read(text, *, is_lenient=True):
@@ -57,11 +59,11 @@ def test_another_reply_states_none(text):
 
 
 def test_the_choice_of_each_pair_follows_from_the_ranking():
-    bound = protocol("listwise").of_options((4, 1, 3, 2), (1, 2))
+    bound = replace(LISTWISE, shown=(4, 1, 3, 2), pair=(1, 2))
     verdict = bound.read("B > D > C > A]] [[70]]")
 
     assert (verdict.side, verdict.certainty) == ("A", 70)  # option 1 is B, option 2 is D
     assert verdict.details == {"ranking": [1, 2, 3, 4], "shown": [4, 1, 3, 2]}
-    turned = protocol("listwise").of_options((4, 1, 3, 2), (4, 3)).read("B > D > C > A]]")
+    turned = replace(LISTWISE, shown=(4, 1, 3, 2), pair=(4, 3)).read("B > D > C > A]]")
     assert turned.side == "B"
-    assert protocol("listwise").of_options((4, 1, 3, 2), (1, 2)).read("A > B").side is None
+    assert replace(LISTWISE, shown=(4, 1, 3, 2), pair=(1, 2)).read("A > B").side is None

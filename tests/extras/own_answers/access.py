@@ -2,3 +2,5 @@
 
 # Nobody finds these in a study whose people answer for somebody else.
 NOT_HERE = {"people/linked/", "people/second-visits/", "people/second-visits/ids/"}
+# They need people who answer for themselves.
+NEEDS_DATA = "own_answers:(profile|retest-item)|own_people:(linked|second-visit-ids)"
