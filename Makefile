@@ -39,8 +39,9 @@ test-fast: .venv/.dev  ## pure and service tests on SQLite, without pages, model
 test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what can differ there
 	$(BIN)/python -m tests.run
 
-test-all: .venv/.dev  ## the same with every case of sampled tests
+test-all: .venv/.dev  ## the same with every case of sampled tests, and without each extra; for every night
 	$(BIN)/python -m tests.run --all
+	$(BIN)/python -m tests.without
 
 test-browsers: .venv/.dev  ## the participants' pages in old and other browsers, those that are there
 	$(BIN)/pytest -m real_browsers tests/browser/test_real_browsers.py
