@@ -26,7 +26,7 @@ from annotation.load_test.measurement import Measurement, measure
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
 
-SITE = "annotation.load_test.participants:Annotator"
+SITE = "annotation.load_test.participants:SimulatedAnnotator"
 
 
 def main() -> None:

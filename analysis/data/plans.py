@@ -172,7 +172,7 @@ def _design_departures(
     study: Study, plan: FrozenPlan, sealed: Mapping[str, Any], items: int
 ) -> Iterator[Departure]:
     now = _design(study, items)
-    for key, planned in sealed.items():
+    for key, planned in sorted(sealed.items()):
         if key in now and planned != now[key]:
             words = _words(planned), _words(now[key])
             yield Departure(SEALED[key], *words, *_when(study, plan, key))

@@ -16,7 +16,7 @@ from benchmarks import _workload as workload
 from benchmarks._environments import environment
 from benchmarks._installation import SLUG, Installation, postmaster
 
-_OURS = "annotation.load_test.participants:Annotator"
+_OURS = "annotation.load_test.participants:SimulatedAnnotator"
 _PROJECTS = Path(__file__).resolve().parent
 _SESSION = 120  # oTree creates its participants in advance
 

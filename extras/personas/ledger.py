@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class DraftLedger:
-    """`engine.interface.Ledger` of the drafts of one job, written by one thread in turn.
+    """`engine.interface.AttemptLedger` of the drafts of one job, written by one thread in turn.
 
     Use it as a context: its thread and its connection to the database end with it.
     """

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from analysis.exports.tables.columns import TableColumn as ExportColumn
+from analysis.exports.tables.columns import Column as ExportColumn
 from analysis.exports.tables.table_files import ExportTableFile as ExportTable
 from analysis.exports.tables.table_files import write_table
 from analysis.report.files.table_files import write_tables

@@ -17,7 +17,7 @@ from annotation.load_test.study_copy import copied
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 
-_SITE = "annotation.load_test.participants:Annotator"
+_SITE = "annotation.load_test.participants:SimulatedAnnotator"
 _ROW = "{:>6}  {:>9}  {:>17}  {:>17}  {:>10}  {:>6}"
 
 

@@ -202,7 +202,7 @@ def _bytes(text: str) -> int:
 
 
 class RunLedger:
-    """`engine.interface.Ledger` of one leased chunk of a run."""
+    """`engine.interface.AttemptLedger` of one leased chunk of a run."""
 
     def __init__(
         self,

@@ -162,7 +162,7 @@ def test_a_crash_after_sending_never_pays_again(study, owed, prolific, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("annotation.prolific.api.client.Client.pay_bonuses", crash)
+        patch.setattr("annotation.prolific.api.client.ProlificClient.pay_bonuses", crash)
         with pytest.raises(KeyboardInterrupt):
             bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
     with pytest.raises(NotAllowed, match="sent"):

@@ -288,7 +288,7 @@ def test_a_pilot_gives_back_the_effects_that_it_was_made_from():
     truth = Effects(1.0, 0.6, 0.5, 0.4, 0.5)
 
     found = [
-        variance_components.variance_components(
+        variance_components(
             pilot(truth, seed=seed), n_draws=2, rng=np.random.default_rng(seed)
         ).effects(Effects())
         for seed in range(6)
@@ -306,7 +306,7 @@ def test_intervals_of_effects_contain_the_truth():
     inside = 0
     for seed in range(n):
         rng = np.random.default_rng(seed)
-        made = variance_components.variance_components(pilot(truth, seed=seed), n_draws=50, rng=rng)
+        made = variance_components(pilot(truth, seed=seed), n_draws=50, rng=rng)
         inside += sum(
             one.low <= getattr(truth, name) <= one.high for name, one in made.components.items()
         )
@@ -319,7 +319,7 @@ def test_effects_that_a_pilot_cannot_tell_apart_keep_their_defaults():
     each = np.arange(60)
     alone = PilotAnswers(made.correct, made.item, made.annotator, each, each % 2)
 
-    found = variance_components.variance_components(alone, n_draws=5, rng=np.random.default_rng(1))
+    found = variance_components(alone, n_draws=5, rng=np.random.default_rng(1))
 
     reasons = {name: one.reason for name, one in found.components.items()}
     assert reasons["persona"] == reasons["overlap"] == "not_identified"
@@ -334,4 +334,4 @@ def test_a_pilot_without_wrong_answers_gives_nothing():
         np.ones_like(made.correct), made.item, made.annotator, made.persona, made.question
     )
 
-    assert variance_components.variance_components(perfect, rng=np.random.default_rng(1)) is None
+    assert variance_components(perfect, rng=np.random.default_rng(1)) is None
