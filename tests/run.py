@@ -32,7 +32,6 @@ DIFFERS_ON_SQLITE = (
     "tests/config/test_broker.py",
     "tests/config/test_migrate.py",
     "tests/analysis/data/test_dataset.py",
-    "tests/analysis/models/test_migrations.py",
     "tests/analysis/data/test_aggregates.py",
     "tests/analysis/exports/test_queue.py",
     "tests/annotation/test_answers.py",
