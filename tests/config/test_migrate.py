@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import extras
 from config.migrate import what_is_wrong
 from tests.migrated import copy_migrated
 
-OWN = ("studies", "annotation", "judging", "analysis", "api")
-# The twenty migrations of Django's own apps: the eighty others take ten seconds.
+OWN = ("studies", "annotation", "judging", "analysis", "api", *extras.NAMES)
+# The migrations of Django's own apps: the others take seconds.
 MIGRATE = f"""
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"

@@ -14,13 +14,8 @@ from judging.runs import lifecycle
 from judging.runs.rows.spec import RunSpec
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
-from tests.browser.conftest import (  # noqa: F401
-    PHONE,
-    browser,
-    fits_and_reads_well,
-    open_page,
-    signed_in,
-)
+from tests.browser.conftest import PHONE, fits_and_reads_well
+from tests.extras.in_browser import browser, open_page, signed_in  # noqa: F401
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 

@@ -6,13 +6,13 @@ from django.contrib.auth.models import User
 from extras.planning.assumptions import Assumptions
 from extras.planning.requests import compute_queued, request_forecast
 from extras.planning.watching import fix_comparison
-from tests.browser.conftest import is_well_in_both_themes, open_page, running, signed_in
+from tests.browser.conftest import is_well_in_both_themes
+from tests.extras.in_browser import browser, open_page, signed_in  # noqa: F401
 from tests.extras.planning.test_watching import people_answer, study_with_run
 from tests.factories import make_items, make_study
 
 __all__ = ["open_page", "signed_in"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-browser = pytest.fixture(running, scope="module", name="browser")
 
 
 @pytest.fixture

@@ -1,3 +1,3 @@
-from tests.browser.conftest import browser, open_page, signed_in
+from tests.extras.in_browser import browser, open_page, signed_in
 
 __all__ = ["browser", "open_page", "signed_in"]
