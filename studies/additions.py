@@ -41,7 +41,10 @@ class Additions(Generic[Entry]):
         return (entry for entry, _ in self._read)
 
     def among(self, own: Iterable[Entry]) -> list[Entry]:
-        """The entries of the core and of extras, in the order of pages and commands."""
+        """The entries of the core and of extras, in the order of pages and commands.
+
+        An entry behind one that the core does not have comes last; `without_place` names them.
+        """
         found = list(own)
         names = {entry.name for entry in found}
         last = [entry for entry, after in self._read if after not in names]
@@ -50,3 +53,8 @@ class Additions(Generic[Entry]):
                 place = next(n for n, each in enumerate(found) if each.name == after)
                 found.insert(place + 1, entry)
         return [*found, *last]
+
+    def without_place(self, own: Iterable[Entry]) -> list[str]:
+        """Entries that are to stand behind something that is not in the core."""
+        names = {"", *(entry.name for entry in own)}
+        return [entry for entry, after in self._given if after not in names]

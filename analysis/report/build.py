@@ -5,10 +5,12 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
+from inspect import getfile
 from pathlib import Path
 from types import MappingProxyType
 
 from analysis.data.arrays import CHOICES, Dataset
+from analysis.report.chapters import MORE
 from analysis.report.contents import all_sentences, analyses, in_order_of_computing
 from analysis.report.encode import Json, steps
 from analysis.report.registration import alone_on_sealed, registration
@@ -126,11 +128,17 @@ def software() -> Json:
 
 
 def _code() -> str:
-    """A hash of the modules that read the data and compute the numbers, independent of git."""
+    """A hash of the modules that read the data and compute the numbers, independent of git.
+
+    Of extras it counts all modules of those that have a chapter.
+    """
     app = Path(__file__).resolve().parents[1]
+    found = [path for part in COMPUTING for path in app.glob(part)]
+    for folder in {Path(getfile(type(chapter))).resolve().parent for chapter in MORE}:
+        found += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
     digest = hashlib.sha256()
-    for path in sorted(path for part in COMPUTING for path in app.glob(part)):
-        digest.update(f"{path.relative_to(app).as_posix()}\n".encode() + path.read_bytes())
+    for path in sorted(found):
+        digest.update(f"{path.relative_to(app.parent).as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()
 
 

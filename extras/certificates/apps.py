@@ -20,5 +20,5 @@ class CertificatesConfig(AppConfig):
 
         REASONS.update(_REASONS)
         READERS.add(f"{self.name}.computed:CERTIFICATES")
-        chapters.MORE.add(f"{self.name}.chapter:CERTIFICATES", after="estimation")
+        chapters.MORE.add(f"{self.name}.chapter:CERTIFICATES", after="bias")
         in_study.register()

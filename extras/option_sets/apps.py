@@ -12,6 +12,6 @@ class OptionSetsConfig(AppConfig):
         from judging.protocols import registry, texts
 
         texts.FOLDERS.append(Path(__file__).parent / "texts")
-        registry.MORE.add(f"{self.name}.listwise:LISTWISE", after="advice")
+        registry.MORE.add(f"{self.name}.listwise:LISTWISE", after="p-true")
         READERS.add(f"{self.name}.sets:OPTION_SETS", f"{self.name}.sets:RANKED_SETS")
-        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="criteria")
+        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="bias")
