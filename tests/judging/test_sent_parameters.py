@@ -87,7 +87,7 @@ def test_what_a_server_refuses_in_any_words_is_left_out_and_recorded(judge, llm,
     run = judge_all(study, judge)
 
     assert states(run) == {"done": 60}
-    assert len(llm.requests) <= 60 + 20
+    assert len(llm.requests) <= 60 + 40  # as many as were under way when the first was refused
     assert {*llm.requests[-1]} - {"messages"} == PARAMETERS - refused
     for judgment in run.judgments.select_related("sent_with"):
         assert not judgment.sent_with.parameters.keys() & refused
