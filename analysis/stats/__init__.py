@@ -4,27 +4,36 @@ Only NumPy and SciPy are needed. Undefined results are None with a reason, rando
 argument, and every interval says how it was made.
 """
 
-from .accuracy.bands import (
+from analysis.stats.accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
     individual_accuracy,
     majority_accuracy,
     tie_credit_accuracy,
 )
-from .accuracy.bias import (
+from analysis.stats.accuracy.bias import (
     PositionBias,
     SingleOrderBias,
     position_bias,
     position_bias_single_order,
 )
-from .accuracy.bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
-from .accuracy.general_accuracy import general_contrast, general_proportion, general_proportions
-from .accuracy.group_errors import GroupErrors, errors_by_group
-from .accuracy.self_preference import OwnPreference, own_preference, self_preference
-from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
-from .agreement.alpha import certainty_alpha, krippendorff_alpha
-from .agreement.annotators import AnnotatorQuality, annotator_quality
-from .agreement.ceiling import (
+from analysis.stats.accuracy.bounds import (
+    AccuracyBounds,
+    DifferenceBounds,
+    accuracy_bounds,
+    difference_bounds,
+)
+from analysis.stats.accuracy.general_accuracy import (
+    general_contrast,
+    general_proportion,
+    general_proportions,
+)
+from analysis.stats.accuracy.group_errors import GroupErrors, errors_by_group
+from analysis.stats.accuracy.self_preference import OwnPreference, own_preference, self_preference
+from analysis.stats.accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
+from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
+from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
+from analysis.stats.agreement.ceiling import (
     AgreementCeiling,
     ShareOfPossible,
     agreed_with,
@@ -33,7 +42,7 @@ from .agreement.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from .agreement.coefficients import (
+from analysis.stats.agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
     cohen_kappa,
@@ -41,8 +50,8 @@ from .agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
-from .agreement.general_agreement import general_agreement
-from .agreement.response_sets import (
+from analysis.stats.agreement.general_agreement import general_agreement
+from analysis.stats.agreement.response_sets import (
     ForcedChoices,
     forced_choices,
     forced_shares,
@@ -50,14 +59,14 @@ from .agreement.response_sets import (
     set_distance,
     set_vectors,
 )
-from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
-from .agreement.stereotype import (
+from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
+from analysis.stats.agreement.stereotype import (
     SharedStereotype,
     expected_agreement,
     expected_majority_accuracy,
     shared_stereotype,
 )
-from .certainty.calibration import (
+from analysis.stats.certainty.calibration import (
     Brier,
     Calibration,
     CalibrationBin,
@@ -66,21 +75,25 @@ from .certainty.calibration import (
     calibration_error,
     discrimination,
 )
-from .certainty.general_correlation import general_spearman
-from .certainty.held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
-from .certainty.high_sets import HighSets, compare_high_sets
-from .certainty.human_llm import (
+from analysis.stats.certainty.general_correlation import general_spearman
+from analysis.stats.certainty.held_out import (
+    HeldOutThreshold,
+    held_out_threshold,
+    unreachable_thresholds,
+)
+from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.stats.certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
     compare_certainty,
     compare_certainty_distributions,
 )
-from .certainty.interaction import CertaintyBySource, certainty_by_source
-from .certainty.intervals import CertaintyQuality, certainty_quality
-from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
-from .certainty.matched_coverage import matched_accuracy
-from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
-from .certainty.risk_coverage import (
+from analysis.stats.certainty.interaction import CertaintyBySource, certainty_by_source
+from analysis.stats.certainty.intervals import CertaintyQuality, certainty_quality
+from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
+from analysis.stats.certainty.matched_coverage import matched_accuracy
+from analysis.stats.certainty.recalibration import Recalibration, folds_by_key, recalibrate
+from analysis.stats.certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
     ThresholdPoint,
@@ -89,23 +102,23 @@ from .certainty.risk_coverage import (
     risk_coverage,
     threshold_sweep,
 )
-from .certainty.scale_use import centred_certainty, certainty_icc
-from .comparison.alt_test import (
+from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
+from analysis.stats.comparison.alt_test import (
     AltTest,
     AnnotatorTest,
     alt_test,
     alt_test_certainty,
     human_advantage,
 )
-from .comparison.contrasts import Clusters, Contrast, paired_contrast
-from .comparison.cost_accuracy import Mix, price_mixes
-from .comparison.crowd_equivalence import (
+from analysis.stats.comparison.contrasts import Clusters, Contrast, paired_contrast
+from analysis.stats.comparison.cost_accuracy import Mix, price_mixes
+from analysis.stats.comparison.crowd_equivalence import (
     CrowdEquivalence,
     CrowdPoint,
     crowd_equivalence,
     majority_of_some,
 )
-from .comparison.differences import (
+from analysis.stats.comparison.differences import (
     Adjusted,
     BlockDifference,
     Equivalence,
@@ -115,14 +128,18 @@ from .comparison.differences import (
     equivalence,
     paired_difference,
 )
-from .comparison.general_difference import (
+from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     detectable_difference,
     general_difference,
     general_differences,
 )
-from .comparison.human_likeness import HumanLikeness, human_likeness, human_likeness_of_several
-from .comparison.judges import (
+from analysis.stats.comparison.human_likeness import (
+    HumanLikeness,
+    human_likeness,
+    human_likeness_of_several,
+)
+from analysis.stats.comparison.judges import (
     CochranQ,
     JointBootstrap,
     JudgeComparison,
@@ -131,16 +148,21 @@ from .comparison.judges import (
     compare_judges,
     joint_bootstrap,
 )
-from .comparison.leave_one_out import (
+from analysis.stats.comparison.leave_one_out import (
     LeaveOneOut,
     LeaveOneOutSummary,
     ReferenceJudge,
     leave_one_out,
     reference_judges,
 )
-from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
-from .comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
-from .comparison.paired import (
+from analysis.stats.comparison.mistakes import (
+    ErrorConsistency,
+    SharedGuess,
+    error_consistency,
+    shared_guess,
+)
+from analysis.stats.comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
+from analysis.stats.comparison.paired import (
     McNemar,
     PairedCounts,
     count_pairs,
@@ -149,14 +171,14 @@ from .comparison.paired import (
     tango_statistic,
     wald_interval,
 )
-from .comparison.probes import ProbeEffect, change_of_shift, probe_effect
-from .comparison.replacement import (
+from analysis.stats.comparison.probes import ProbeEffect, change_of_shift, probe_effect
+from analysis.stats.comparison.replacement import (
     AgreementScale,
     PooledReplacement,
     pooled_replacement_test,
     pooled_replacement_tests,
 )
-from .comparison.sample_sizes import (
+from analysis.stats.comparison.sample_sizes import (
     alpha_sd,
     annotators_needed,
     equivalence_items,
@@ -164,22 +186,22 @@ from .comparison.sample_sizes import (
     recruiting_cost,
     wilson_items,
 )
-from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
-from .core.clusters import (
+from analysis.stats.core.bootstrap import percentile_interval, pigeonhole_bootstrap
+from analysis.stats.core.clusters import (
     annotator_blocks,
     block_interval,
     majority_proportion,
     shared_annotator_interval,
     shared_annotator_variance,
 )
-from .core.groups import (
+from analysis.stats.core.groups import (
     GroupComparison,
     GroupDifference,
     compare_groups,
     newcombe_interval,
     support,
 )
-from .core.multiplicity import (
+from analysis.stats.core.multiplicity import (
     MaxT,
     benjamini_yekutieli,
     flipped_signs,
@@ -187,14 +209,14 @@ from .core.multiplicity import (
     holm,
     permuted_groups,
 )
-from .core.multiway import (
+from analysis.stats.core.multiway import (
     MultiwayProportion,
     MultiwayVariance,
     multiway_mean,
     multiway_proportion,
     multiway_variance,
 )
-from .core.proportions import (
+from analysis.stats.core.proportions import (
     TwoWayVariance,
     item_clustered_proportion,
     two_way_proportion,
@@ -202,11 +224,15 @@ from .core.proportions import (
     wilson_interval,
     wilson_proportion,
 )
-from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
-from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
-from .core.shared_variance import Kind, Sharing, effective_number
-from .core.votes import Votes
-from .labels.aggregation import (
+from analysis.stats.core.resampling import (
+    AgreementDraws,
+    bootstrap_agreement,
+    sample_without_replacement,
+)
+from analysis.stats.core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
+from analysis.stats.core.shared_variance import Kind, Sharing, effective_number
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import (
     MajorityVote,
     Unanimity,
     certainty_weights,
@@ -215,11 +241,11 @@ from .labels.aggregation import (
     unanimity,
     weighted_vote,
 )
-from .labels.dawid_skene import DawidSkene, dawid_skene
-from .labels.label_models import Glad, Mace, glad, mace
-from .labels.one_coin import OneCoin, one_coin
-from .selection.active_draw import draw_items, draw_probabilities, error_spread
-from .selection.certified_thresholds import (
+from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
+from analysis.stats.labels.label_models import Glad, Mace, glad, mace
+from analysis.stats.labels.one_coin import OneCoin, one_coin
+from analysis.stats.selection.active_draw import draw_items, draw_probabilities, error_spread
+from analysis.stats.selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
     certify_threshold,
@@ -228,7 +254,7 @@ from .selection.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
-from .selection.preference_entropy import certainty_from_entropy, preference_entropy
+from analysis.stats.selection.preference_entropy import certainty_from_entropy, preference_entropy
 
 __all__ = [
     "AccuracyBounds",

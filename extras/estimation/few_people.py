@@ -22,14 +22,13 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.report.text.numbers import percent, percent_range
 from analysis.report.text.sentences import fill, shown
-
-from .items import SystemsOfItems
-from .stats.calibrated_judge import CalibratedMean, calibrated_mean
-from .stats.contests import margins
-from .stats.prediction_powered import powered_mean
-from .stats.rogan_gladen import RoganGladen, rogan_gladen
-from .stats.scores import FEWEST, answers_saved
-from .stats.weighted import weighted_mean
+from extras.estimation.items import SystemsOfItems
+from extras.estimation.stats.calibrated_judge import CalibratedMean, calibrated_mean
+from extras.estimation.stats.contests import margins
+from extras.estimation.stats.prediction_powered import powered_mean
+from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
+from extras.estimation.stats.scores import FEWEST, answers_saved
+from extras.estimation.stats.weighted import weighted_mean
 
 N_FOLDS = 10
 MOSTLY = 0.9  # of a judge's answers have a certainty

@@ -8,9 +8,8 @@ from analysis.promises import Counts, Family, MethodCheck, compared, covers, err
 from analysis.stats import Sharing, general_proportion
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
-
-from .judged_items import Judge, Judged, sampled, true_share
-from .stats import (
+from extras.estimation.judged_items import Judge, Judged, sampled, true_share
+from extras.estimation.stats import (
     Contests,
     calibrated_mean,
     corrected_win_rates,
@@ -19,8 +18,8 @@ from .stats import (
     system_strengths,
     win_rates,
 )
-from .stats.scores import width
-from .stats.strengths import fit_strengths, results
+from extras.estimation.stats.scores import width
+from extras.estimation.stats.strengths import fit_strengths, results
 
 DESIGNS = {
     "20 of 200 answered": Judged(200, 20, 100, 0, 0.5),

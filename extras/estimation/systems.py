@@ -16,12 +16,11 @@ from analysis.report.text.numbers import percent
 from analysis.report.text.reasons import reason
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
-
-from .items import MIN_CONTESTS, SystemsOfItems
-from .stats.contests import Contests
-from .stats.ranking import ranking_agreement
-from .stats.strengths import system_strengths
-from .stats.win_rates import corrected_win_rates, win_rates
+from extras.estimation.items import MIN_CONTESTS, SystemsOfItems
+from extras.estimation.stats.contests import Contests
+from extras.estimation.stats.ranking import ranking_agreement
+from extras.estimation.stats.strengths import system_strengths
+from extras.estimation.stats.win_rates import corrected_win_rates, win_rates
 
 PEOPLE, OWN = "people", "own"
 WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}

@@ -11,9 +11,8 @@ from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.text.numbers import points
-
-from .multiverse import multiverse
-from .universe import EXCLUSIONS, TIES, UNITS
+from extras.methods.multiverse import multiverse
+from extras.methods.universe import EXCLUSIONS, TIES, UNITS
 
 CLAIMS = {"all": "all items", "certain": "where certain"}
 

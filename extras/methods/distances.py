@@ -14,8 +14,7 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.text.names import run_name
 from analysis.stats.core.results import IntArray
-
-from .stats.soft_labels import SoftLabelScores, soft_label_scores
+from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from analysis.report.text.reasons import reason
 from analysis.report.text.sentences import fill, shown
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
-
-from .stats.meta_d import N_LEVELS, Insight, insight, insight_difference
+from extras.methods.stats.meta_d import N_LEVELS, Insight, insight, insight_difference
 
 CLAIM = "insight against people"
 

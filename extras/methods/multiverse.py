@@ -27,9 +27,8 @@ from analysis.stats.comparison.general_difference import (
 from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
-
-from .stats.contrasts import set_contrast
-from .universe import EXCLUSIONS, TIES, UNITS, Universe
+from extras.methods.stats.contrasts import set_contrast
+from extras.methods.universe import EXCLUSIONS, TIES, UNITS, Universe
 
 THRESHOLDS = (70, 80, 90)
 LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}

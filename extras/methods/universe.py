@@ -19,8 +19,7 @@ from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import TiePolicy, majority_vote
-
-from .stats.contrasts import shared_people
+from extras.methods.stats.contrasts import shared_people
 
 MIN_BLOCKS = 8
 

@@ -15,9 +15,8 @@ from analysis.report.files.table_files import write_tables
 from analysis.report.files.table_text import to_text
 from analysis.report.render import render_document, shown
 from analysis.report.tables import Table, TableColumn
-
-from .measure import SLACK, MeasuredPromise, calls_of, measure_all
-from .registry import families
+from extras.planted_truth.measure import SLACK, MeasuredPromise, calls_of, measure_all
+from extras.planted_truth.registry import families
 
 SCHEMA = "thirdperson.methods/1"
 FILES = ("methods.json", "methods.html", "tables")

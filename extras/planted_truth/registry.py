@@ -3,8 +3,7 @@
 from functools import cache
 
 from analysis.promises import FAMILIES, Family
-
-from .families import (
+from extras.planted_truth.families import (
     accuracy,
     agreement,
     biases,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.paired import PairedCounts, mcnemar
-from ..core.results import IntArray, Reason
+from analysis.stats.comparison.paired import PairedCounts, mcnemar
+from analysis.stats.core.results import IntArray, Reason
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import check_level, known_rows
-from ..core.proportions import wilson_interval
-from ..core.results import Interval, Reason
+from analysis.stats.core.checks import check_level, known_rows
+from analysis.stats.core.proportions import wilson_interval
+from analysis.stats.core.results import Interval, Reason
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import (
+from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     interval_of,
     lower_share,
     t_tail,
     why_not,
 )
-from ..core.checks import check_level, t_quantile
-from ..core.proportions import EMPTY, wilson_ends
-from ..core.results import FloatArray, Proportion
-from ..core.shared_variance import Sharing
+from analysis.stats.core.checks import check_level, t_quantile
+from analysis.stats.core.proportions import EMPTY, wilson_ends
+from analysis.stats.core.results import FloatArray, Proportion
+from analysis.stats.core.shared_variance import Sharing
 
 
 def general_contrast(

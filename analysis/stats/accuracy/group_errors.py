@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, relabel, t_quantile
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.checks import check_level, relabel, t_quantile
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
 
 # A group of fewer personas says nothing about others like them.
 FEWEST_PERSONAS = 3

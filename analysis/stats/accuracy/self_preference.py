@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import GeneralDifference, general_difference
-from ..comparison.paired import count_pairs, tango_interval
-from ..core.results import Estimate, Proportion
-from ..core.shared_variance import Sharing
-from .general_accuracy import general_contrast, general_proportion
+from analysis.stats.accuracy.general_accuracy import general_contrast, general_proportion
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.comparison.paired import count_pairs, tango_interval
+from analysis.stats.core.results import Estimate, Proportion
+from analysis.stats.core.shared_variance import Sharing
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ..comparison.paired import count_pairs, tango_interval
-from ..core.checks import check_level, t_quantile
-from ..core.multiway import Clusters, degrees_of_freedom, score_variance
-from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
-from .bias import chosen_slots
+from analysis.stats.accuracy.bias import chosen_slots
+from analysis.stats.comparison.paired import count_pairs, tango_interval
+from analysis.stats.core.checks import check_level, t_quantile
+from analysis.stats.core.multiway import Clusters, degrees_of_freedom, score_variance
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason
 
 MAX_STEPS = 50
 # Log odds that data of ordinary size cannot distinguish from infinity.

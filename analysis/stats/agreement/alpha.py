@@ -5,10 +5,16 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import resampled_estimate
-from ..core.count_rows import Statistic, count_rows, estimate_with_interval, pairable, ratio
-from ..core.results import Estimate, FloatArray, IntArray
-from ..core.votes import Votes
+from analysis.stats.core.bootstrap import resampled_estimate
+from analysis.stats.core.count_rows import (
+    Statistic,
+    count_rows,
+    estimate_with_interval,
+    pairable,
+    ratio,
+)
+from analysis.stats.core.results import Estimate, FloatArray, IntArray
+from analysis.stats.core.votes import Votes
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 Resample = Literal["items", "pairs"]

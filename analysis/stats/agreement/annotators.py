@@ -9,10 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from ..core.checks import relabel
-from ..core.proportions import wilson_proportion
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
-from ..core.votes import Votes
+from analysis.stats.core.checks import relabel
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Proportion,
+    Reason,
+)
+from analysis.stats.core.votes import Votes
 
 
 @dataclass(frozen=True)

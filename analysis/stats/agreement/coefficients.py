@@ -7,11 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import normal_quantile
-from ..core.count_rows import count_rows, estimate_with_interval, pairable, ratio
-from ..core.no_variation import constant_interval
-from ..core.results import Estimate, FloatArray, IntArray, Interval
-from ..core.votes import Votes
+from analysis.stats.core.checks import normal_quantile
+from analysis.stats.core.count_rows import count_rows, estimate_with_interval, pairable, ratio
+from analysis.stats.core.no_variation import constant_interval
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval
+from analysis.stats.core.votes import Votes
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
 

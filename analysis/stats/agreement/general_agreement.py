@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import general_difference
-from ..core.count_rows import count_rows
-from ..core.results import Estimate
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.count_rows import count_rows
+from analysis.stats.core.results import Estimate
+from analysis.stats.core.shared_variance import Sharing
 
 
 def general_agreement(counts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Estimate:

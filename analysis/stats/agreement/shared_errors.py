@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln, logit, xlog1py, xlogy
 
-from ..core.checks import known_rows
-from ..core.results import FloatArray, IntArray, Reason
+from analysis.stats.core.checks import known_rows
+from analysis.stats.core.results import FloatArray, IntArray, Reason
 
 # Silent reading of English non-fiction, in words a minute (Brysbaert, 2019).
 READING_PACE = 238

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from scipy import stats
 
-from ..core.results import Estimate, Reason
+from analysis.stats.core.results import Estimate, Reason
 
 
 def expected_agreement(accuracy: float, *, n_options: int = 2) -> float:

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import interval_of, why_not
-from ..core.checks import check_level, t_quantile
-from ..core.few_values import distinct_values, mid_ranks
-from ..core.results import Estimate, FloatArray
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import interval_of, why_not
+from analysis.stats.core.checks import check_level, t_quantile
+from analysis.stats.core.few_values import distinct_values, mid_ranks
+from analysis.stats.core.results import Estimate, FloatArray
+from analysis.stats.core.shared_variance import Sharing
 
 MIN_FOR_INTERVAL = 10
 

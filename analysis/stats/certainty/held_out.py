@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import check_level
-from ..core.proportions import EMPTY, wilson_proportion
-from ..core.results import Proportion, Reason
-from .calibration import usable_answers
-from .risk_coverage import threshold_sweep
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.certainty.risk_coverage import threshold_sweep
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.proportions import EMPTY, wilson_proportion
+from analysis.stats.core.results import Proportion, Reason
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import resampled_estimate
-from ..core.checks import check_level, relabel
-from ..core.count_rows import distinct_rows
-from ..core.proportions import wilson_proportion
-from ..core.results import Estimate, FloatArray, Proportion
-from .calibration import usable_answers
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.bootstrap import resampled_estimate
+from analysis.stats.core.checks import check_level, relabel
+from analysis.stats.core.count_rows import distinct_rows
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import Estimate, FloatArray, Proportion
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, normal_quantile
-from ..core.results import FloatArray, Interval, Reason
+from analysis.stats.core.checks import check_level, normal_quantile
+from analysis.stats.core.results import FloatArray, Interval, Reason
 
 MIN_PAIRS = 3
 MIN_FOR_INTERVAL = 10

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, known_rows, t_quantile
-from ..core.multiway import Clusters, degrees_of_freedom, prepare
-from ..core.results import Estimate, Interval, Proportion, Reason
+from analysis.stats.core.checks import check_level, known_rows, t_quantile
+from analysis.stats.core.multiway import Clusters, degrees_of_freedom, prepare
+from analysis.stats.core.results import Estimate, Interval, Proportion, Reason
 
 
 @dataclass(frozen=True)

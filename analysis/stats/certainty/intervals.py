@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..core.bootstrap import resampled_estimate, resampled_weights
-from ..core.checks import check_level, kinds_of, relabel
-from ..core.few_values import distinct_values
-from ..core.no_variation import auroc_score_interval, constant_interval
-from ..core.results import Estimate, FloatArray, IntArray, Reason
-from .calibration import MIN_EACH, usable_answers
-from .squared_gap import squared_gap
+from analysis.stats.certainty.calibration import MIN_EACH, usable_answers
+from analysis.stats.certainty.squared_gap import squared_gap
+from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
+from analysis.stats.core.checks import check_level, kinds_of, relabel
+from analysis.stats.core.few_values import distinct_values
+from analysis.stats.core.no_variation import auroc_score_interval, constant_interval
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason
 
 FEW_ANSWERS = 50
 

@@ -10,16 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.proportions import (
+from analysis.stats.certainty.matched_coverage import matched_accuracy
+from analysis.stats.core.proportions import (
     CONDITIONAL,
     item_clustered_proportion,
     two_way_proportion,
     wilson_proportion,
 )
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
-from ..core.votes import Votes
-from ..labels.aggregation import majority_vote
-from .matched_coverage import matched_accuracy
+from analysis.stats.core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Proportion,
+    Reason,
+)
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import majority_vote
 
 
 @dataclass(frozen=True)

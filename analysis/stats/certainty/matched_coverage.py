@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import check_level, n_distinct, t_quantile
-from ..core.few_values import in_order
-from ..core.multiway import Clusters, score_variance
-from ..core.proportions import effective_n, wilson_ends
-from ..core.results import Estimate, FloatArray, IntArray, Interval
-from .calibration import usable_answers
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.checks import check_level, n_distinct, t_quantile
+from analysis.stats.core.few_values import in_order
+from analysis.stats.core.multiway import Clusters, score_variance
+from analysis.stats.core.proportions import effective_n, wilson_ends
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval
 
 # Answers on either side of the cut that say how often those just there are right.
 MIN_NEIGHBOURS = 10

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from ..core.few_values import distinct_values
-from ..core.results import FloatArray, IntArray, Reason
-from .calibration import usable_answers
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.few_values import distinct_values
+from analysis.stats.core.results import FloatArray, IntArray, Reason
 
 Method = Literal["isotonic", "logistic"]
 

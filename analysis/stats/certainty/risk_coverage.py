@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.few_values import distinct_values
-from ..core.proportions import wilson_interval
-from ..core.results import FloatArray, IntArray, Interval, Proportion, Reason, seed_of
-from .calibration import usable_answers
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.few_values import distinct_values
+from analysis.stats.core.proportions import wilson_interval
+from analysis.stats.core.results import FloatArray, IntArray, Interval, Proportion, Reason, seed_of
 
 
 @dataclass(frozen=True, eq=False)

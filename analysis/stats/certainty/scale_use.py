@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import stats
 
-from ..core.checks import check_level
-from ..core.count_rows import ratio
-from ..core.results import Estimate, FloatArray, Interval
-from ..core.votes import Votes
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.count_rows import ratio
+from analysis.stats.core.results import Estimate, FloatArray, Interval
+from analysis.stats.core.votes import Votes
 
 
 def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -> Estimate:

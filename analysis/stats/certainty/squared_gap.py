@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from ..core.checks import n_distinct, normal_quantile, relabel
-from ..core.results import Estimate, FloatArray, IntArray, Interval
+from analysis.stats.core.checks import n_distinct, normal_quantile, relabel
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval
 
 # Wrong answers that n right ones in a row may hide, as Agresti and Coull add them.
 UNSEEN = 2

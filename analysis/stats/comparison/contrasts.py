@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, relabel
-from ..core.clusters import MIN_BLOCKS
-from ..core.results import BoolArray, FloatArray, IntArray, Reason
+from analysis.stats.core.checks import check_level, relabel
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Reason
 
 
 @dataclass(frozen=True, eq=False)

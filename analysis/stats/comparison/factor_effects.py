@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import relabel
-from ..core.clusters import MIN_BLOCKS
-from ..core.results import FloatArray, IntArray, Reason
+from analysis.stats.core.checks import relabel
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.results import FloatArray, IntArray, Reason
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..core.bootstrap import resampled_estimate, resampled_weights
-from ..core.checks import relabel
-from ..core.count_rows import ratio
-from ..core.results import Estimate, FloatArray, IntArray, Reason
-from ..core.votes import Votes
-from .alt_test import model_choices, require_single_votes
+from analysis.stats.comparison.alt_test import model_choices, require_single_votes
+from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
+from analysis.stats.core.checks import relabel
+from analysis.stats.core.count_rows import ratio
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason
+from analysis.stats.core.votes import Votes
 
 Label = Literal["human-like", "super-consistent", "below human"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, known_rows, relabel
-from ..core.multiplicity import holm
-from ..core.proportions import wilson_proportion
-from ..core.results import Estimate, FloatArray, IntArray, Proportion, Reason, seed_of
-from .paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.checks import check_level, known_rows, relabel
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Proportion, Reason, seed_of
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..agreement.coefficients import percent_agreement
-from ..core.checks import check_level
-from ..core.count_rows import estimate_with_interval, pairable, ratio
-from ..core.results import Estimate, FloatArray, Reason
-from ..core.votes import Votes
+from analysis.stats.agreement.coefficients import percent_agreement
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.count_rows import estimate_with_interval, pairable, ratio
+from analysis.stats.core.results import Estimate, FloatArray, Reason
+from analysis.stats.core.votes import Votes
 
 MIN_RUNS = 3
 

@@ -11,8 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 from scipy import special, stats
 
-from ..core.checks import check_level, normal_quantile
-from ..core.proportions import wilson_ends
+from analysis.stats.core.checks import check_level, normal_quantile
+from analysis.stats.core.proportions import wilson_ends
 
 
 def wilson_items(share: float, half_width: float, *, level: float = 0.95) -> int:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_level, relabel
-from .results import Estimate, FloatArray, IntArray, Interval, Reason, seed_of
+from analysis.stats.core.checks import check_level, relabel
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason, seed_of
 
 MAX_UNDEFINED = 0.05  # share of resamples that may leave a statistic undefined
 ROUNDING = 1e-10

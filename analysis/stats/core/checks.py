@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .results import BoolArray, IntArray
+from analysis.stats.core.results import BoolArray, IntArray
 
 
 def check_level(level: float) -> None:

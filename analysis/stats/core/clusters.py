@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .checks import check_level, n_distinct, relabel, t_quantile
-from .proportions import (
+from analysis.stats.core.checks import check_level, n_distinct, relabel, t_quantile
+from analysis.stats.core.proportions import (
     CONDITIONAL,
     EMPTY,
     clustered_variance,
@@ -19,8 +19,8 @@ from .proportions import (
     wilson_ends,
     wilson_interval,
 )
-from .results import BoolArray, IntArray, Interval, Proportion
-from .votes import Votes
+from analysis.stats.core.results import BoolArray, IntArray, Interval, Proportion
+from analysis.stats.core.votes import Votes
 
 MIN_BLOCKS = 8
 MIN_DEGREES_OF_FREEDOM = 4

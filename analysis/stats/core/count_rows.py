@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import resampled_estimate, resampled_weights
-from .checks import check_level
-from .few_columns import row_sums
-from .results import Estimate, FloatArray, IntArray, Reason
+from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.few_columns import row_sums
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason
 
 MAX_COUNTED = 2**16  # possible count rows up to which they are counted, not sorted
 CHUNK = 2**22  # weights of resamples held in memory at once

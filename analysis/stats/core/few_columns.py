@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .results import IntArray
+from analysis.stats.core.results import IntArray
 
 
 def row_sums(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:

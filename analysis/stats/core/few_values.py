@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .results import FloatArray, IntArray
+from analysis.stats.core.results import FloatArray, IntArray
 
 _SPAN = 2**16
 

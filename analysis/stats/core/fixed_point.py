@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .results import FloatArray
+from analysis.stats.core.results import FloatArray
 
 # One plain step: the state after it, and the merit of the state before it.
 Step = Callable[[FloatArray], tuple[FloatArray, float]]

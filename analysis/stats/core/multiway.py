@@ -12,9 +12,15 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_level, relabel, t_quantile
-from .proportions import EMPTY, FEW_CLUSTERS, clustered_variance, effective_n, wilson_ends
-from .results import Estimate, FloatArray, IntArray, Interval, Proportion
+from analysis.stats.core.checks import check_level, relabel, t_quantile
+from analysis.stats.core.proportions import (
+    EMPTY,
+    FEW_CLUSTERS,
+    clustered_variance,
+    effective_n,
+    wilson_ends,
+)
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Proportion
 
 Clusters = Mapping[str, npt.ArrayLike]
 

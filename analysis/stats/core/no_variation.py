@@ -2,8 +2,8 @@
 
 from scipy import optimize
 
-from .checks import check_level, normal_quantile
-from .results import Interval
+from analysis.stats.core.checks import check_level, normal_quantile
+from analysis.stats.core.results import Interval
 
 STEP = 1e-9  # distance from an area of 0 or 1, which solves its own equation
 

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_level, n_distinct, normal_quantile, relabel, t_quantile
-from .results import BoolArray, FloatArray, IntArray, Interval, Proportion, Reason
+from analysis.stats.core.checks import check_level, n_distinct, normal_quantile, relabel, t_quantile
+from analysis.stats.core.results import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    Proportion,
+    Reason,
+)
 
 FEW_CLUSTERS = 10
 CONDITIONAL = "conditional on these annotators"

@@ -5,11 +5,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from .bootstrap import percentile_interval
-from .checks import check_level
-from .count_rows import distinct_rows
-from .results import FloatArray, IntArray, Interval, Reason, seed_of
-from .votes import Votes
+from analysis.stats.core.bootstrap import percentile_interval
+from analysis.stats.core.checks import check_level
+from analysis.stats.core.count_rows import distinct_rows
+from analysis.stats.core.results import FloatArray, IntArray, Interval, Reason, seed_of
+from analysis.stats.core.votes import Votes
 
 Unit = Literal["item_pair", "pairs", "all_pairs"]
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .checks import relabel
-from .results import FloatArray, IntArray
-from .votes import Votes
+from analysis.stats.core.checks import relabel
+from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.votes import Votes
 
 ANNOTATOR = "annotator"
 # Coverage was simulated down to these numbers; docs/methods.md has the table.

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
-from ..core.results import FloatArray, IntArray
-from ..core.votes import Votes
-from .aggregation import single_maximum
-from .patterns import Patterns, allowed_shares, log_or_impossible, normalised
+from analysis.stats.core.fixed_point import MAX_STEPS, TOLERANCE, climb
+from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import single_maximum
+from analysis.stats.labels.patterns import Patterns, allowed_shares, log_or_impossible, normalised
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ import numpy as np
 from scipy import optimize
 from scipy.special import digamma, expit, gammaln
 
-from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
-from ..core.results import BoolArray, FloatArray, IntArray
-from ..core.votes import Votes
-from .aggregation import log_total, single_maximum
-from .patterns import Patterns, normalised
+from analysis.stats.core.fixed_point import MAX_STEPS, TOLERANCE, climb
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import log_total, single_maximum
+from analysis.stats.labels.patterns import Patterns, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 

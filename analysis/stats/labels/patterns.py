@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..core.checks import kinds_of
-from ..core.results import FloatArray, IntArray
-from ..core.votes import Votes
+from analysis.stats.core.checks import kinds_of
+from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

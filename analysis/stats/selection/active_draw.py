@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ..core.results import BoolArray, FloatArray
+from analysis.stats.core.results import BoolArray, FloatArray
 
 FLOOR = 0.1  # of the probability that an equal draw gives every item
 

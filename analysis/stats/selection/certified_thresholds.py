@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..certainty.calibration import usable_answers
-from ..core.checks import known_rows, relabel
-from ..core.proportions import EMPTY, wilson_proportion
-from ..core.results import BoolArray, FloatArray, IntArray, Proportion, Reason
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.checks import known_rows, relabel
+from analysis.stats.core.proportions import EMPTY, wilson_proportion
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Proportion, Reason
 
 # Thresholds in the order in which they are tested, fixed before any data.
 GRID = tuple(range(99, 49, -1))

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.results import FloatArray
+from analysis.stats.core.results import FloatArray
 
 
 def preference_entropy(probability: npt.ArrayLike) -> FloatArray:

@@ -8,9 +8,8 @@ import numpy.typing as npt
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
 from analysis.stats.core.results import BoolArray, Estimate, IntArray, Reason
 from analysis.stats.core.shared_variance import Sharing
-
-from .outcome_models import cross_fitted, isotonic
-from .scores import FEWEST, Sampled, interval_of_scores
+from extras.estimation.stats.outcome_models import cross_fitted, isotonic
+from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores
 
 
 @dataclass(frozen=True)

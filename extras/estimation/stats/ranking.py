@@ -12,9 +12,8 @@ from analysis.stats.core.bootstrap import MAX_UNDEFINED, resampled_estimate, res
 from analysis.stats.core.checks import check_level
 from analysis.stats.core.multiway import prepare
 from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Reason, seed_of
-
-from .contests import Contests
-from .strengths import fit_strengths, results
+from extras.estimation.stats.contests import Contests
+from extras.estimation.stats.strengths import fit_strengths, results
 
 _AT_ONCE = 1_000_000  # weights of items
 _ROUNDING = 9  # decimals in which two strengths are the same

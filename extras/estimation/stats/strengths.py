@@ -8,8 +8,7 @@ import numpy.typing as npt
 from analysis.stats.core.checks import check_level
 from analysis.stats.core.results import BoolArray, Estimate, FloatArray, Reason
 from analysis.stats.core.shared_variance import Sharing
-
-from .contests import TIE, Contests, linearised, margins
+from extras.estimation.stats.contests import TIE, Contests, linearised, margins
 
 _STEPS, _HALVINGS, _TOLERANCE = 100, 40, 1e-9
 

@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from analysis.stats.core.results import Estimate, FloatArray, Reason
 from analysis.stats.core.shared_variance import Sharing
-
-from .outcome_models import cross_fitted, logistic
-from .scores import Sampled, interval_of_scores, width
+from extras.estimation.stats.outcome_models import cross_fitted, logistic
+from extras.estimation.stats.scores import Sampled, interval_of_scores, width
 
 
 @dataclass(frozen=True)

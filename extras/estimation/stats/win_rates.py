@@ -9,8 +9,7 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.checks import check_level
 from analysis.stats.core.results import Estimate, FloatArray, Interval, Reason
 from analysis.stats.core.shared_variance import Sharing
-
-from .contests import Contests, linearised, margins
+from extras.estimation.stats.contests import Contests, linearised, margins
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from scipy import special, stats
 
 from analysis.stats.core.results import FloatArray, seed_of
 from analysis.stats.core.shared_variance import Sharing
-
-from .simulated_studies import Layout, StudyModel
-from .verdicts import BETTER, STATES, SimulatedVerdicts, verdicts
+from extras.planning.stats.simulated_studies import Layout, StudyModel
+from extras.planning.stats.verdicts import BETTER, STATES, SimulatedVerdicts, verdicts
 
 # Half as much to hold and to draw; the verdicts are computed with twice the digits.
 Floats = npt.NDArray[np.float32]

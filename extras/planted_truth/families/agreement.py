@@ -6,8 +6,7 @@ import numpy as np
 
 from analysis.promises import Counts, MethodCheck, covers, is_on_average
 from analysis.stats import change_beyond_noise, krippendorff_alpha, shared_guess
-
-from ..worlds.answers import people_and_model, runs_of
+from extras.planted_truth.worlds.answers import people_and_model, runs_of
 
 ALPHA = 0.2
 

@@ -7,8 +7,7 @@ import numpy as np
 from analysis.promises import Counts, MethodCheck, compared, covers, errs
 from analysis.stats import Sharing, length_pull, own_preference, probe_effect
 from analysis.stats.comparison.factor_effects import factor_effects
-
-from ..worlds.biases import PULL_OF_LENGTH, asked, of_own, probed, pulled
+from extras.planted_truth.worlds.biases import PULL_OF_LENGTH, asked, of_own, probed, pulled
 
 
 def factors(rng: np.random.Generator, counts: Counts) -> None:

@@ -13,8 +13,7 @@ from analysis.stats import (
     like_for_like,
 )
 from analysis.stats.certainty.squared_gap import squared_gap
-
-from ..worlds.certainties import (
+from extras.planted_truth.worlds.certainties import (
     BOASTFUL,
     LEVELS,
     ONE_LEVEL,

@@ -9,8 +9,7 @@ from analysis.promises import Counts, MethodCheck, compared, errs
 from analysis.stats import certify_threshold, one_per_cluster, starting_threshold
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.selection.certified_thresholds import Weighting, fewest_at_start
-
-from ..worlds.signals import FINE, SIGNALS, judged
+from extras.planted_truth.worlds.signals import FINE, SIGNALS, judged
 
 DELTA = 0.1
 WEIGHTINGS: tuple[Weighting, ...] = ("item", "cluster")

@@ -22,8 +22,14 @@ from analysis.stats import (
     tango_statistic,
     wilson_proportion,
 )
-
-from ..worlds.studies import JUDGES, Design, StudyBatch, Truth, batch_of, truth_of
+from extras.planted_truth.worlds.studies import (
+    JUDGES,
+    Design,
+    StudyBatch,
+    Truth,
+    batch_of,
+    truth_of,
+)
 
 MARGIN, LEVEL, Z_90 = 0.1, 0.05, 1.6448536269514722
 INSIDE = ("equivalent", "different_within_margin")

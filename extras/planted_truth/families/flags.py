@@ -13,8 +13,7 @@ from analysis.stats.agreement.shared_errors import (
     LIMIT_WHEN_HURRIED,
 )
 from analysis.stats.core.results import IntArray
-
-from ..worlds.answers import careful_errors
+from extras.planted_truth.worlds.answers import careful_errors
 
 SPREADS = list(product((0.3, 1.0, 2.0), (0.0, 0.6, 1.0)))
 

@@ -20,8 +20,7 @@ from analysis.stats import (
     starting_threshold,
 )
 from analysis.stats.core.results import FloatArray, IntArray
-
-from ..worlds.published import DIAGNOSES, FITNESS
+from extras.planted_truth.worlds.published import DIAGNOSES, FITNESS
 
 N = 120
 DELTA = 0.1

@@ -13,9 +13,8 @@ from analysis.stats import (
     pooled_replacement_tests,
     price_mixes,
 )
-
-from ..worlds.answers import crowd, majority_of
-from ..worlds.labels import PlantedLabels, labelled, labelling_truth
+from extras.planted_truth.worlds.answers import crowd, majority_of
+from extras.planted_truth.worlds.labels import PlantedLabels, labelled, labelling_truth
 
 RIGHT, EPSILON = 0.8, 0.1
 # The majority of three others is right with this probability, so that the average advantage of a

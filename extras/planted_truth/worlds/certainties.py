@@ -6,8 +6,7 @@ import numpy as np
 
 from analysis.stats import Votes
 from analysis.stats.core.results import FloatArray, IntArray
-
-from .answers import block_design
+from extras.planted_truth.worlds.answers import block_design
 
 
 def judge_with_impressions(

@@ -11,8 +11,7 @@ import numpy as np
 
 from analysis.stats import Sharing, Votes
 from analysis.stats.core.results import FloatArray, IntArray
-
-from .answers import unequal_seats
+from extras.planted_truth.worlds.answers import unequal_seats
 
 SD_ITEM, SD_SKILL, SHARPER = 1.0, 1.0, 2.0
 DRAWN = 400_000

@@ -4,8 +4,7 @@ import numpy as np
 
 from analysis.stats import certainty_from_entropy
 from analysis.stats.core.results import FloatArray, IntArray
-
-from .answers import logistic
+from extras.planted_truth.worlds.answers import logistic
 
 READINGS = 5  # in each order
 FINE = tuple(range(99, 0, -1))

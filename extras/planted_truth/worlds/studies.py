@@ -12,8 +12,7 @@ from scipy import optimize
 
 from analysis.stats import Kind, Sharing, Votes
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
-
-from .answers import logistic, unequal_seats
+from extras.planted_truth.worlds.answers import logistic, unequal_seats
 
 JUDGES, K = 3, 3
 EASE, SD_ITEM, SD_PERSON, IN_COMMON = 0.5, 1.0, 0.6, 0.5

@@ -6,8 +6,7 @@ from analysis.stats.labels.dawid_skene import dawid_skene
 from analysis.stats.labels.label_models import mace
 from analysis.stats.labels.one_coin import one_coin
 from analysis.stats.labels.patterns import Patterns
-
-from .reference import random_votes
+from tests.analysis.stats.reference import random_votes
 
 
 def repeated(votes, times):
