@@ -203,8 +203,7 @@ def table_of_entries(
 
 def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy with the interval that allows for people, personas and questions in common."""
-    # Reports of early versions, which are compared with later ones, have no such interval.
-    return {**side, "ci": side.get("clusters", side)["ci"]}
+    return {**side, "ci": side["clusters"]["ci"]}
 
 
 def _dig(entry: Mapping[str, Any], path: str) -> Any:

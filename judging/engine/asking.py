@@ -58,7 +58,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     verdict = question.protocol.weigh(verdict, reply.probabilities)
     details = dict(verdict.details)
     if "read" in details and question.sides_in(reply) is not None:
-        details["probabilities_at"] = "letter"  # not at the beginning, as in the past
+        details["probabilities_at"] = "letter"
     if reply.no_probabilities:
         details["no_probabilities"] = reply.no_probabilities
     answer = partial(

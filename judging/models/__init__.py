@@ -6,7 +6,6 @@ from judging.models.answers import (
     Judgment,
     SentParameters,
     last_lease_of_workers,
-    usable_probabilities,
 )
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
@@ -27,5 +26,4 @@ __all__ = [
     "SharedLimit",
     "StudyJudge",
     "last_lease_of_workers",
-    "usable_probabilities",
 ]

@@ -55,31 +55,6 @@ def test_without_probabilities_or_a_verdict_there_is_no_such_certainty():
     assert np.isnan(agreement_certainty(verdicts)).all()  # one reading; a shared maximum
 
 
-@pytest.mark.parametrize(
-    ("details", "counts"),
-    [
-        (None, True),
-        ({"read": "certainty"}, True),
-        ({"read": "words", "probabilities_at": "letter"}, True),
-        ({"read": "words"}, False),
-        ({"read": "words", "no_probabilities": "marked by doctor"}, False),
-    ],
-)
-def test_probabilities_of_the_first_token_of_a_reply_read_leniently_are_not_used(details, counts):
-    study = make_study()
-    run = make_run(study=study)
-    item = make_item(study=study)
-    reading(run, item, "r1", "r1", r1=0.2, r2=0.8)
-    Judgment.objects.update(details=details)
-
-    data, loaded, verdicts = load(study)
-
-    known = ~np.isnan(probability_certainty(data, loaded, verdicts))
-    assert known.tolist() == [counts]
-    row = next(iter(judgment_table(study)))
-    assert (row["probability_r1"] is not None) == counts
-
-
 def test_agreement_is_the_share_of_readings_with_the_verdict():
     study = make_study()
     run = make_run(study=study, samples=4)

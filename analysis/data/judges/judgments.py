@@ -8,7 +8,7 @@ from django.db.models import F, Q, QuerySet
 
 from analysis.data.annotators.answers import feature_keys
 from annotation.files.answers_out import side_of
-from judging.models import JudgeRun, Judgment, usable_probabilities
+from judging.models import JudgeRun, Judgment
 from judging.protocols.framings import framing
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
@@ -115,8 +115,8 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
 
 
 def _probabilities(judgment: Judgment) -> dict[str, float | None]:
-    stored = judgment.probabilities
-    given = usable_probabilities(judgment.state, stored, judgment.details) or {}
+    is_done = judgment.state == Judgment.State.DONE
+    given = (judgment.probabilities if is_done else None) or {}
     return {f"probability_{option}": given.get(option) for option in Choice.values}
 
 

@@ -26,7 +26,7 @@ from analysis.data.judges.probes import Makers, ProbedRun, probed
 from analysis.data.number_columns import number_columns, number_of, or_nan, places_of
 from judging.bias.registry import probe_choice
 from judging.drift.reading import anchors_of
-from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury, usable_probabilities
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
@@ -189,7 +189,7 @@ def _judgments(
     for pk, state, stored, details in more.order_by().values_list(
         "pk", "state", "probabilities", "details"
     ):
-        if given := usable_probabilities(state, stored, details):
+        if given := stored if state == Judgment.State.DONE else None:
             probabilities[pk] = [float(given.get(option, 0)) for option in CHOICES]
         if (code := (details or {}).get("read")) is not None:
             codes[pk] = code

@@ -32,14 +32,12 @@ def who_of(judge: Mapping[str, Any]) -> Json:
 
 def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
     """The adjusted p value, if several runs that compete have a test."""
-    # Reports of earlier versions do not say how many have one.
-    tests = "tests" if "tests" in difference else "family"
-    if difference[tests] < 2 or difference[key] is None:
+    if difference["tests"] < 2 or difference[key] is None:
         return ""
     return fill(
         "; Holm-adjusted p {p} over {family} runs",
         p=shown(p_value(difference[key]), f"{path}.{key}"),
-        family=shown(difference[tests], f"{path}.{tests}"),
+        family=shown(difference["tests"], f"{path}.tests"),
     )
 
 

@@ -83,10 +83,6 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
 def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
     """How often both were right on the same items."""
     difference = report["comparison"][index]["difference_general"]
-    if difference.get("judge_accuracy") is None:
-        # Reports of earlier versions only have what each was right on.
-        judge, majority = report["judges"][index], report["human"]["majority"]
-        return f"{who} on {_share(judge)}, {people} on {_share(majority)}"
     ours, theirs = (
         percent(difference[key]).replace(" %", "\u00a0%")
         for key in ("judge_accuracy", "people_accuracy")
@@ -128,8 +124,8 @@ def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
 
 
 def _found_from(difference: Mapping[str, Any]) -> str:
-    """The difference that such a study would find; empty for reports of earlier versions."""
-    gap = difference.get("detectable")
+    """The difference that such a study would find; empty where that is unknown."""
+    gap = difference["detectable"]
     if not gap:
         return ""
     size = f"{gap * 100:.0f} points"

@@ -99,8 +99,7 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
 
 
 def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Both scales; reports of earlier versions have one."""
-    return [found[scale] for scale in SCALES if scale in found] or [found]
+    return [found[scale] for scale in SCALES]
 
 
 def _decided(found: Mapping[str, Any], family: int) -> tuple[State, str]:

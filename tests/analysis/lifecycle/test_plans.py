@@ -547,7 +547,7 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
     assert f"changed on {day} by ada" in page_words(report)
 
 
-def test_a_plan_of_an_earlier_version_says_what_it_did_not_seal_and_counts_from_the_first_answer():
+def test_a_plan_says_what_it_did_not_seal_and_counts_from_the_first_answer():
     study = little_study(46)
     before_data(study, bootstrap=100)
     row = AnalysisPlan.objects.get()

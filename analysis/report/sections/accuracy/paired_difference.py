@@ -85,8 +85,6 @@ def comparison(report: Report) -> Table:
             {
                 **entry,
                 "reading": READINGS.get(entry["difference_general"]["state"]),
-                # Reports of earlier versions do not have it.
-                "detectable": entry["difference_general"].get("detectable"),
             },
         )
         for name, entry in named_entries(report, "comparison")
@@ -105,7 +103,7 @@ def comparison(report: Report) -> Table:
             ("90 % interval", "points_range", "difference_general.equivalence_ci"),
             ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
-            ("Detectable", "points", "detectable"),
+            ("Detectable", "points", "difference_general.detectable"),
             ("from", "points", "difference.bounds.low", "Whatever is missing"),
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],

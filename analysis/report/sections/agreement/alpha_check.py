@@ -50,7 +50,7 @@ class AlphaCheck(Section):
 
 
 def check_words(report: Report) -> str:
-    """Sentence on whether both programs agree; empty for early versions or without alpha."""
+    """Sentence on whether both programs agree; empty without alpha."""
     check = report["human"]["agreement"].get("alpha_check", {})
     same = [kind for kind in KINDS if kind in check and check[kind]["agrees"]]
     words = []

@@ -100,9 +100,7 @@ def replacement(report: Report) -> Table:
     table = table_of_entries(
         "replacement",
         "Could the judge replace an annotator?",
-        [(name, _with_scales(entry)) for name, entry in named_entries(report, "comparison")]
-        if report["human"]["answers"]
-        else [],
+        named_entries(report, "comparison") if report["human"]["answers"] else [],
         [
             ("Judge", "percent", "pooled_replacement.raw.judge_agrees", "agrees with a person"),
             ("Person", "percent", "pooled_replacement.raw.people_agree", "agrees with a person"),
@@ -127,16 +125,9 @@ def replacement(report: Report) -> Table:
         "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
         "anybody can build.",
     )
-    if not table.rows or "reference_judges" not in report["human"]:
+    if not table.rows:
         return table
     return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
-
-
-def _with_scales(entry: Report) -> Report:
-    """An entry of a report of an earlier version, which has no scales, with empty ones."""
-    empty = dict.fromkeys(("judge_agrees", "people_agree"))
-    scales = {"raw": empty, "balanced": empty} | entry["pooled_replacement"]
-    return {**entry, "pooled_replacement": scales}
 
 
 def _reference_rows(report: Report, width: int) -> list[list[object]]:

@@ -113,7 +113,6 @@ def position(report: Report) -> Table:
     # Runs that saw less of the persona are not among those that are tested.
     nothing = {"value": None, "ci": None, "p_max": None}
     people = people | {"test": tests.get(SINGLE, nothing)}
-    # Reports of earlier versions do not have the share of scored answers.
     entries = [
         (name, found | {"test": tests.get(f"judges.{place}", nothing)})
         for place, (name, found) in enumerate(entries)
@@ -121,11 +120,7 @@ def position(report: Report) -> Table:
     return table_of_entries(
         "position",
         "Does the side decide?",
-        [
-            (who, {"share_a_scored": None} | found)
-            for who, found in [("People", people), *entries]
-            if found["n"]
-        ],
+        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
         [
             ("Answers", "count", "n"),
             ("Share A", "percent", "share_a"),
