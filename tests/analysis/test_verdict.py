@@ -331,23 +331,6 @@ def test_people_are_shown_with_what_they_count_as_where_a_few_gave_most_answers(
     assert not any("count as" in caveat for caveat in verdict_of(report).caveats)
 
 
-def test_a_report_of_an_earlier_version_still_has_its_answer_and_its_page(report):
-    added = "n scale raw balanced gain rarest same_label decided clusters people_effective too_few"
-    for entry in report["comparison"]:
-        for key in (*added.split(), "few", "one", "holds_for"):
-            entry["pooled_replacement"].pop(key, None)
-        entry["difference_general"].pop("people_effective")
-    del report["human"]["reference_judges"]
-
-    assert "majority" in render_html(report, date=datetime.date(2026, 11, 22))
-
-    report["headline"]["state"] = "no_truth"
-    answer = answer_of(report)
-    assert "could" in answer.sentence
-    assert "ε allows 10 lower" in answer.sentence
-    assert labels_needed(report) is not None
-
-
 def test_items_without_a_persona_or_question_share_it_with_no_other():
     """Where none has one, as in a table without the column, all count as one."""
     data = simulated(60)
