@@ -12,25 +12,24 @@ from analysis.stats.accuracy.bands import (
     tie_credit_accuracy,
 )
 from analysis.stats.accuracy.bias import (
+    LengthPull,
     PositionBias,
     SingleOrderBias,
+    VerbosityBias,
+    length_pull,
     position_bias,
     position_bias_single_order,
+    verbosity_bias,
 )
-from analysis.stats.accuracy.bounds import (
+from analysis.stats.accuracy.general_accuracy import (
     AccuracyBounds,
     DifferenceBounds,
     accuracy_bounds,
     difference_bounds,
-)
-from analysis.stats.accuracy.general_accuracy import (
     general_contrast,
     general_proportion,
     general_proportions,
 )
-from analysis.stats.accuracy.group_errors import GroupErrors, errors_by_group
-from analysis.stats.accuracy.self_preference import OwnPreference, own_preference, self_preference
-from analysis.stats.accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
 from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.agreement.ceiling import (
@@ -47,10 +46,10 @@ from analysis.stats.agreement.coefficients import (
     certainty_band_counts,
     cohen_kappa,
     fleiss_kappa,
+    general_agreement,
     gwet_ac,
     percent_agreement,
 )
-from analysis.stats.agreement.general_agreement import general_agreement
 from analysis.stats.agreement.response_sets import (
     ForcedChoices,
     forced_choices,
@@ -59,12 +58,14 @@ from analysis.stats.agreement.response_sets import (
     set_distance,
     set_vectors,
 )
-from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
-from analysis.stats.agreement.stereotype import (
+from analysis.stats.agreement.shared_errors import (
+    SharedErrors,
     SharedStereotype,
     expected_agreement,
     expected_majority_accuracy,
+    shared_errors,
     shared_stereotype,
+    stands_out,
 )
 from analysis.stats.certainty.calibration import (
     Brier,
@@ -75,24 +76,45 @@ from analysis.stats.certainty.calibration import (
     calibration_error,
     discrimination,
 )
-from analysis.stats.certainty.general_correlation import general_spearman
+from analysis.stats.certainty.certified_thresholds import (
+    CertifiedThreshold,
+    TestedThreshold,
+    certify_threshold,
+    fewest_at_start,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
 from analysis.stats.certainty.held_out import (
     HeldOutThreshold,
+    Recalibration,
+    folds_by_key,
     held_out_threshold,
+    recalibrate,
     unreachable_thresholds,
 )
-from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.stats.certainty.high_sets import (
+    CertaintyBySource,
+    HighSets,
+    certainty_by_source,
+    compare_high_sets,
+)
 from analysis.stats.certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
+    centred_certainty,
+    certainty_icc,
     compare_certainty,
     compare_certainty_distributions,
+    general_spearman,
 )
-from analysis.stats.certainty.interaction import CertaintyBySource, certainty_by_source
 from analysis.stats.certainty.intervals import CertaintyQuality, certainty_quality
-from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
-from analysis.stats.certainty.matched_coverage import matched_accuracy
-from analysis.stats.certainty.recalibration import Recalibration, folds_by_key, recalibrate
+from analysis.stats.certainty.like_for_like import (
+    LikeForLike,
+    PanelSide,
+    like_for_like,
+    matched_accuracy,
+)
 from analysis.stats.certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
@@ -102,7 +124,6 @@ from analysis.stats.certainty.risk_coverage import (
     risk_coverage,
     threshold_sweep,
 )
-from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
 from analysis.stats.comparison.alt_test import (
     AltTest,
     AnnotatorTest,
@@ -161,7 +182,14 @@ from analysis.stats.comparison.mistakes import (
     error_consistency,
     shared_guess,
 )
-from analysis.stats.comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
+from analysis.stats.comparison.noise import (
+    Change,
+    RunNoise,
+    certainty_from_entropy,
+    change_beyond_noise,
+    preference_entropy,
+    run_noise,
+)
 from analysis.stats.comparison.paired import (
     McNemar,
     PairedCounts,
@@ -171,7 +199,14 @@ from analysis.stats.comparison.paired import (
     tango_statistic,
     wald_interval,
 )
-from analysis.stats.comparison.probes import ProbeEffect, change_of_shift, probe_effect
+from analysis.stats.comparison.probes import (
+    OwnPreference,
+    ProbeEffect,
+    change_of_shift,
+    own_preference,
+    probe_effect,
+    self_preference,
+)
 from analysis.stats.comparison.replacement import (
     AgreementScale,
     PooledReplacement,
@@ -181,7 +216,10 @@ from analysis.stats.comparison.replacement import (
 from analysis.stats.comparison.sample_sizes import (
     alpha_sd,
     annotators_needed,
+    draw_items,
+    draw_probabilities,
     equivalence_items,
+    error_spread,
     mcnemar_items,
     recruiting_cost,
     wilson_items,
@@ -197,7 +235,9 @@ from analysis.stats.core.clusters import (
 from analysis.stats.core.groups import (
     GroupComparison,
     GroupDifference,
+    GroupErrors,
     compare_groups,
+    errors_by_group,
     newcombe_interval,
     support,
 )
@@ -241,20 +281,8 @@ from analysis.stats.labels.aggregation import (
     unanimity,
     weighted_vote,
 )
-from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
+from analysis.stats.labels.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
 from analysis.stats.labels.label_models import Glad, Mace, glad, mace
-from analysis.stats.labels.one_coin import OneCoin, one_coin
-from analysis.stats.selection.active_draw import draw_items, draw_probabilities, error_spread
-from analysis.stats.selection.certified_thresholds import (
-    CertifiedThreshold,
-    TestedThreshold,
-    certify_threshold,
-    fewest_at_start,
-    fewest_items,
-    one_per_cluster,
-    starting_threshold,
-)
-from analysis.stats.selection.preference_entropy import certainty_from_entropy, preference_entropy
 
 __all__ = [
     "AccuracyBounds",

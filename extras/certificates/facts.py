@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Dataset, Judgments, Prompt, RunData, RunMoney
-from analysis.data.judges.juries import jury_run
+from analysis.data.juries import jury_run
 from judging.models import SAMPLED, JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study

@@ -8,8 +8,7 @@ from judging.models.answers import (
     last_lease_of_workers,
 )
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
-from judging.models.runs import NANO, Campaign, JudgeRun, Jury
-from judging.models.wordings import PromptTemplate
+from judging.models.runs import NANO, Campaign, JudgeRun, Jury, PromptTemplate
 
 __all__ = [
     "NANO",

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.signals import order_certainty
-from analysis.data.verdicts import agreement_certainty, probability_certainty, run_verdicts
-from analysis.exports.tables.judgments import judgment_table
+from analysis.data.verdicts import (
+    agreement_certainty,
+    order_certainty,
+    probability_certainty,
+    run_verdicts,
+)
+from analysis.exports.rows import judgment_table
 from analysis.report.build import build_report
 from judging.models import Judgment
 from tests.analysis.builders import judge_item, make_run

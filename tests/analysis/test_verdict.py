@@ -10,15 +10,19 @@ import pytest
 
 from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
-from analysis.report.clusters import shared_by
 from analysis.report.render import render_html
+from analysis.report.study import shared_by
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import answer_of, headline_run
-from analysis.report.verdict.caveats import CAVEATS
-from analysis.report.verdict.labels_needed import labels_needed
-from analysis.report.verdict.replacement import POWER, replacement_of
-from analysis.report.verdict.settling import rounded, sensitivity_of, settling_of, times_more
-from analysis.stats.core.checks import n_distinct
+from analysis.report.verdict.answer import POWER, answer_of, headline_run, replacement_of
+from analysis.report.verdict.first_screen import (
+    CAVEATS,
+    labels_needed,
+    rounded,
+    sensitivity_of,
+    settling_of,
+    times_more,
+)
+from analysis.stats.core.results import n_distinct
 from benchmarks.report import simulated
 
 

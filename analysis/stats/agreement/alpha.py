@@ -5,13 +5,13 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.bootstrap import resampled_estimate
-from analysis.stats.core.count_rows import (
+from analysis.stats.core.bootstrap import (
     Statistic,
     count_rows,
     estimate_with_interval,
     pairable,
     ratio,
+    resampled_estimate,
 )
 from analysis.stats.core.results import Estimate, FloatArray, IntArray
 from analysis.stats.core.votes import Votes

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from analysis.stats.core.checks import relabel
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import (
     BoolArray,
@@ -18,6 +17,7 @@ from analysis.stats.core.results import (
     IntArray,
     Proportion,
     Reason,
+    relabel,
 )
 from analysis.stats.core.votes import Votes
 

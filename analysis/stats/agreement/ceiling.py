@@ -12,9 +12,8 @@ from analysis.stats.comparison.general_difference import (
     general_difference,
     interval_of,
 )
-from analysis.stats.core.checks import t_quantile
-from analysis.stats.core.few_columns import row_maxima, row_sums
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.bootstrap import row_maxima, row_sums
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason, t_quantile
 from analysis.stats.core.shared_variance import Sharing
 
 

@@ -6,9 +6,15 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.checks import known_rows
-from analysis.stats.core.few_values import distinct_values, in_order, mid_ranks
-from analysis.stats.core.results import FloatArray, IntArray, Reason
+from analysis.stats.core.results import (
+    FloatArray,
+    IntArray,
+    Reason,
+    distinct_values,
+    in_order,
+    known_rows,
+    mid_ranks,
+)
 
 Binning = Literal["width", "distinct", "mass"]
 Scale = Literal["plain", "half"]

@@ -6,9 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.core.few_values import distinct_values
 from analysis.stats.core.proportions import wilson_interval
-from analysis.stats.core.results import FloatArray, IntArray, Interval, Proportion, Reason, seed_of
+from analysis.stats.core.results import (
+    FloatArray,
+    IntArray,
+    Interval,
+    Proportion,
+    Reason,
+    distinct_values,
+    seed_of,
+)
 
 
 @dataclass(frozen=True, eq=False)

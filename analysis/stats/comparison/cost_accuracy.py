@@ -9,8 +9,14 @@ from scipy import stats
 
 from analysis.stats.comparison.crowd_equivalence import majority_of_some, people_and_judge
 from analysis.stats.core.bootstrap import percentile_interval
-from analysis.stats.core.checks import check_level, relabel
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Interval
+from analysis.stats.core.results import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    check_level,
+    relabel,
+)
 from analysis.stats.core.votes import Votes
 
 Policy = Literal["judge", "people", "judge and people", "judge, then people"]

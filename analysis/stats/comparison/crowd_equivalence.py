@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from analysis.stats.core.bootstrap import percentile_interval
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.count_rows import distinct_rows
-from analysis.stats.core.results import BoolArray, FloatArray, Interval, Reason, seed_of
+from analysis.stats.core.bootstrap import distinct_rows, percentile_interval
+from analysis.stats.core.results import (
+    BoolArray,
+    FloatArray,
+    Interval,
+    Reason,
+    check_level,
+    seed_of,
+)
 from analysis.stats.core.votes import Votes
 
 Place = Literal["below one", "between", "above any"]

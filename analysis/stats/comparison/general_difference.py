@@ -13,8 +13,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.comparison.paired import tango_score
-from analysis.stats.core.checks import check_level, t_quantile
-from analysis.stats.core.results import FloatArray, Interval, Reason
+from analysis.stats.core.results import FloatArray, Interval, Reason, check_level, t_quantile
 from analysis.stats.core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 
 # With fewer items, or equivalent items, that differ from the most frequent result: score method.

@@ -11,10 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from analysis.stats.comparison.alt_test import model_choices, require_single_votes
-from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
-from analysis.stats.core.checks import relabel
-from analysis.stats.core.count_rows import ratio
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason
+from analysis.stats.core.bootstrap import ratio, resampled_estimate, resampled_weights
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason, relabel
 from analysis.stats.core.votes import Votes
 
 Label = Literal["human-like", "super-consistent", "below human"]

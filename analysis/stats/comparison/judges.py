@@ -9,10 +9,19 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
-from analysis.stats.core.checks import check_level, known_rows, relabel
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Proportion, Reason, seed_of
+from analysis.stats.core.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Proportion,
+    Reason,
+    check_level,
+    known_rows,
+    relabel,
+    seed_of,
+)
 
 
 @dataclass(frozen=True)

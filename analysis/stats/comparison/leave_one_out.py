@@ -9,10 +9,18 @@ import numpy.typing as npt
 from analysis.stats.comparison.alt_test import human_advantage, model_choices
 from analysis.stats.comparison.differences import block_difference
 from analysis.stats.comparison.paired import PairedCounts, tango_interval
-from analysis.stats.core.checks import n_distinct, t_quantile
 from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
 from analysis.stats.core.proportions import two_way_variance
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Reason,
+    n_distinct,
+    t_quantile,
+)
 from analysis.stats.core.votes import Votes
 
 

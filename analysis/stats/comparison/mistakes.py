@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.checks import check_level, known_rows
-from analysis.stats.core.count_rows import Statistic, count_rows, estimate_with_interval, ratio
-from analysis.stats.core.results import Estimate, FloatArray, Reason
+from analysis.stats.core.bootstrap import Statistic, count_rows, estimate_with_interval, ratio
+from analysis.stats.core.results import Estimate, FloatArray, Reason, check_level, known_rows
 from analysis.stats.core.votes import Votes
 
 

@@ -16,8 +16,7 @@ from analysis.stats.comparison.general_difference import (
     why_not,
 )
 from analysis.stats.comparison.paired import tango_score
-from analysis.stats.core.checks import t_quantile
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, t_quantile
 from analysis.stats.core.shared_variance import ANNOTATOR, Sharing, Spread, effective_number
 from analysis.stats.core.votes import Votes
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.core.checks import check_level, n_distinct, relabel, t_quantile
 from analysis.stats.core.proportions import (
     CONDITIONAL,
     EMPTY,
@@ -19,7 +18,16 @@ from analysis.stats.core.proportions import (
     wilson_ends,
     wilson_interval,
 )
-from analysis.stats.core.results import BoolArray, IntArray, Interval, Proportion
+from analysis.stats.core.results import (
+    BoolArray,
+    IntArray,
+    Interval,
+    Proportion,
+    check_level,
+    n_distinct,
+    relabel,
+    t_quantile,
+)
 from analysis.stats.core.votes import Votes
 
 MIN_BLOCKS = 8

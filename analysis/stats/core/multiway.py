@@ -12,7 +12,6 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.checks import check_level, relabel, t_quantile
 from analysis.stats.core.proportions import (
     EMPTY,
     FEW_CLUSTERS,
@@ -20,7 +19,16 @@ from analysis.stats.core.proportions import (
     effective_n,
     wilson_ends,
 )
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Proportion
+from analysis.stats.core.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Proportion,
+    check_level,
+    relabel,
+    t_quantile,
+)
 
 Clusters = Mapping[str, npt.ArrayLike]
 

@@ -5,10 +5,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analysis.stats.core.bootstrap import percentile_interval
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.count_rows import distinct_rows
-from analysis.stats.core.results import FloatArray, IntArray, Interval, Reason, seed_of
+from analysis.stats.core.bootstrap import distinct_rows, percentile_interval
+from analysis.stats.core.results import FloatArray, IntArray, Interval, Reason, check_level, seed_of
 from analysis.stats.core.votes import Votes
 
 Unit = Literal["item_pair", "pairs", "all_pairs"]

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.core.checks import relabel
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import FloatArray, IntArray, relabel
 from analysis.stats.core.votes import Votes
 
 ANNOTATOR = "annotator"

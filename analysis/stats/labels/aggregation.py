@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.few_columns import row_maxima, row_sums
+from analysis.stats.core.bootstrap import row_maxima, row_sums
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 from analysis.stats.core.votes import Votes
 

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 
 from api.models import Webhook
-from api.webhooks.signing import has_readable_secret
-from config.operations.doctor.faults import InvariantCheck, InvariantFault, portions
+from api.webhooks import has_readable_secret
+from config.operations.doctor import InvariantCheck, InvariantFault, portions
 from judging.models import (
     NANO,
     Attempt,
@@ -21,9 +21,9 @@ from judging.models import (
     Judgment,
 )
 from judging.prompts.asking import protocol_sha256
-from judging.runs.removed_items import ledger_use
-from judging.worker.shared_replies import sharing
-from judging.worker.stored_keys import is_readable
+from judging.runs.study_content import ledger_use
+from judging.worker.endpoints import is_readable
+from judging.worker.questions import sharing
 from studies.statements import clock
 
 _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute

@@ -7,8 +7,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Reason,
+    check_level,
+)
 from analysis.stats.core.shared_variance import Sharing
 from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores, width
 

@@ -20,7 +20,7 @@ from analysis.stats import (
     wilson_proportion,
 )
 from analysis.stats.core.results import FloatArray, IntArray
-from extras.planted_truth.worlds.answers import (
+from extras.planted_truth.answers import (
     answered,
     block_design,
     logistic,

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import ProlificRejected
+from annotation.prolific.api.transport import ProlificRejected
 from demo.prolific.contract import CONTRACT
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN

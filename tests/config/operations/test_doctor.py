@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 
-from analysis.exports.delivery.storage import folder_of as export_folder
-from analysis.lifecycle.parameters import folder_of as report_folder
+from analysis.lifecycle.storage import export_folder as export_folder
+from analysis.lifecycle.storage import report_folder as report_folder
 from analysis.models import Export, Report
 from annotation.models import (
     Annotation,
@@ -30,7 +30,7 @@ from annotation.models import (
     ProlificSubmission,
     QuotaGroup,
 )
-from annotation.prolific.money.bonuses import IN_FULL, PARTIAL
+from annotation.prolific.money import IN_FULL, PARTIAL
 from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, every_check, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
@@ -419,7 +419,7 @@ def test_every_check_is_documented():
 
 
 def test_it_reads_in_portions(lived_in, monkeypatch):
-    monkeypatch.setattr("config.operations.doctor.faults.PORTION", 3)
+    monkeypatch.setattr("config.operations.doctor.PORTION", 3)
     raise_an_item_counter(lived_in)
 
     assert found() == {"item-counters": 1}
