@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.comparison.crowd_equivalence import majority_of_some, people_and_judge
-from analysis.stats.core.bootstrap import percentile_interval
-from analysis.stats.core.results import (
+from ..core.bootstrap import percentile_interval
+from ..core.results import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -17,7 +16,8 @@ from analysis.stats.core.results import (
     check_level,
     relabel,
 )
-from analysis.stats.core.votes import Votes
+from ..core.votes import Votes
+from .crowd_equivalence import majority_of_some, people_and_judge
 
 Policy = Literal["judge", "people", "judge and people", "judge, then people"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from analysis.stats.core.bootstrap import distinct_rows, percentile_interval
-from analysis.stats.core.results import (
+from ..core.bootstrap import distinct_rows, percentile_interval
+from ..core.results import (
     BoolArray,
     FloatArray,
     Interval,
@@ -17,7 +17,7 @@ from analysis.stats.core.results import (
     check_level,
     seed_of,
 )
-from analysis.stats.core.votes import Votes
+from ..core.votes import Votes
 
 Place = Literal["below one", "between", "above any"]
 

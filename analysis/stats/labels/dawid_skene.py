@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from analysis.stats.core.results import FloatArray, IntArray
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import single_maximum
-from analysis.stats.labels.fitting import (
+from ..core.results import FloatArray, IntArray
+from ..core.votes import Votes
+from .aggregation import single_maximum
+from .fitting import (
     MAX_STEPS,
     TOLERANCE,
     Patterns,

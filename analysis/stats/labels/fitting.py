@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from analysis.stats.core.results import FloatArray, IntArray, kinds_of
-from analysis.stats.core.votes import Votes
+from ..core.results import FloatArray, IntArray, kinds_of
+from ..core.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import optimize
 from scipy.special import digamma, expit, gammaln
 
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import log_total, single_maximum
-from analysis.stats.labels.fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
+from ..core.results import BoolArray, FloatArray, IntArray
+from ..core.votes import Votes
+from .aggregation import log_total, single_maximum
+from .fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 
