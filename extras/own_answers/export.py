@@ -23,6 +23,9 @@ COLUMNS = (
     Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
+    Column(
+        "media_missing", "boolean", "Whether media did not load, and the person chose to answer."
+    ),
 )
 
 
@@ -52,6 +55,7 @@ def second_visit_table(study: Study, *, times: bool = True) -> Iterator[dict[str
             "choice": row.choice,
             "certainty": row.certainty,
             "answered_at": to_the_minute(row.answered_at) if times else None,
+            "media_missing": row.media_missing,
         }
 
 

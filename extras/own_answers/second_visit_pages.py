@@ -106,7 +106,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
     if form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("choice", "certainty")}
+        given = {name: form.cleaned_data[name] for name in ("choice", "certainty", "media_missing")}
         shown_at = read_shown_token(request.POST.get("assignment", ""))
         spent = believable_ms(form.active_ms, shown_at) if shown_at else None
         answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)

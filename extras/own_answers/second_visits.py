@@ -51,6 +51,7 @@ def answer_again(
     choice: str,
     certainty: int | None = None,
     active_ms: int | None = None,
+    media_missing: bool = False,
 ) -> RetestVisit:
     """Store an answer as displayed: a, b or tie; the first one is final.
 
@@ -65,7 +66,10 @@ def answer_again(
     if not answer.choice:
         answer.choice, answer.certainty = answer.as_content(choice), certainty
         answer.answered_at, answer.active_ms = clock.now(), active_ms
-        answer.save(update_fields=["choice", "certainty", "answered_at", "active_ms"])
+        answer.media_missing = media_missing
+        answer.save(
+            update_fields=["choice", "certainty", "answered_at", "active_ms", "media_missing"]
+        )
     if not visit.finished_at and not visit.answers.filter(choice="").exists():
         visit.finished_at = clock.now()
         visit.save(update_fields=["finished_at"])

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Annotation, Annotator
 from annotation.seats.completion_codes import codes_of
+from extras.own_answers.export import second_visit_table
 from extras.own_answers.models import RetestAnswer, RetestVisit
 from extras.own_answers.second_visits import second_visit_code
 from studies.models import Study
@@ -121,6 +122,19 @@ def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client)
     assert refused.status_code == 422
     assert (answer.choice, answer.certainty) == (answer.as_content("b"), 55)
     assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
+
+
+def test_a_second_answer_says_that_a_picture_was_missing_and_never_changes(study, client):
+    pass_days(7)
+    sent = {"choice": "b", "certainty": "55"}
+
+    client.post(f"/s/{study.slug}/retest/1/", sent | {"media_missing": "yes"})
+    client.post(f"/s/{study.slug}/retest/1/", sent)
+    client.post(f"/s/{study.slug}/retest/2/", sent)
+
+    found = RetestAnswer.objects.order_by("position").values_list("media_missing", flat=True)
+    assert list(found) == [True, False]
+    assert [row["media_missing"] for row in second_visit_table(study)] == [True, False]
 
 
 @pytest.mark.parametrize("active", ["480000", "-1", "NaN", "9" * 30, ""])
