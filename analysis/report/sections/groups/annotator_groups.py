@@ -12,6 +12,7 @@ from analysis.report.sections.groups.accuracy import MAX_VALUES
 from analysis.report.sections.groups.comparison import DIFFERENCE, FAMILY, differences, group_cell
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.text.numbers import number_of
 from analysis.stats.core.groups import compare_groups
 
 # The fewest annotators that a group may have.
@@ -58,8 +59,8 @@ def annotator_group_tables(report: Report) -> list[Table]:
             TableColumn("Single answers", "share"),
         )
         title = f"People's accuracy by their own {group['label']}"
-        few = group["left_out"]
-        note = f"Left out are groups of fewer than five people ({few} people). {CONDITIONAL}"
+        few = number_of(group["left_out"], "person")
+        note = f"Left out are groups of fewer than five people ({few}). {CONDITIONAL}"
         tables.append(Table(f"annotators_{number}", title, columns, rows, note, family=FAMILY))
         pairs = [
             [pair["first"] or "(not said)", pair["second"] or "(not said)"]
