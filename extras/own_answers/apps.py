@@ -12,7 +12,7 @@ class OwnAnswersConfig(AppConfig):
         from analysis.data.extras import READERS
         from analysis.exports.tables import catalogue
         from analysis.report import chapters
-        from annotation.participants.added_steps import NOTES, STEPS
+        from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.services import endings
         from extras.own_answers import workbench
         from studies.services.whole_studies import removal
@@ -23,5 +23,6 @@ class OwnAnswersConfig(AppConfig):
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
         STEPS.add(f"{self.name}.profile_pages:STEP")
         NOTES.add(f"{self.name}.second_visit_pages:NOTE", f"{self.name}.profile_pages:NOTE")
+        AGAIN.add(f"{self.name}.second_visits:AGAIN")
         removal.register(workbench.content_of)
         workbench.register()

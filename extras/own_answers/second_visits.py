@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.errors import WrongStep
 from annotation.models import Annotator
+from annotation.participants.added_steps import ShownAgain
 from annotation.seats import flow
 from annotation.services.endings import AtEnd
 from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
@@ -76,6 +77,17 @@ def answer_again(
     return visit
 
 
+def _items(annotator: Annotator) -> QuerySet[Item]:
+    """The items of a second visit that is open."""
+    answers = RetestAnswer.objects.filter(
+        visit__annotator=annotator,
+        visit__annotator__state=Annotator.State.COMPLETED,
+        visit__due_at__lte=clock.now(),
+        visit__finished_at=None,
+    )
+    return Item.everything.filter(retest_answers__in=answers)
+
+
 def forget_retest(annotator: Annotator) -> None:
     """Delete the second visit of a locked annotator who withdraws."""
     RetestAnswer.objects.filter(visit__annotator=annotator).delete()
@@ -125,3 +137,4 @@ def _forget(annotator: Annotator) -> None:
 
 
 AT_END = AtEnd("own_answers", plan_retest, _forget)
+AGAIN = ShownAgain("second visits", _items)
