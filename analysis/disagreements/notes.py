@@ -5,7 +5,7 @@ from django.db import transaction
 
 from analysis.errors import AnalysisError
 from analysis.models import ItemNote, ItemTag
-from studies.models import Item, Study
+from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -59,8 +59,8 @@ def save_note(
     item was deleted. The log names the item and the tags, not the text.
     """
     text = text.strip()
-    lock_study(study.pk)  # Of two first notes, the second finds the other.
-    Item.everything.only("pk").get(pk=item_id)
+    locked = lock_study(study.pk)  # Of two first notes, the second finds the other.
+    locked.all_items.only("pk").get(pk=item_id)
     note = _next_version(study, item_id, text, version=version, user=user)
     before = set(note.tags.values_list("name", flat=True))
     note.tags.exclude(name__in=tags).delete()
