@@ -244,6 +244,7 @@ class _AnswerRow(NamedTuple):
     elapsed_ms: int | None
     standing: str
     media_missing: bool
+    initial_media_missing: bool | None
     excluded: object
 
 
@@ -284,6 +285,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "elapsed_ms",
             "standing",
             "media_missing",
+            "assignment__initial_answer__media_missing",
             "assignment__annotator__excluded_at",
         )
     )
@@ -371,7 +373,7 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         sd_certainty=stdev(certainties) if len(certainties) > 1 else None,
         checks_seen=len(checks),
         checks_failed=sum(row.choice != row.right for row in checks),
-        media_missing=sum(row.media_missing for row in main),
+        media_missing=sum(row.media_missing or bool(row.initial_media_missing) for row in main),
         agreement=compared.share,
         compared=compared.compared,
     )

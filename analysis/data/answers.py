@@ -298,6 +298,7 @@ _CELLS = {
     "wording_sha256": text_cell("a.wording_sha256"),
     "initial_choice": "b.choice",
     "initial_certainty": "b.certainty",
+    "initial_media_missing": "b.media_missing::text",
     "ranking": _named("ranking", ">"),
     "options_shown": _named("shown", " "),
 }

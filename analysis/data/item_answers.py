@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import Http404
 
 from analysis.data.answers import COUNTED, SetPairs
@@ -39,6 +39,7 @@ class GivenAnswer:
     elapsed_seconds: float | None
     changes: int
     media_missing: bool
+    initial_media_missing: bool
     standing: str
     is_counted: bool
     is_excluded: bool
@@ -103,6 +104,7 @@ def answers_to(item: Item) -> QuerySet[Annotation]:
         Annotation.objects.filter(Q(assignment__item=item) | of_set)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
         .select_related("assignment__annotator")
+        .annotate(initial_media_missing=F("assignment__initial_answer__media_missing"))
         .order_by(
             Case(When(standing__in=COUNTED, then=Value(0)), default=Value(1)),
             "assignment__annotator__pseudonym",
@@ -133,6 +135,7 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
         elapsed_seconds=_seconds(answer.elapsed_ms),
         changes=answer.revision - 1,
         media_missing=answer.media_missing,
+        initial_media_missing=bool(answer.initial_media_missing),  # type: ignore[attr-defined]
         standing=answer.get_standing_display(),
         is_counted=answer.standing in COUNTED and annotator.excluded_at is None,
         is_excluded=annotator.excluded_at is not None,

@@ -55,11 +55,12 @@ def save_note(
 ) -> None:
     """Store the note and the tags of an item; `version` is the one that was edited, 0 for none.
 
-    Raises `NoteChanged` if somebody else has stored another since. The log names the item and the
-    tags, not the text.
+    Raises `NoteChanged` if somebody else has stored another since, and `Item.DoesNotExist` if the
+    item was deleted. The log names the item and the tags, not the text.
     """
     text = text.strip()
-    lock_study(study.pk)  # Of two first notes, the second finds the other.
+    locked = lock_study(study.pk)  # Of two first notes, the second finds the other.
+    locked.all_items.only("pk").get(pk=item_id)
     note = _next_version(study, item_id, text, version=version, user=user)
     before = set(note.tags.values_list("name", flat=True))
     note.tags.exclude(name__in=tags).delete()

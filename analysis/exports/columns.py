@@ -84,6 +84,7 @@ ANNOTATIONS = (
     wording_sha256     text    Hash of the words that were shown.
     *initial_choice    text    The answer before the item's advice; empty without advice.
     *initial_certainty integer The certainty before the item's advice.
+    initial_media_missing boolean The same as media_missing, of the answer before the advice.
     *ranking           text    A whole set, the best first, by its keys: r3>r1>r2; empty at pairs.
     options_shown      text    The same set in the order of the screen: r1 r2 r3; empty at pairs.
 """),

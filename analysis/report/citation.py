@@ -88,6 +88,11 @@ def _people(report: Report) -> Iterator[str]:
             f"{each['currency']} each for about {each['minutes']} minutes."
         )
     out = human["not_counted"]
+    if surplus := out.get("surplus"):
+        are = "is" if surplus == 1 else "are"
+        yield (
+            f"{number_of(surplus, 'more answer')} {are} not counted, because the items had enough."
+        )
     if out.get("excluded_people"):
         yield (
             f"The researchers excluded {number_of(out['excluded'], 'answer')} of "

@@ -591,6 +591,7 @@ class Migration(migrations.Migration):
                 ("answered_at", models.DateTimeField()),
                 ("elapsed_ms", models.PositiveBigIntegerField(blank=True, null=True)),
                 ("active_ms", models.PositiveBigIntegerField(blank=True, null=True)),
+                ("media_missing", models.BooleanField(db_default=False, default=False)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "assignment",

@@ -180,6 +180,7 @@ class InitialAnswer(models.Model):
     answered_at = models.DateTimeField()
     elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    media_missing = models.BooleanField(default=False, db_default=False)
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:

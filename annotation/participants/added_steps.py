@@ -1,4 +1,4 @@
-"""Pages that extras add between the last item and the feedback, and lines of the last page.
+"""What extras show participants: pages before the feedback, lines of the last page, items again.
 
 Every process imports this to add some, so it loads no pages.
 """
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from studies.additions import Additions
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
     from django_stubs_ext import StrPromise
 
     from annotation.models import Annotator
-    from studies.models import Study
+    from studies.models import Item, Study
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,14 @@ class EndNote:
     shown: Callable[[Annotator], Mapping[str, Any]]
 
 
+@dataclass(frozen=True)
+class ShownAgain:
+    """Items that an annotator is shown after the end; their pictures and sounds are sent then."""
+
+    name: str
+    items: Callable[[Annotator], QuerySet[Item]]
+
+
 STEPS: Additions[AddedStep] = Additions()
 NOTES: Additions[EndNote] = Additions()
+AGAIN: Additions[ShownAgain] = Additions()

@@ -290,6 +290,7 @@ def _record_initial(
         certainty=certainty,
         shown_at=entry.shown_at,
         answered_at=now,
+        media_missing=entry.media_missing,
         **_durations(entry),
     )
 

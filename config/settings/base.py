@@ -75,6 +75,7 @@ MIDDLEWARE = [
     "config.arrivals.StorableText",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.middleware.Compression",
+    "config.static_files.files_inside",
     "config.middleware.no_store",
     "config.middleware.Sessions",
     "django.middleware.common.CommonMiddleware",

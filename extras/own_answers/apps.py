@@ -12,7 +12,7 @@ class OwnAnswersConfig(AppConfig):
         from analysis.data.extras import READERS
         from analysis.exports import catalogue
         from analysis.report import rules
-        from annotation.participants.added_steps import NOTES, STEPS
+        from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.services import endings
         from extras.own_answers import linked_studies
         from studies.services import whole_studies
@@ -23,5 +23,6 @@ class OwnAnswersConfig(AppConfig):
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
         STEPS.add(f"{self.name}.profiles:STEP")
         NOTES.add(f"{self.name}.second_visits:NOTE", f"{self.name}.profiles:NOTE")
+        AGAIN.add(f"{self.name}.second_visits:AGAIN")
         whole_studies.register_content(linked_studies.content_of)
         linked_studies.register()

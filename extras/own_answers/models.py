@@ -107,6 +107,11 @@ class RetestAnswer(models.Model):
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
     active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    media_missing = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A picture or recording did not load, and the person chose to answer without it.",
+    )
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:

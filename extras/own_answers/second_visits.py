@@ -37,7 +37,7 @@ from annotation.participants.access import (
     see_other,
     study_page,
 )
-from annotation.participants.added_steps import EndNote
+from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.items.context import item_context
 from annotation.participants.items.progress import ItemProgress, ProgressOnItems
@@ -89,6 +89,7 @@ def answer_again(
     choice: str,
     certainty: int | None = None,
     active_ms: int | None = None,
+    media_missing: bool = False,
 ) -> RetestVisit:
     """Store an answer as displayed: a, b or tie; the first one is final.
 
@@ -103,11 +104,25 @@ def answer_again(
     if not answer.choice:
         answer.choice, answer.certainty = answer.as_content(choice), certainty
         answer.answered_at, answer.active_ms = clock.now(), active_ms
-        answer.save(update_fields=["choice", "certainty", "answered_at", "active_ms"])
+        answer.media_missing = media_missing
+        answer.save(
+            update_fields=["choice", "certainty", "answered_at", "active_ms", "media_missing"]
+        )
     if not visit.finished_at and not visit.answers.filter(choice="").exists():
         visit.finished_at = clock.now()
         visit.save(update_fields=["finished_at"])
     return visit
+
+
+def _items(annotator: Annotator) -> QuerySet[Item]:
+    """The items of a second visit that is open."""
+    answers = RetestAnswer.objects.filter(
+        visit__annotator=annotator,
+        visit__annotator__state=Annotator.State.COMPLETED,
+        visit__due_at__lte=clock.now(),
+        visit__finished_at=None,
+    )
+    return Item.everything.filter(retest_answers__in=answers)
 
 
 def forget_retest(annotator: Annotator) -> None:
@@ -220,7 +235,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
     if form.is_valid():
-        given = {name: form.cleaned_data[name] for name in ("choice", "certainty")}
+        given = {name: form.cleaned_data[name] for name in ("choice", "certainty", "media_missing")}
         shown_at = read_shown_token(request.POST.get("assignment", ""))
         spent = believable_ms(form.active_ms, shown_at) if shown_at else None
         answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)
@@ -324,6 +339,9 @@ COLUMNS = (
     Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
+    Column(
+        "media_missing", "boolean", "Whether media did not load, and the person chose to answer."
+    ),
 )
 
 
@@ -353,6 +371,7 @@ def second_visit_table(study: Study, *, times: bool = True) -> Iterator[dict[str
             "choice": row.choice,
             "certainty": row.certainty,
             "answered_at": to_the_minute(row.answered_at) if times else None,
+            "media_missing": row.media_missing,
         }
 
 
@@ -368,3 +387,6 @@ SECOND_VISITS = ExportTable(
     "Second visits: one row per item that a person answered again",
     _table,
 )
+
+
+AGAIN = ShownAgain("second visits", _items)

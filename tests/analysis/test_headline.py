@@ -153,6 +153,7 @@ def test_intervals_and_numbers_of_items_stand_in_the_sentences():
     assert certain.startswith(
         "At high certainty (≥ 80), judge 0 is correct on 50.0 % of 40 items ("
     )
+    assert certain.endswith("the items on which that side is certain: do not compare the two.")
 
 
 def test_everybody_right_on_everything_has_intervals_with_width():

@@ -8,7 +8,7 @@ from playwright.sync_api import Response, expect
 
 from annotation.models import Annotation, Annotator, Draft
 from tests.browser.annotators import add_quota, enter, enter_items, make_everyday_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -128,30 +128,36 @@ def test_the_item_page_weighs_at_most_sixty_kilobytes(open_page, live_server):
     assert sum(sizes.values()) <= 60_000, sizes
 
 
-def test_the_item_can_be_read_within_three_seconds_on_a_slow_connection(open_page, live_server):
-    study = make_everyday_study(items=1)
+def test_the_first_item_is_usable_in_four_seconds_with_nothing_in_the_cache(open_page, live_server):
+    study = make_everyday_study(items=2)
     page = open_page(viewport=PHONE)
-    enter_items(page, study)
+    page.add_init_script(
+        """new MutationObserver((_, observer) => {
+            if (!document.querySelector('input[type=range]')) return;
+            observer.disconnect();
+            requestAnimationFrame(() => setTimeout(() => { window.usable = performance.now(); }));
+        }).observe(document, { childList: true, subtree: true })"""
+    )
     device = page.context.new_cdp_session(page)
     device.send("Network.enable")
     device.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    # What browsers call slow 3G.
-    speed = {"latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
+    # “Slow 3G” of DevTools, and a slow phone.
+    speed = {"latency": 2000, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
     device.send("Network.emulateNetworkConditions", {"offline": False, **speed})
+    device.send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    asked = []
+    page.on("request", lambda r: asked.append(r.url) if r.url.startswith("http") else None)
+    enter_items(page, study)
+    until(page, "window.usable > 0")
+    assert len(asked) <= 6
 
-    def painted_in_time() -> bool:
-        page.reload(wait_until="domcontentloaded")
-        return (
-            page.evaluate(
-                """() => new Promise(done => new PerformanceObserver(list => done(
-                list.getEntriesByName('first-contentful-paint')[0].startTime
-            )).observe({type: 'paint', buffered: true}))"""
-            )
-            < 3000
-        )
+    def usable_in_time() -> bool:
+        page.reload(wait_until="commit")
+        until(page, "window.usable > 0")
+        return page.evaluate("window.usable") < 4000
 
-    # A machine that is busy with other things takes longer now and then, a slow page always.
-    assert any(painted_in_time() for _ in range(5))
+    # A machine that is busy with other things takes longer now and then.
+    assert any(usable_in_time() for _ in range(5))
 
 
 ARABIC = {

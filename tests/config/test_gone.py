@@ -4,12 +4,16 @@ import pytest
 from django.db import IntegrityError
 from django.urls import reverse
 
+from analysis.disagreements import notes
+from analysis.models import ItemNote
 from judging import wordings
 from judging.models import PromptTemplate
+from studies.importers.editing import delete_item
 from studies.models import Study
 from studies.pages import team_views
+from studies.services.studies import lock_study
 from studies.services.whole_studies import delete_rows, delete_study
-from tests.factories import make_study, sign_in
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +59,22 @@ def test_a_change_of_what_is_gone_is_no_server_error(error, study, wording, monk
     answer = client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))
 
     assert answer.status_code == 404
+
+
+def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monkeypatch):
+    make_item(study=study, key="one")
+    client = sign_in(study, "owner")
+
+    def delete_first(study_id):
+        delete_item(study_id=study_id, key="one")
+        return lock_study(study_id)
+
+    monkeypatch.setattr(notes, "lock_study", delete_first)
+
+    answer = client.post(reverse("studies:item-note", args=["s", "one"]), {"text": "A note."})
+
+    assert answer.status_code == 404
+    assert not ItemNote.objects.exists()
 
 
 def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkeypatch):

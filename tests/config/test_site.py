@@ -3,12 +3,15 @@
 import gzip
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -432,3 +435,47 @@ def test_participants_pages_are_compressed_and_those_that_show_a_query_are_not(c
     assert b"data-item-form" in gzip.decompress(page.content)
     assert len(page.content) < 7_000
     assert [response.headers.get("Content-Encoding") for response in secure] == [None, None]
+
+
+@pytest.mark.django_db
+def test_a_page_that_is_opened_from_elsewhere_holds_its_styles_and_scripts(client):
+    study = make_study(items_per_annotator=2, state="open")
+    make_items(study, 2)
+    start(study, client=client)
+    item = f"/s/{study.slug}/task/1/"
+
+    def page(**headers):
+        return client.get(item, headers={"sec-fetch-dest": "document"} | headers)
+
+    from_here = page(**{"sec-fetch-site": "same-origin"})
+    inside = [
+        page(**{"sec-fetch-site": "cross-site"}),
+        page(**{"sec-fetch-site": "none"}),
+        page(**{"sec-fetch-site": "same-origin", "cache-control": "max-age=0"}),
+    ]
+
+    assert "<style>" not in from_here.text
+    assert "sha256" not in from_here.headers["Content-Security-Policy"]
+    for response in inside:
+        policy = response.headers["Content-Security-Policy"]
+        for kind in ("style", "script"):
+            texts = re.findall(rf"<{kind}[^>]*>(.+?)</{kind}>", response.text, re.DOTALL)
+            hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in texts]
+            named = " ".join(["'self'", *(f"'sha256-{one}'" for one in hashes)])
+            assert len(texts) == 2
+            assert f"{kind}-src {named};" in policy
+        assert not re.search("^(import|export) ", response.text, re.MULTILINE)
+        assert response.text.count("function showItem") == 1
+        assert response.headers["Content-Length"] == str(len(response.content))
+
+
+def test_styles_and_scripts_of_participants_can_stand_in_a_page():
+    """There they are at another address, and the end of their tag would end them."""
+    refused = {
+        "js": r"</script|\bimport\(|import\.meta|^export (?!(async )?function )",
+        "css": r"</style|url\(|@import",
+    }
+    files = [*Path(ROOT, "static").glob("*/annotator*"), Path(ROOT, "static/css/base.css")]
+    assert len(files) > 5
+    for file in files:
+        assert not re.search(refused[file.suffix[1:]], file.read_text(), re.MULTILINE), file

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Annotator
 from annotation.participants.access import find_annotator, may_preview
+from annotation.participants.added_steps import AGAIN
 from annotation.seats.flow import step_of
 from studies.models import Item, Study
 from studies.pages.views import send
@@ -27,15 +28,15 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
     """Whether an item shows the file: one of the annotator's, or a practice item."""
-    if annotator.study.state == Study.State.CLOSED or step_of(annotator) not in _STEPS:
-        return False
+    shown = [again.items(annotator) for again in AGAIN]
+    if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
+        shown.append(Item.everything.filter(assignments__annotator=annotator))
+        practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
+        shown.append(practice)
     whole = annotator.study.shows_whole_sets
-    items = Item.everything.only("media", "r1", "r2", "option_set")
-    own = items.filter(assignments__annotator=annotator)
-    practice = items.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
     return any(
         each["sha256"] == sha256
-        for found in (own, practice)
-        for item in found
+        for found in shown
+        for item in found.only("media", "r1", "r2", "option_set")
         for each in (item.all_media if whole else item.shown_media)
     )

@@ -207,6 +207,14 @@ class Migration(migrations.Migration):
                 ("certainty", models.PositiveSmallIntegerField(blank=True, null=True)),
                 ("answered_at", models.DateTimeField(blank=True, null=True)),
                 ("active_ms", models.PositiveBigIntegerField(blank=True, null=True)),
+                (
+                    "media_missing",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="A picture or recording did not load, and the person chose to answer without it.",
+                    ),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "item",

@@ -6,12 +6,14 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from annotation import services
+from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, InitialAnswer
 from annotation.participants.items import item_page as frames
 from annotation.participants.items.task_views import ITEM
+from annotation.quality import quality_of
 from studies.models import Item, Study
 from tests.annotation.pages.walking import item_page, post_answer, start, token_of
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +77,21 @@ def test_a_first_answer_that_says_it_comes_after_the_advice_is_the_first_answer(
     assert not Annotation.objects.exists()
     post_answer(client, item_page(client, study), choice="b", certainty="80", after_advice="yes")
     assert list(Annotation.objects.values_list("choice", "certainty")) == [("r2", 80)]
+
+
+def test_an_answer_before_the_advice_is_marked_where_a_picture_was_missing(client, study):
+    post_answer(client, item_page(client, study), choice="a", certainty="60", media_missing="yes")
+    post_answer(client, item_page(client, study), choice="a", certainty="60", after_advice="yes")
+
+    initial, final = InitialAnswer.objects.get(), Annotation.objects.get()
+    assert (initial.media_missing, final.media_missing) == (True, False)
+    (row,) = annotation_rows(study)
+    assert (row["initial_media_missing"], row["media_missing"]) == (True, False)
+    (quality,) = quality_of(study).values()
+    assert (quality.media_missing, quality.rules) == (1, ("media_missing",))
+    item = f"/studies/{study.slug}/items/{row['item_id']}/"
+    shown = text_of(sign_in(study).get(item))
+    assert "Answered before the advice without a picture" in shown
 
 
 def test_the_answer_before_the_advice_never_changes(client, study):

@@ -11,10 +11,11 @@ from django.utils import timezone
 from annotation.models import Annotation, Annotator
 from annotation.seats.completion_codes import codes_of
 from extras.own_answers.models import RetestAnswer, RetestVisit
-from extras.own_answers.second_visits import second_visit_code
-from studies.models import Study
+from extras.own_answers.second_visits import second_visit_code, second_visit_table
+from studies.models import Item, Study
 from tests.annotation.pages.walking import answer_all, start, token_of
 from tests.factories import make_items, make_study, sign_in
+from tests.studies.media.files import import_zip, picture, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -121,6 +122,53 @@ def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client)
     assert refused.status_code == 422
     assert (answer.choice, answer.certainty) == (answer.as_content("b"), 55)
     assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
+
+
+def test_a_second_visit_sends_the_pictures_of_its_items_while_it_is_open(settings, tmp_path, study):
+    settings.VAR_DIR = tmp_path
+    items = [with_media(number, f"{number}.png", "b.png") for number in range(5)]
+    colors = ("red", "green", "blue", "white", "black")
+    files = {f"{number}.png": picture(color=color) for number, color in enumerate(colors)}
+    pictures = make_study(slug="pictures", perspective="own", items_per_annotator=5)
+    import_zip(
+        "pictures", zipped(tmp_path / "p.zip", items, files | {"b.png": picture(color="pink")})
+    )
+    Study.objects.filter(pk=pictures.pk).update(state="open", retest_share=40, retest_days=7)
+    client = start(pictures)
+    answer_all(client, pictures)
+    client.post("/s/pictures/profile/", {"do": "decide"})
+    client.post("/s/pictures/feedback/", {"comments": ""})
+    again = set(RetestVisit.objects.get().answers.values_list("item__key", flat=True))
+
+    def is_sent(item):
+        response = client.get(f"/s/pictures/media/{item.r1['media'][0]['sha256']}/")
+        return response.streaming and b"".join(response.streaming_content).startswith(b"\x89PNG")
+
+    def sent():
+        return {item.key for item in Item.everything.filter(study=pictures) if is_sent(item)}
+
+    assert sent() == set()
+    pass_days(7)
+    Study.objects.filter(pk=pictures.pk).update(state="closed")
+    assert sent() == again
+    for position in (1, 2):
+        page = client.get(f"/s/pictures/retest/{position}/")
+        assert "data-media-missing" in page.content.decode()
+        client.post(f"/s/pictures/retest/{position}/", {"choice": "b", "certainty": "55"})
+    assert sent() == set()
+
+
+def test_a_second_answer_says_that_a_picture_was_missing_and_never_changes(study, client):
+    pass_days(7)
+    sent = {"choice": "b", "certainty": "55"}
+
+    client.post(f"/s/{study.slug}/retest/1/", sent | {"media_missing": "yes"})
+    client.post(f"/s/{study.slug}/retest/1/", sent)
+    client.post(f"/s/{study.slug}/retest/2/", sent)
+
+    found = RetestAnswer.objects.order_by("position").values_list("media_missing", flat=True)
+    assert list(found) == [True, False]
+    assert [row["media_missing"] for row in second_visit_table(study)] == [True, False]
 
 
 @pytest.mark.parametrize("active", ["480000", "-1", "NaN", "9" * 30, ""])

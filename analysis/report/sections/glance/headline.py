@@ -283,6 +283,8 @@ def _when_certain(
     form = "At high certainty (≥ {limit}), {first}, and {second}."
     if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
+    elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
+        form += " Each is about the items on which that side is certain: do not compare the two."
     return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
 

@@ -13,7 +13,7 @@ from analysis.report.section import Analysis, Report, Section
 from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
-from analysis.report.words import run_names, whole_runs
+from analysis.report.words import number_of, run_names, whole_runs
 from analysis.stats.core.groups import GroupComparison, compare_groups
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import n_distinct
@@ -282,8 +282,8 @@ def annotator_group_tables(report: Report) -> list[Table]:
             TableColumn("Single answers", "share"),
         )
         title = f"People's accuracy by their own {group['label']}"
-        few = group["left_out"]
-        note = f"Left out are groups of fewer than five people ({few} people). {CONDITIONAL}"
+        few = number_of(group["left_out"], "person")
+        note = f"Left out are groups of fewer than five people ({few}). {CONDITIONAL}"
         tables.append(Table(f"annotators_{place}", title, columns, rows, note, family=FAMILY))
         pairs = [
             [pair["first"] or "(not said)", pair["second"] or "(not said)"]
