@@ -5,7 +5,7 @@
 
 Twenty virtual annotators in a closed loop without think time, each with a separate cookie jar and
 a kept-alive connection: link, consent, instructions, then up to 30 times {open the item, send
-choice and certainty}, completion; then the next annotator follows. The server is gunicorn as
+choice and certainty}, completion; then the next annotator follows. The server is as
 `make run` starts it, on a fresh database of the PostgreSQL that DATABASE_URL names, or on SQLite.
 An answer counts as acknowledged when its response has arrived. Half way through a second run the
 server is killed with SIGKILL, and the stored answers are compared with the acknowledged ones. The
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from annotation.load_test.client import Scenario
 from annotation.load_test.measurement import Measurement, measure
+from annotation.load_test.process import ServerProcess
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
 
@@ -58,14 +59,26 @@ def main() -> None:
         sys.stdout.write(as_text(found, stored=stored, above=above))
 
         server = installation.restart()
-        threading.Timer(8, server.kill).start()
-        second = measure(replace(scenario, seconds=5, first=10**6, processes=[]))
-        after, above = installation.counts()
-        lost = max(0, found.confirmed + second.confirmed - after)
-        sys.stdout.write(
-            f"SIGKILL in mid-work: {second.confirmed} answers acknowledged, {lost} lost; "
-            f"{above} items above 3\n"
-        )
+        confirmed, lost = kill(server, installation, scenario, first=10**6, after=8)
+        sys.stdout.write(f"SIGKILL in mid-work: {confirmed} answers acknowledged, {lost} lost\n")
+
+
+def kill(
+    server: ServerProcess,
+    installation: Installation,
+    scenario: Scenario,
+    *,
+    first: int,
+    after: float,
+) -> tuple[int, int]:
+    """Kill a server among people from number `first` on: acknowledged answers, and lost ones."""
+    before, _ = installation.counts()
+    timer = threading.Timer(after, server.kill)
+    timer.start()
+    found = measure(replace(scenario, seconds=after, first=first, processes=[]))
+    timer.join()
+    stored, above = installation.counts()
+    return found.confirmed, max(0, before + found.confirmed - stored) + above
 
 
 def as_text(found: Measurement, *, stored: int, above: int) -> str:
