@@ -3,8 +3,8 @@
     python -m benchmarks floor
     python -m benchmarks.floor --only answers --rounds 5
 
-Prints what was measured beside what is asked, and how many times better it is: 1.00 just reaches
-the floor. Exits 1 if something misses it. A part can be repeated alone with `--only`.
+Prints what was measured, what is asked, and how many times better it is: 1.00 just reaches the
+floor. Exits 1 if something misses it. A part can be repeated alone with `--only`.
 """
 
 import argparse
