@@ -17,13 +17,12 @@ import argparse
 import os
 import sys
 import tempfile
-import threading
 from dataclasses import replace
 from pathlib import Path
 
 from annotation.load_test.client import Scenario
 from annotation.load_test.measurement import Measurement, measure
-from annotation.load_test.process import ServerProcess
+from annotation.load_test.process import ServerProcess, cpu_seconds
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
 
@@ -59,7 +58,8 @@ def main() -> None:
         sys.stdout.write(as_text(found, stored=stored, above=above))
 
         server = installation.restart()
-        confirmed, lost = kill(server, installation, scenario, first=10**6, after=8)
+        second = replace(scenario, seconds=8, first=10**6, processes=[])
+        confirmed, lost = kill(server, installation, second, after=4, stored=stored)
         sys.stdout.write(f"SIGKILL in mid-work: {confirmed} answers acknowledged, {lost} lost\n")
 
 
@@ -68,17 +68,27 @@ def kill(
     installation: Installation,
     scenario: Scenario,
     *,
-    first: int,
     after: float,
+    stored: int = 0,
 ) -> tuple[int, int]:
-    """Kill a server among people from number `first` on: acknowledged answers, and lost ones."""
-    before, _ = installation.counts()
-    timer = threading.Timer(after, server.kill)
-    timer.start()
-    found = measure(replace(scenario, seconds=after, first=first, processes=[]))
-    timer.join()
-    stored, above = installation.counts()
-    return found.confirmed, max(0, before + found.confirmed - stored) + above
+    """Kill a server after so many seconds of its CPU: acknowledged answers, and lost ones.
+
+    `stored` answers were there before. Items with too many answers count as lost ones.
+    """
+    end = cpu_seconds(server.pid) + after
+    is_alive = True
+
+    def look(_: float) -> None:
+        nonlocal is_alive
+        if is_alive and cpu_seconds(server.pid) > end:
+            is_alive = False
+            server.kill()
+
+    found = measure(scenario, on_tick=look)
+    if is_alive:
+        server.kill()
+    now, above = installation.counts()
+    return found.confirmed, max(0, stored + found.confirmed - now) + above
 
 
 def as_text(found: Measurement, *, stored: int, above: int) -> str:

@@ -21,9 +21,8 @@ OPTIONS: dict[str, Any] = {
     "connection_limit": 4000,
     "channel_timeout": 60,  # seconds in which a client must send or take something
     "max_request_body_size": 256 * 1024 * 1024,  # more than any upload here
-    # A thread sends what the client takes at once, and leaves the rest to the loop, however much
-    # it is: above 1 MB in an unnamed file.
-    "send_bytes": 1,
+    # A thread leaves to the loop what the client does not take at once, however much it is: above
+    # 1 MB in an unnamed file.
     "outbuf_high_watermark": sys.maxsize,
     # TRUST_PROXY and TRUSTED_PROXIES say which headers of a proxy the site reads.
     "clear_untrusted_proxy_headers": False,
