@@ -5,7 +5,7 @@
 
 Twenty virtual annotators in a closed loop without think time, each with a separate cookie jar and
 a kept-alive connection: link, consent, instructions, then up to 30 times {open the item, send
-choice and certainty}, completion; then the next annotator follows. The server is gunicorn as
+choice and certainty}, completion; then the next annotator follows. The server is as
 `make run` starts it, on a fresh database of the PostgreSQL that DATABASE_URL names, or on SQLite.
 An answer counts as acknowledged when its response has arrived. Half way through a second run the
 server is killed with SIGKILL, and the stored answers are compared with the acknowledged ones. The
@@ -17,11 +17,10 @@ import argparse
 import os
 import sys
 import tempfile
-import threading
 from dataclasses import replace
 from pathlib import Path
 
-from annotation.load_test.client import Scenario
+from annotation.load_test.client import Scenario, ServerProcess, cpu_seconds
 from annotation.load_test.measurement import Measurement, measure
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
@@ -58,14 +57,37 @@ def main() -> None:
         sys.stdout.write(as_text(found, stored=stored, above=above))
 
         server = installation.restart()
-        threading.Timer(8, server.kill).start()
-        second = measure(replace(scenario, seconds=5, first=10**6, processes=[]))
-        after, above = installation.counts()
-        lost = max(0, found.confirmed + second.confirmed - after)
-        sys.stdout.write(
-            f"SIGKILL in mid-work: {second.confirmed} answers acknowledged, {lost} lost; "
-            f"{above} items above 3\n"
-        )
+        second = replace(scenario, seconds=8, first=10**6, processes=[])
+        confirmed, lost = kill(server, installation, second, after=4, stored=stored)
+        sys.stdout.write(f"SIGKILL in mid-work: {confirmed} answers acknowledged, {lost} lost\n")
+
+
+def kill(
+    server: ServerProcess,
+    installation: Installation,
+    scenario: Scenario,
+    *,
+    after: float,
+    stored: int = 0,
+) -> tuple[int, int]:
+    """Kill a server after so many seconds of its CPU: acknowledged answers, and lost ones.
+
+    `stored` answers were there before. Items with too many answers count as lost ones.
+    """
+    end = cpu_seconds(server.pid) + after
+    is_alive = True
+
+    def look(_: float) -> None:
+        nonlocal is_alive
+        if is_alive and cpu_seconds(server.pid) > end:
+            is_alive = False
+            server.kill()
+
+    found = measure(scenario, on_tick=look)
+    if is_alive:
+        server.kill()
+    now, above = installation.counts()
+    return found.confirmed, max(0, stored + found.confirmed - now) + above
 
 
 def as_text(found: Measurement, *, stored: int, above: int) -> str:

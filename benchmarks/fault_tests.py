@@ -39,8 +39,8 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("tests/studies/jobs", "tests/analysis/exports/test_queue.py"),
     ),
     SQLITE: (
-        "processes that write to one SQLite database, some of them killed",
-        ("tests/config/test_sqlite_queue.py",),
+        "people in three processes that write to one SQLite database",
+        ("tests/annotation/test_sqlite.py",),
     ),
     "clients": (
         "slow clients and malformed requests",

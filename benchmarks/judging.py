@@ -347,8 +347,8 @@ def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str])
 
 def _measure_all(
     ways: Sequence[str], latency_ms: float, slots: int, prompts: list[str], rounds: int
-) -> None:
-    """Print the rate of every way in each round, also relative to the bare loop of that round."""
+) -> dict[str, list[float]]:
+    """Print the rate of every way in each round, and return it relative to the bare loop's."""
     results: dict[str, list[Result]] = {}
     compared: dict[str, list[tuple[float, float]]] = {}
     for number in range(1, rounds + 1):
@@ -372,6 +372,7 @@ def _measure_all(
             line += f"; {statistics.median(rates):.2f} ({min(rates):.2f} to {max(rates):.2f})"
             line += f" of the bare loop's rate, {statistics.median(mores):+.2f} ms"
         _say(f"{latency_ms:5.0f} ms  {way:14} median of {rounds}: {line}")
+    return {way: [rate for rate, _ in pairs] for way, pairs in compared.items()}
 
 
 def _measure_two(latency_ms: float, slots_each: int, items: int, rounds: int) -> None:
@@ -431,6 +432,7 @@ def main() -> int:
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
     parser.add_argument("--only", choices=[*WAYS, "two"], nargs="+")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="end with the rates as JSON")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
@@ -452,10 +454,14 @@ def main() -> int:
         ways = [way for way in ways if not way.startswith("inspect")]
         _say("inspect-ai: not measured, INSPECT_PYTHON names no Python that has it")
     alone = [way for way in ways if way != "two"]
-    for latency in options.latency_ms:
-        _measure_all(alone, latency, options.slots, prompts, options.rounds)
+    compared = {
+        latency: _measure_all(alone, latency, options.slots, prompts, options.rounds)
+        for latency in options.latency_ms
+    }
     if "two" in ways:
         _measure_two(options.latency_ms[-1], options.slots_each, options.items, options.rounds)
+    if options.json:
+        _say(json.dumps(compared))
     return 0
 
 

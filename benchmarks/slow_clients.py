@@ -15,8 +15,8 @@ import time
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
+from benchmarks._machine import free_ports
 from config.processes import Processes, web_command
 
 _PAGE = "/accounts/login/"
@@ -71,14 +71,9 @@ def ask(port: int) -> float | None:
     return time.monotonic() - begun
 
 
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def measure(count: int, kind: Callable[[socket.socket], None]) -> str:
-    port = free_port()
+def measure(count: int, kind: Callable[[socket.socket], None]) -> list[float | None]:
+    """How long each page took while `count` slow clients of a kind were connected."""
+    port = free_ports(1)[0]
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as log:
         processes = Processes(
             log=log,
@@ -106,6 +101,10 @@ def measure(count: int, kind: Callable[[socket.socket], None]) -> str:
                 sock.close()
         finally:
             processes.stop()
+    return times
+
+
+def in_words(times: list[float | None]) -> str:
     answered = [t for t in times if t is not None]
     words = f"{len(answered)} of {len(times)} answered"
     if answered:
@@ -118,7 +117,7 @@ def main() -> None:
     for count in [int(text) for text in sys.argv[1:]] or [0, 20, 100, 300]:
         for kind in KINDS:
             name = kind.__name__.replace("_", " ")
-            sys.stdout.write(f"{count:>4} × {name:<14} {measure(count, kind)}\n")
+            sys.stdout.write(f"{count:>4} × {name:<14} {in_words(measure(count, kind))}\n")
             sys.stdout.flush()
 
 

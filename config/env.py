@@ -199,11 +199,11 @@ def sqlite(path: Path) -> dict[str, Any]:
         # writes then waits its turn instead of failing with "database is locked".
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
-            # How long a writer waits for its turn (see config/sqlite), and then for a program
-            # that does not queue.
-            "timeout": 120,
+            "timeout": 120,  # seconds in which a writer tries again
             # Deleted data is overwritten, so that no name remains in a free page of the file.
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;",
+            # SQLite waits 20 ms for a lock, and then config/sqlite asks again.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON; "
+            "PRAGMA busy_timeout=20;",
         },
         "CONN_MAX_AGE": 600,
     }
@@ -227,7 +227,7 @@ def database(value: str) -> dict[str, Any]:
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
         **found,
-        "ENGINE": "config.postgresql",
+        "ENGINE": "django.db.backends.postgresql",
         "HOST": host,
         "OPTIONS": options,
     }

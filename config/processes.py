@@ -16,28 +16,12 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.env import env, read_dotenv, whole_number
 
-ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path without its query
-
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
-    """The gunicorn command: only paths in the access log, and threads that wait for no client."""
-    options = {
-        "bind": f"{host}:{port}",
-        "workers": str(workers),
-        "threads": "8",
-        "worker-class": "config.buffering.Worker",
-        "worker-connections": "4000",
-        "access-logfile": "-",
-        "access-logformat": ACCESS_LOG,
-        "logger-class": "config.buffering.Lines",
-        # gunicorn would take SCRIPT_NAME and PATH_INFO from any client on this machine, and https
-        # from three headers. TRUST_PROXY and TRUSTED_PROXIES say what is read of a proxy.
-        "forwarder-headers": "",
-        "forwarded-allow-ips": "",
-    }
-    command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--no-control-socket"]
-    command += ["--preload"]  # workers are forked from a process that has loaded the site
-    return command + [part for name, value in options.items() for part in (f"--{name}", value)]
+    """The gunicorn command: workers that are forked from a process that has loaded the site."""
+    command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--preload"]
+    command += ["--no-control-socket", "--worker-class", "config.web_worker.WaitressWorker"]
+    return [*command, "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8"]
 
 
 def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:

@@ -1,8 +1,11 @@
 """The site for a web server, loaded whole: gunicorn does it once and forks its workers from it."""
 
 import gc
+import logging
 import os
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 from django.urls import reverse
@@ -15,8 +18,22 @@ sys.setswitchinterval(0.0005)
 
 # Nothing loaded here is garbage, and a collection would visit all of it many times.
 gc.disable()
-application = get_wsgi_application()
+_site = get_wsgi_application()
 reverse("login")  # imports every page; the first visitor would wait for it
 # What workers have from here on stays in memory that they share, and no collection visits it.
 gc.freeze()
 gc.enable()
+access = logging.getLogger("config.access")
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """The site, with a line of the log for each answer: its path without the query."""
+
+    def start(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
+        client, method = environ["REMOTE_ADDR"], environ["REQUEST_METHOD"]
+        path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
+        size = dict(headers).get("Content-Length", "-")
+        access.info('%s "%s %s" %s %s', client, method, path, status[:3], size)
+        return start_response(status, headers, *rest)
+
+    return _site(environ, start)

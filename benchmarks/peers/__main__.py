@@ -10,57 +10,21 @@ data, waits until everyone has given an answer, and measures it for the given se
 the median of the ratios within a round, with the smallest and the largest. The people run in one
 process on the same machine.
 
-This program runs gunicorn with two workers, as `make run` starts it; oTree `prodserver1of2`, Potato
+This program runs two web processes, as `make run` starts it; oTree `prodserver1of2`, Potato
 `potato start`. CPU is that of the server and, on PostgreSQL, of the database.
 """
 
 import argparse
-import os
 import statistics
 import sys
-import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 
-from annotation.load_test.client import Scenario, cpu_seconds, memory_mb
-from annotation.load_test.measurement import Measurement, Times, measure
-from benchmarks._environments import NotInstalled
-from benchmarks._installation import Installation
-from benchmarks._machine import busy_seconds, free_ports, own_seconds
-from benchmarks.peers.systems import OTree, Potato, System, Thirdperson
-from tests.servers import postgres
+from annotation.load_test.measurement import Measurement, Times
+from benchmarks.peers.turns import Turn, cpu, prepare, rate, ratios, take_turn
 
-REDIRECTS = "Thirdperson, PostgreSQL, redirects"
-SCRIPT = "Thirdperson, PostgreSQL, JavaScript"
-SQLITE = "Thirdperson, SQLite, redirects"
 BUSY = 0.15  # of the machine's cores: rates and times are not printed above this
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One system in one round."""
-
-    found: Measurement
-    memory: float
-    other_load: float
-    lost: int  # confirmed answers that were not in the storage afterwards
-
-    @property
-    def rate(self) -> float:
-        return self.found.rate
-
-    @property
-    def cpu_ms(self) -> float:
-        """Server CPU an answer, with the database's."""
-        return self.found.cpu_ms or 0.0
-
-    @property
-    def database_ms(self) -> float:
-        return sum(self.found.cpu[1:]) * 1000 / max(self.found.answers, 1)
 
 
 def main() -> None:
@@ -83,57 +47,6 @@ def main() -> None:
                     f"{turn.cpu_ms:.1f} ms CPU each, {sum(turn.found.errors.values())} errors\n"
                 )
     sys.stdout.write(as_markdown(turns))
-
-
-def prepare(stack: ExitStack) -> list[System]:
-    """Every system that can be installed here, ready to start."""
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tp-peers-")))
-    server = stack.enter_context(postgres(durable=True))
-    ports = free_ports(4)
-    folders = [folder / name for name in ("postgresql", "sqlite")]
-    for each in folders:
-        each.mkdir()
-    on_postgres = Installation(folders[0], port=ports[0], server=server)
-    on_sqlite = Installation(folders[1], port=ports[1])
-    systems: list[System] = [
-        Thirdperson(REDIRECTS, on_postgres, server=server),
-        Thirdperson(SCRIPT, on_postgres, server=server, script=True),
-        Thirdperson(SQLITE, on_sqlite),
-    ]
-    for peer, port in ((OTree, ports[2]), (Potato, ports[3])):
-        try:
-            systems.append(peer(folder, port=port))
-        except NotInstalled as error:
-            sys.stderr.write(f"{peer.name} is left out: {error}\n")
-    return systems
-
-
-def take_turn(system: System, *, people: int, seconds: float) -> Turn:
-    running = system.start()
-    try:
-        scenario = Scenario(
-            running.site,
-            running.url,
-            people,
-            seconds,
-            processes=[running.server.pid, *running.database],
-            options=running.options,
-        )
-        busy, start, own = busy_seconds(), time.monotonic(), own_seconds()
-        spent = [cpu_seconds(pid) for pid in scenario.processes]
-        found = measure(scenario)
-        spent = [cpu_seconds(pid) - was for pid, was in zip(scenario.processes, spent, strict=True)]
-        other = busy_seconds() - busy - sum(spent) - (own_seconds() - own)
-        elapsed = time.monotonic() - start
-        memory = memory_mb(running.server.pid)
-    finally:
-        running.server.stop()
-    return Turn(
-        found=found,
-        memory=memory,
-        other_load=max(0.0, other / elapsed / (os.cpu_count() or 1)),
-        lost=max(0, found.confirmed - system.stored()),
-    )
 
 
 def as_markdown(turns: dict[str, list[Turn]]) -> str:
@@ -183,23 +96,9 @@ def ratio_table(turns: dict[str, list[Turn]]) -> list[str]:
         for name in turns:
             if name in peers:
                 continue
-            ratios = [
-                [
-                    value(ours) / value(theirs)
-                    for ours, theirs in zip(turns[name], turns[peer], strict=True)
-                ]
-                for peer in peers
-            ]
-            lines.append(row([f"{name}: {label}", *(spread(each) for each in ratios)]))
+            found = [ratios(turns[name], turns[peer], value) for peer in peers]
+            lines.append(row([f"{name}: {label}", *(spread(each) for each in found)]))
     return lines
-
-
-def rate(turn: Turn) -> float:
-    return turn.rate
-
-
-def cpu(turn: Turn) -> float:
-    return turn.cpu_ms
 
 
 def database(turn: Turn) -> float:

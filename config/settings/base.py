@@ -283,7 +283,10 @@ LOGGING = {
         # This logger warns that a broker in a folder has no host name.
         "kombu.connection": {"level": "ERROR"},
         # The development server prints every path with its query, and the query carries the
-        # participant's id: gunicorn logs requests, without queries.
+        # participant's id: config.access logs requests, without queries.
         "django.server": {"level": "WARNING"},
+        "config.access": {"level": "INFO"},
+        # Every request that waits for a thread would be a line.
+        "waitress.queue": {"level": "ERROR"},
     },
 }

@@ -1,1 +1,1 @@
-"""Django's SQLite backend, with a queue for writers; `config.env.sqlite` names it as the engine."""
+"""SQLite: Django's own backend, whose writers all try again equally often."""

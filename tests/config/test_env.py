@@ -142,7 +142,7 @@ def test_a_line_that_is_no_assignment_is_refused_with_its_number(dotenv):
 def test_a_database_url_gives_its_parts():
     found = database("postgresql://us%40er:p%2Fw@db.example:5433/tp?sslmode=require")
 
-    assert found["ENGINE"] == "config.postgresql"
+    assert found["ENGINE"] == "django.db.backends.postgresql"
     assert (found["USER"], found["PASSWORD"]) == ("us@er", "p/w")
     assert (found["HOST"], found["PORT"], found["NAME"]) == ("db.example", 5433, "tp")
     assert found["OPTIONS"] == {"sslmode": "require"}

@@ -21,18 +21,14 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
-from gunicorn.config import Config
-from gunicorn.http import get_parser
-from gunicorn.http.wsgi import create
 
 from config import celery, files_location, migrate
-from config.buffering import Lines
 from config.celery import note_alive, refuse_another_clock, refuse_other_files
 from config.health import processes
 from config.operations.doctor.examination import another_clock, full_disks, silent_processes
 from config.operations.monitoring.log_lines import TextLines
 from config.operations.monitoring.metrics import measure
-from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
+from config.processes import ProcessDied, Processes
 from config.static_files import StaticFiles
 from studies.models import Heartbeat
 from studies.statements import clock
@@ -349,51 +345,10 @@ def test_production_settings_pass_the_deployment_check(tmp_path):
     assert "no issues" in result.stdout
 
 
-@pytest.mark.parametrize("path", ["/a\nFORGED", "/a\r\x1b[31m", "/\x85\x9b"])
-def test_a_request_writes_one_line_of_the_access_log_without_control_characters(path):
-    line = ACCESS_LOG % Lines.atoms_wrapper_class({"h": "::1", "m": "GET", "U": path})
-
-    assert line.isprintable()
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        "Script-Name: /x",
-        "Path-Info: /x",
-        "X-Forwarded-Protocol: ssl",
-        "X-Forwarded-Ssl: on",
-        "X-Forwarded-Proto: https",
-        "X-Forwarded-For: 203.0.113.9",
-    ],
-)
-def test_a_client_on_this_machine_names_no_script_no_path_and_no_scheme_by_a_header(header):
-    head = f"GET /here HTTP/1.1\r\nHost: x\r\n{header}\r\n{header}\r\n\r\n".encode()
-    config = Config()
-    options = config.parser().parse_args(web_command(port=1)[4:])
-    for name, value in vars(options).items():
-        if value is not None and name != "args":
-            config.set(name.lower(), value)
-    client = ("127.0.0.1", 9)
-
-    request = next(iter(get_parser(config, [head], client)))
-    environ = create(request, SimpleNamespace(), client, ("127.0.0.1", 1), config)[1]
-
-    assert environ["wsgi.url_scheme"] == "http"
-    assert (environ["SCRIPT_NAME"], environ["PATH_INFO"]) == ("", "/here")
-    assert environ["REMOTE_ADDR"] == "127.0.0.1"
-
-
 def test_a_message_is_one_line_whatever_was_typed_into_it():
     record = logging.LogRecord("a", logging.INFO, "", 1, "user %s", ("x\nFORGED\x1b[31m",), None)
 
     assert TextLines("%(message)s").format(record) == r"user x\nFORGED\x1b[31m"
-
-
-def test_access_lines_hold_the_path_without_its_query():
-    assert "%(U)s" in ACCESS_LOG
-    assert not any(field in ACCESS_LOG for field in ("%(r)s", "%(q)s", "%(f)s"))
-    assert ACCESS_LOG in web_command(port=1)
 
 
 def test_a_process_that_dies_is_named():

@@ -4,7 +4,6 @@ import re
 import socket
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from django.conf import settings
 
 from config.processes import Processes, web_command
-from config.requests import Incoming
 from tests.servers import free_port
 
 ROOT = Path(settings.BASE_DIR)
@@ -23,67 +21,6 @@ FORM = (
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 31\r\n\r\n"
 )
 BODY = b"username=ada&password=somewords"
-
-
-@pytest.fixture
-def incoming() -> Iterator[Callable[..., Incoming]]:
-    """Makes a request of the parts in which it comes in."""
-    request = Incoming()
-
-    def feed(*parts: bytes) -> Incoming:
-        for part in parts:
-            request.feed(part)
-        return request
-
-    yield feed
-    request.close()
-
-
-@pytest.mark.parametrize(
-    ("parts", "whole"),
-    [
-        ([b"GET / HTTP/1.1\r\nHost: x\r\n"], False),
-        ([b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"], True),
-        ([b"GET / HTTP/1.1\r\n\r", b"\n"], True),
-        ([FORM], False),
-        ([FORM, BODY[:10]], False),
-        ([FORM, BODY[:10], BODY[10:]], True),
-        ([FORM + BODY], True),
-        ([b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"], False),
-        (
-            [b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r", b"\n\r\n"],
-            True,
-        ),
-        # What nobody can understand is handed on at once, to be refused.
-        ([b"x" * 200_000], True),
-        ([b"POST / HTTP/1.1\r\nContent-Length: 9\r\nContent-Length: 3\r\n\r\n"], True),
-        ([b"POST / HTTP/1.1\r\nContent-Length: 999999999999\r\n\r\n"], True),
-    ],
-)
-def test_a_request_is_whole_when_all_of_it_is_there(incoming, parts, whole):
-    assert incoming(*parts).is_whole is whole
-
-
-@pytest.mark.parametrize("size", [1, 7, 4096])
-def test_a_request_is_handed_on_as_it_came(incoming, size):
-    data = FORM + BODY
-    request = incoming(*(data[i : i + size] for i in range(0, len(data), size)))
-
-    assert b"".join(request.chunks()) == data
-    assert request.is_plain
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        FORM + BODY + b"GET /admin/ HTTP/1.1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    ],
-)
-def test_no_second_request_follows_one_whose_end_is_in_doubt(incoming, data):
-    assert not incoming(data).is_plain
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +67,8 @@ def connect(port: int, data: bytes) -> socket.socket:
 SLOW = {
     "half a head": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Wait: ",
     "half a body": FORM + BODY[:5],
+    "half a chunk": b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\nff\r\nuser",
     "reads nothing": b"GET /static/vendor/plotly/plotly-basic-4.1.1.min.js HTTP/1.1\r\n"
     b"Host: localhost\r\n\r\n",
 }

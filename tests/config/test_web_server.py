@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,8 +14,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from waitress import create_server, wasyncore
 
 from config.processes import Processes, web_command
+from config.web_worker import OPTIONS
 from tests.migrated import copy_migrated
 from tests.servers import free_port
 
@@ -56,6 +59,10 @@ class Server:
         """The workers' process ids, in the order in which they were started."""
         found = re.findall(r"Booting worker with pid: (\d+)", self._log.read_text())
         return [int(pid) for pid in found]
+
+    def lines(self, word: str) -> list[str]:
+        """The lines of the log with a word."""
+        return [line for line in self._log.read_text().split("\n") if word in line]
 
     def reads_database(self) -> bool:
         """Whether a page answers that says what the database holds."""
@@ -111,3 +118,83 @@ def test_a_hangup_replaces_the_workers_without_a_gap(server):
     while len(server.workers()) < 2:
         assert server.reads_database()
     assert server.reads_database()
+
+
+def test_a_request_is_one_line_of_the_log_with_its_path_and_without_its_query(server):
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(
+            b"GET /a%0AFORGED%0D%1b[31m%C2%85%C2%9Bb?PROLIFIC_PID=secret HTTP/1.1\r\n"
+            b"Host: localhost\r\nConnection: close\r\n\r\n"
+        )
+        while client.recv(65536):
+            pass
+
+    wait_for("its line", lambda: server.lines("FORGED"))
+    (line,) = (line for line in server.lines("FORGED") if "config.access" in line)
+    assert line.isprintable()
+    assert re.search(r'127\.0\.0\.1 "GET /a\S+b" 404 \d+$', line)
+    assert server.lines("secret") == []
+
+
+@pytest.fixture
+def environ_of() -> Callable[[bytes], dict[str, str]]:
+    """What the site is told of a request whose head is given."""
+
+    def ask(head: bytes) -> dict[str, str]:
+        seen: dict[str, str] = {}
+
+        def site(environ, start_response):
+            seen.update(environ)
+            start_response("204 No Content", [])
+            return []
+
+        clients: dict[int, object] = {}
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            create_server(site, map=clients, sockets=[listener], threads=1, **OPTIONS)
+            with socket.create_connection(listener.getsockname()) as client:
+                client.sendall(head)
+                wait_for("the request", lambda: wasyncore.loop(0.1, True, clients, 1) or seen)
+        wasyncore.close_all(clients)
+        return seen
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Script-Name: /x",
+        "SCRIPT_NAME: /x",
+        "Path-Info: /x",
+        "X-Forwarded-Protocol: ssl",
+        "X-Forwarded-Ssl: on",
+        "X-Forwarded-Proto: https",
+        "X-Forwarded-For: 203.0.113.9",
+        "Forwarded: for=203.0.113.9;proto=https",
+    ],
+)
+def test_a_client_names_no_script_no_path_no_address_and_no_scheme_by_a_header(header, environ_of):
+    environ = environ_of(f"GET /here HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n".encode())
+
+    assert environ["wsgi.url_scheme"] == "http"
+    assert (environ["SCRIPT_NAME"], environ["PATH_INFO"]) == ("", "/here")
+    assert environ["REMOTE_ADDR"] == "127.0.0.1"
+
+
+def test_a_header_with_an_underscore_is_not_taken_for_that_of_the_proxy(environ_of):
+    environ = environ_of(
+        b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.1.1.1\r\nX_Forwarded_For: 9.9.9.9\r\n\r\n"
+    )
+
+    assert environ["HTTP_X_FORWARDED_FOR"] == "1.1.1.1"
+
+
+def test_a_stopping_server_answers_those_who_are_connected(server):
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        server.master.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+        client.sendall(b"\r\n")
+        client.settimeout(30)
+
+        assert client.recv(100).startswith(b"HTTP/1.1 503")  # no worker takes tasks here

@@ -1,1 +1,0 @@
-"""PostgreSQL: Django's own backend, which finds out without a query that a connection is alive."""
