@@ -252,3 +252,10 @@ def test_a_bucket_names_the_packages_that_it_needs(monkeypatch):
 
     with pytest.raises(ValueError, match=r"pip install -r requirements-s3\.txt"):
         files("s3://bucket")
+
+
+def test_files_in_the_database_are_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setenv("FILES", "database")
+
+    with pytest.raises(ImproperlyConfigured, match=r"FILES must be .*--copy-from database"):
+        env("FILES", cast=files, default="folder")

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
-from studies.models import FilesLocation, Heartbeat, StoredBlock, StoredFile
+from studies.models import FilesLocation, Heartbeat
 
 _ROWS_AT_ONCE = 500
 # Made by the migrations, also where nothing was ever stored.
@@ -24,11 +24,9 @@ _OF_DJANGO = {"django_content_type", "auth_permission"}
 def kept_models() -> list[type[Model]]:
     """The models whose rows are kept, by table. Sessions are not: everybody signs in again.
     Signs of life are of the processes that run.
-
-    Files in the database are kept as files, so that a backup fits every storage.
     """
     found = apps.get_models(include_auto_created=True)
-    left_out = (Session, FilesLocation, Heartbeat, StoredFile, StoredBlock)
+    left_out = (Session, FilesLocation, Heartbeat)
     kept = [m for m in found if m._meta.managed and not m._meta.proxy and m not in left_out]
     return sorted(kept, key=lambda model: model._meta.db_table)
 

@@ -28,6 +28,7 @@ from studies.file_storage.location import wrong_location
 from studies.models import Study
 from tests.factories import make_study
 from tests.migrated import copy_migrated
+from tests.s3_server import S3Server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -256,10 +257,13 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
     assert Annotation.objects.count() == answers
 
 
-def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings):
+def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings, monkeypatch):
+    server = S3Server()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
     before = {file.path: file.read_bytes() for file in kept_files()}
     rows = {name: part for name, part in contents(backup).items() if name.startswith("database/")}
-    settings.STORAGES = {**settings.STORAGES, "files": files("database")}
+    settings.STORAGES = {**settings.STORAGES, "files": files("s3://research")}
 
     restore_backup(backup, replace=True)
 
@@ -276,6 +280,7 @@ def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, sett
     restore_backup(again, replace=True)
     assert {file.path: file.read_bytes() for file in kept_files()} == before
     assert wrong_location() == ""
+    server.stop()
 
 
 def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, tmp_path, settings):

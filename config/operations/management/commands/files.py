@@ -22,7 +22,7 @@ class Command(BaseCommand):
         change.add_argument(
             "--copy-from",
             metavar="STORAGE",
-            help="copy all files from another storage (folder, database or s3://bucket/prefix) to "
+            help="copy all files from another storage (folder or s3://bucket/prefix) to "
             "that of these settings, compare them, and adopt it. Stop the other processes first",
         )
 
