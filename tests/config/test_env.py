@@ -36,11 +36,11 @@ from config.env import (
             "example.org",
             "must be a URL that starts with http://, https://.",
         ),
-        (files, "ftp", "must be folder, database, or s3://bucket/prefix, not “ftp”."),
+        (files, "ftp", "must be folder or s3://bucket/prefix, not “ftp”."),
         (
             files,
             "s3://key:secret@bucket",
-            "must be folder, database, or s3://bucket/prefix, without keys and options: they have "
+            "must be folder or s3://bucket/prefix, without keys and options: they have "
             "their own variables.",
         ),
         (address("redis"), "rediss:u:secret", "must be a URL that starts with redis://."),

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.file_copies import CopyError, copy_from
+        from config.operations.stored_files import CopyError, copy_from
 
         if source := options["copy_from"]:
             try:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _show_or_adopt(self, *, adopt: bool) -> None:
-        from config.operations.file_copies import totals
+        from config.operations.stored_files import totals
         from studies.file_storage.location import adopt_location, wrong_location
         from studies.file_storage.storage import files_storage
 

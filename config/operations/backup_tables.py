@@ -1,8 +1,9 @@
-"""Tables as lines of JSON, the same for every database."""
+"""Tables as lines of JSON, the same for every database, and all of one moment."""
 
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management.color import no_style
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
@@ -19,6 +20,29 @@ from studies.models import FilesLocation, Heartbeat
 _ROWS_AT_ONCE = 500
 # Made by the migrations, also where nothing was ever stored.
 _OF_DJANGO = {"django_content_type", "auth_permission"}
+_FIRST_QUERY = "SELECT 1 FROM django_migrations LIMIT 1"  # the moment is that of the first query
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Let every query inside see the rows as they were at its beginning. Nobody waits for it."""
+    if connection.in_atomic_block:  # the caller's transaction decides
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute(_FIRST_QUERY)
+            yield
+    else:
+        with connection.cursor() as cursor:
+            # Unlike `atomic`, which takes the lock of writers here. The log of the database keeps
+            # what others write meanwhile.
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                cursor.execute(_FIRST_QUERY)
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
 
 
 def kept_models() -> list[type[Model]]:
