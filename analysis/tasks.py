@@ -16,7 +16,7 @@ from analysis.models import (
     Recheck,
     Report,
 )
-from studies.file_storage.drafts import remove_drafts
+from studies.file_storage.storage import remove_drafts
 from studies.jobs.retry import tidy_jobs
 
 

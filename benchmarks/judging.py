@@ -412,8 +412,6 @@ def _say(line: str) -> None:
 def set_up() -> None:
     """Prepare Django and the tables, in a folder of their own without DATABASE_URL."""
     os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-bench-")
-    # A database that is used again expects its files elsewhere than in a new folder.
-    os.environ["FILES"] = "database"
     os.environ["LOG_LEVEL"] = "WARNING"
     os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
@@ -422,6 +420,10 @@ def set_up() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True)
+    # A database that is used again expects its files elsewhere than in a new folder.
+    from studies.file_storage.location import adopt_location
+
+    adopt_location()
 
 
 def main() -> int:

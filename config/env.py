@@ -129,17 +129,22 @@ def address(*schemes: str) -> Callable[[str], str]:
     return cast
 
 
-_FILES = "must be folder, database, or s3://bucket/prefix"
+_FILES = "must be folder or s3://bucket/prefix"
 
 
 def files(value: str) -> dict[str, Any]:
     """Django's settings of the storage of generated files."""
-    backends = {"folder": "folder.FolderStorage", "database": "database.DatabaseStorage"}
+    if value.lower() == "folder":
+        return {"BACKEND": "studies.file_storage.folder.FolderStorage"}
+    if value.lower() == "database":
+        raise ValueError(
+            f"{_FILES}: the database keeps no files. If yours are there, start the version of the "
+            "program that put them there with the new value, run there manage.py files --copy-from "
+            "database, and update afterwards."
+        )
     parts = urlsplit(value)
     if parts.scheme != "s3":
-        if value.lower() not in backends:
-            raise ValueError(f"{_FILES}, not “{value}”.")
-        return {"BACKEND": f"studies.file_storage.{backends[value.lower()]}"}
+        raise ValueError(f"{_FILES}, not “{value}”.")
     if not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError(f"{_FILES}, without keys and options: they have their own variables.")
     # Found, not imported: only a process that reads a file needs them.

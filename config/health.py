@@ -196,7 +196,7 @@ def _storage() -> str:
             if wrong_location():
                 return "not that of the other processes"
             # Looks for one name, as every reader does; whether it is there does not matter.
-            files_storage().is_file("reports/none/report.html")
+            files_storage().exists("reports/none/report.html")
         except StorageUnreachable:
             return "unreachable"
         except (DatabaseError, OSError):

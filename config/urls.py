@@ -12,7 +12,7 @@ from api.gateway import gateway
 from config.health import healthz
 from config.operations.monitoring.metrics import metrics
 from studies.pages import urls as study_urls
-from studies.pages.accounts import invitation_views, second_step_views, token_views
+from studies.pages.accounts import credential_views
 from studies.pages.accounts import views as account_views
 from studies.pages.overview_views import components
 
@@ -32,12 +32,12 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("accounts/login/", account_views.SignInView.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
-    path("accounts/tokens/", token_views.tokens, name="tokens"),
-    path("accounts/tokens/delete/", token_views.delete_token, name="token-delete"),
-    path("accounts/end-all/", token_views.end_everything, name="end-all"),
-    path("invitation/", invitation_views.invitation, name="invitation"),
-    path("accounts/second-step/", second_step_views.second_step, name="second-step"),
-    path("accounts/second-step/off/", second_step_views.switch_off, name="second-step-off"),
+    path("accounts/tokens/", credential_views.tokens, name="tokens"),
+    path("accounts/tokens/delete/", credential_views.delete_token, name="token-delete"),
+    path("accounts/end-all/", credential_views.end_everything, name="end-all"),
+    path("invitation/", account_views.invitation, name="invitation"),
+    path("accounts/second-step/", credential_views.second_step, name="second-step"),
+    path("accounts/second-step/off/", credential_views.switch_off, name="second-step-off"),
     path("accounts/password/", account_views.change_password, name="password_change"),
     path("accounts/password/reset/", account_views.reset_password, name="password_reset"),
     path(

@@ -4,7 +4,7 @@ import smtplib
 
 from celery import shared_task
 
-from studies.file_storage.drafts import remove_drafts
+from studies.file_storage.storage import remove_drafts
 from studies.importers import uploads
 from studies.importers.uploads import tidy_uploads
 from studies.jobs.retry import tidy_jobs

@@ -23,6 +23,16 @@ class S3Server:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that lead boto3 to this server."""
+        return {
+            "AWS_ENDPOINT_URL_S3": self.url,
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "eu-central-1",
+        }
+
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()

@@ -9,7 +9,7 @@ from django.db import connection
 
 from config.health import disk, health, processes
 from config.operations.stored_files import kinds_of_files
-from studies.file_storage.folder import size_of
+from studies.file_storage.folder import files_below
 from studies.file_storage.storage import files_storage
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,8 @@ def storage() -> list[StoredFiles]:
     except OSError as error:
         logger.warning("the sizes of files are not known: %s", error)
         kinds = []
-    queue = StoredFiles("Queue of the workers", *size_of(Path(settings.VAR_DIR) / "queue"))
+    waiting = [size for _, size, _ in files_below(Path(settings.VAR_DIR) / "queue")]
+    queue = StoredFiles("Queue of the workers", sum(waiting), len(waiting))
     return [StoredFiles("Database", database_bytes()), *kinds, queue]
 
 

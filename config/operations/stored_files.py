@@ -1,12 +1,16 @@
-"""Generated files, by the kinds of rows that they belong to."""
+"""Generated files, by the kinds of rows that they belong to, and copies of them elsewhere."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.module_loading import import_string
+
 from analysis.models import Export, Report
+from config.env import files
 from studies.additions import Additions
-from studies.file_storage.storage import files_storage
+from studies.file_storage.storage import FilesStorage, draft_folder, files_storage
 from studies.file_storage.stored import Stored
 from studies.jobs.models import Job
 from studies.models import ImportJob, MediaFile, Upload
@@ -44,10 +48,15 @@ def kept_in() -> dict[str, tuple[type[Any], ...]]:
 
 def kept_files() -> Iterator[Stored]:
     """The files that a row names, in the order of their names."""
+    for name in _kept_folders(files_storage()):
+        yield from Stored(name).files()
+
+
+def _kept_folders(storage: FilesStorage) -> Iterator[str]:
     for kind in kept_in():
-        for owner in files_storage().owners(kind):
+        for owner in storage.owners(kind):
             if is_named(kind, owner) and not is_deleted(kind, owner):
-                yield from Stored(f"{kind}/{owner}").files()
+                yield f"{kind}/{owner}"
 
 
 def is_named(kind: str, public_id: str) -> bool:
@@ -61,3 +70,46 @@ def is_deleted(kind: str, public_id: str) -> bool:
     jobs: list[Any] = [table for table in kept_in()[kind] if issubclass(table, Job)]
     rows = (t._default_manager.filter(public_id=public_id, state__in=_WITHOUT_FILES) for t in jobs)
     return any(found.exists() for found in rows)
+
+
+class CopyError(Exception):
+    """The files cannot be copied; the message says why."""
+
+
+def copy_from(value: str) -> int:
+    """Copy every file that a row names from the storage `value`; returns how many.
+
+    Nothing is deleted in the other storage, and copying again is harmless. Raises `CopyError`.
+    """
+    source, target = _storage(value), files_storage()
+    if source.location_id() == target.location_id():
+        raise CopyError(
+            f"Files are in {source.location_id()[1]} already. Set FILES to the new storage first."
+        )
+    return sum(_copy(source, target, name) for name in _kept_folders(source))
+
+
+def _storage(value: str) -> FilesStorage:
+    try:
+        found = files(value)
+    except ValueError as error:
+        raise CopyError(f"--copy-from {error}") from None
+    storage: FilesStorage = import_string(found["BACKEND"])(**found.get("OPTIONS", {}))
+    return storage
+
+
+def _copy(source: FilesStorage, target: FilesStorage, name: str) -> int:
+    with source.local(name) as folder, draft_folder(name) as draft:
+        shutil.copytree(folder, draft, dirs_exist_ok=True)
+        target.put_folder(draft, name)
+    paths = source.files(name)
+    for path in paths:
+        if source.sha256(f"{name}/{path}") != target.sha256(f"{name}/{path}"):
+            raise CopyError(f"{target.shown(f'{name}/{path}')} is not what was copied. Try again.")
+    return len(paths)
+
+
+def totals() -> Iterator[tuple[str, int, int]]:
+    """Each kind of files with its bytes and number."""
+    for kind in kept_in():
+        yield kind, *files_storage().usage(kind)

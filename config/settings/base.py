@@ -129,7 +129,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
-# Where uploads, reports and exports are kept: a folder, the database or a bucket.
+# Where uploads, reports and exports are kept: a folder or a bucket.
 FILES = env("FILES", cast=files, default="folder", parse_default=True)
 if "OPTIONS" in FILES:
     FILES["OPTIONS"]["encryption"] = env.str("FILES_ENCRYPTION", default="")

@@ -7,28 +7,27 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from django.core.files import File
 from storages.backends.s3 import S3Storage
 
-from studies.file_storage.block_reader import read_blocks
-from studies.file_storage.storage import FilesStorage, StorageUnreachable, owned_folders
+from studies.file_storage.storage import FilesStorage, StorageUnreachable
 
-BLOCK_BYTES = 4 * 1024**2
 _PART_BYTES = 16 * 1024**2
-_GONE = {"404", "NoSuchKey", "NotFound"}
+_MEMORY_BYTES = 4 * 1024**2
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _in_words(what: str = "The bucket cannot be used") -> Iterator[None]:
     """Whatever the server of the bucket refuses, or does not answer, is a `StorageUnreachable`."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise StorageUnreachable(f"The bucket cannot be used: {error}") from error
+        raise StorageUnreachable(f"{what}: {error}") from error
 
 
 class BucketStorage(FilesStorage, S3Storage):
@@ -45,57 +44,40 @@ class BucketStorage(FilesStorage, S3Storage):
                 response_checksum_validation="when_required",
             ),
             transfer_config=TransferConfig(use_threads=False, multipart_chunksize=_PART_BYTES),
+            max_memory_size=_MEMORY_BYTES,  # a larger file is read through one on the disk
             object_parameters={"ServerSideEncryption": encryption} if encryption else {},
             default_acl=None,  # private, as the bucket is
             **options,
         )
 
-    def reader(self, name: str) -> IO[bytes]:
-        found = self._object(name)
-        size, tag = self._head(found), found.e_tag
+    def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
+        with _in_words(f"{self.shown(name)} cannot be read"):
+            found: File[bytes] = super()._open(name, mode)
+            found.seek(0)  # fetches the content here, and not while a page is sent
+            return found
 
-        def block(number: int) -> bytes:
-            start = number * BLOCK_BYTES
-            part = f"bytes={start}-{min(start + BLOCK_BYTES, size) - 1}"
-            try:
-                # By its tag: never half of one file and half of the next of this name.
-                return bytes(found.get(Range=part, IfMatch=tag)["Body"].read())
-            except (ClientError, BotoCoreError) as error:
-                raise StorageUnreachable(f"{self.shown(name)} cannot be read: {error}") from error
-
-        return read_blocks(size, BLOCK_BYTES, block)
-
-    def is_file(self, name: str) -> bool:
-        try:
-            self._head(self._object(name))
-        except FileNotFoundError:
-            return False
-        return True
-
-    exists = is_file
-
-    def size(self, name: str) -> int:
-        return self._head(self._object(name))
+    def _save(self, name: str, content: Any) -> str:
+        with _in_words(f"{self.shown(name)} cannot be written"):
+            return str(super()._save(name, content))
 
     @_in_words()
-    def files(self, folder: str) -> list[str]:
+    def exists(self, name: str) -> bool:
+        return bool(super().exists(name))
+
+    @_in_words()
+    def size(self, name: str) -> int:
+        return int(super().size(name))
+
+    @_in_words()
+    def delete(self, name: str) -> None:
+        super().delete(name)
+
+    @_in_words()
+    def listing(self, folder: str) -> Iterator[tuple[str, int, float]]:
         start = f"{self._key(folder)}/"
         found = self.bucket.objects.filter(Prefix=start)
-        return sorted(one.key.removeprefix(start) for one in found)
-
-    @_in_words()
-    def owners(self, kind: str) -> dict[str, float]:
-        start = f"{self._key(kind)}/"
-        found: dict[str, float] = {}
-        for one in self.bucket.objects.filter(Prefix=start):
-            owner = one.key.removeprefix(start).partition("/")[0]
-            found[owner] = max(found.get(owner, 0.0), one.last_modified.timestamp())
-        return dict(sorted(found.items()))
-
-    @_in_words()
-    def usage(self, kind: str) -> tuple[int, int]:
-        sizes = [one.size for one in self.bucket.objects.filter(Prefix=f"{self._key(kind)}/")]
-        return sum(sizes), len(sizes)
+        rows = [(o.key.removeprefix(start), o.size, o.last_modified.timestamp()) for o in found]
+        return iter(rows)
 
     def shown(self, name: str) -> str:
         return f"s3://{self.bucket_name}/{self._key(name)}"
@@ -111,11 +93,12 @@ class BucketStorage(FilesStorage, S3Storage):
 
         A file with the name of an old one has replaced it even if the rows are refused.
         """
+        kinds = list(kinds)
         old = {f"{kind}/{owner}" for kind in kinds for owner in self.owners(kind)}
-        new = set(owned_folders(folder, kinds))
+        new = {f"{kind}/{path.name}" for kind in kinds for path in folder.glob(f"{kind}/*")}
         try:
             for name in sorted(new):
-                self._put(folder / name, name)
+                self.put_folder(folder / name, name)
             yield
         except BaseException:
             for name in new - old:
@@ -125,49 +108,19 @@ class BucketStorage(FilesStorage, S3Storage):
             self.delete_folder(name)
 
     def put_folder(self, folder: Path, name: str) -> None:
-        self._put(folder, name)
+        """Upload files, then delete what was there before and is not among them."""
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        inside = [path.relative_to(folder).as_posix() for path in files]
+        for path, below in zip(files, inside, strict=True):
+            with path.open("rb") as content:
+                self.save(f"{name}/{below}", File(content))
+        for old in set(self.files(name)) - set(inside):
+            self.delete(f"{name}/{old}")
         shutil.rmtree(folder, ignore_errors=True)
-
-    def copy_folder(self, source: str, target: str) -> None:
-        with self.local(source) as folder:
-            self._put(folder, target)
 
     @_in_words()
     def delete_folder(self, name: str) -> None:
         self.bucket.objects.filter(Prefix=f"{self._key(name)}/").delete()
 
-    @_in_words()
-    def delete(self, name: str) -> None:
-        super().delete(name)
-
-    def _put(self, folder: Path, name: str) -> None:
-        """Upload files, then delete what was there before and is not among them."""
-        paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
-        files = {inside: path for inside, path in paths.items() if path.is_file()}
-        for inside in sorted(files):
-            with files[inside].open("rb") as content:
-                self._save(f"{name}/{inside}", content)
-        for old in set(self.files(name)) - files.keys():
-            self.delete(f"{name}/{old}")
-
-    def _save(self, name: str, content: Any) -> str:
-        try:
-            return str(super()._save(name, content))
-        except (ClientError, BotoCoreError) as error:
-            raise StorageUnreachable(f"{self.shown(name)} cannot be written: {error}") from error
-
-    def _object(self, name: str) -> Any:
-        return self.bucket.Object(self._key(name))
-
     def _key(self, name: str) -> str:
-        return str(self._normalize_name(name))
-
-    @_in_words()
-    def _head(self, found: Any) -> int:
-        """The size of an object. Raises `FileNotFoundError`."""
-        try:
-            return int(found.content_length)
-        except ClientError as error:
-            if error.response["Error"]["Code"] in _GONE:
-                raise FileNotFoundError(f"{found.key} is not in the bucket") from None
-            raise
+        return f"{self.location}/{name}".lstrip("/")

@@ -53,7 +53,7 @@ def wrong_location() -> str:
     return (
         f"This process keeps files in {own['shown']}, but the installation keeps them in "
         f"{noted.shown}. All processes need the same storage: let the machines share that folder, "
-        "or set FILES to database or to a bucket on all of them (docs/deployment.md, Several "
+        "or set FILES to a bucket on all of them (docs/deployment.md, Several "
         "machines). If you moved the folder or restored it, run: manage.py files --adopt"
     )
 

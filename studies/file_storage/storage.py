@@ -6,19 +6,21 @@ is complete.
 """
 
 import hashlib
+import os
 import shutil
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import cast
 
 from django.conf import settings
-from django.core.files import File
 from django.core.files.storage import Storage, storages
 
-_BLOCK = 1024 * 1024
+# A draft that nothing has written to for this long is deleted.
+LEFTOVER_SECONDS = 86_400
 
 
 class StorageUnreachable(OSError):
@@ -29,27 +31,8 @@ class FilesStorage(Storage, ABC):
     """A Django storage that also reads, replaces and deletes the files of one owner together."""
 
     @abstractmethod
-    def reader(self, name: str) -> IO[bytes]:
-        """The content of a file, seekable. Raises `FileNotFoundError`."""
-
-    @abstractmethod
-    def is_file(self, name: str) -> bool:
-        """Whether a file has this name."""
-
-    def sha256(self, name: str) -> str:
-        digest = hashlib.sha256()
-        with self.reader(name) as file:
-            for block in blocks(file):
-                digest.update(block)
-        return digest.hexdigest()
-
-    @abstractmethod
-    def files(self, folder: str) -> list[str]:
-        """The paths of all files below a folder, relative to it, sorted."""
-
-    @abstractmethod
-    def owners(self, kind: str) -> dict[str, float]:
-        """The owners of files of a kind, sorted, with the time stamp of the last change."""
+    def listing(self, folder: str) -> Iterator[tuple[str, int, float]]:
+        """Each file below a folder: its path there, its bytes, and when it changed."""
 
     @abstractmethod
     def put_folder(self, folder: Path, name: str) -> None:
@@ -58,16 +41,6 @@ class FilesStorage(Storage, ABC):
     @abstractmethod
     def delete_folder(self, name: str) -> None:
         """Delete all files below a folder; nothing happens if there are none."""
-
-    @abstractmethod
-    def usage(self, kind: str) -> tuple[int, int]:
-        """Bytes and number of the files of a kind."""
-
-    def copy_folder(self, source: str, target: str) -> None:
-        """Give `target` the files of `source`; both are `kind/owner`."""
-        with self.local(source) as folder, draft_folder(target) as draft:
-            shutil.copytree(folder, draft, dirs_exist_ok=True)
-            self.put_folder(draft, target)
 
     @abstractmethod
     def shown(self, name: str) -> str:
@@ -85,8 +58,33 @@ class FilesStorage(Storage, ABC):
         files are those from before.
         """
 
-    def remove_drafts(self, before: float) -> None:
-        """Delete what killed processes left in the storage before a time stamp."""
+    def files(self, folder: str) -> list[str]:
+        """The paths of all files below a folder, relative to it, sorted."""
+        return sorted(path for path, _, _ in self.listing(folder))
+
+    def owners(self, kind: str) -> dict[str, float]:
+        """The owners of files of a kind, sorted, with the time stamp of the last change."""
+        found: dict[str, float] = {}
+        for path, _, changed_at in self.listing(kind):
+            owner = path.partition("/")[0]
+            if not owner.startswith("."):  # a draft
+                found[owner] = max(found.get(owner, 0.0), changed_at)
+        return dict(sorted(found.items()))
+
+    def usage(self, kind: str) -> tuple[int, int]:
+        """Bytes and number of the files of a kind."""
+        sizes = [size for _, size, _ in self.listing(kind)]
+        return sum(sizes), len(sizes)
+
+    def sha256(self, name: str) -> str:
+        with self.open(name) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def copy_folder(self, source: str, target: str) -> None:
+        """Give `target` the files of `source`; both are `kind/owner`."""
+        with self.local(source) as folder, draft_folder(target) as draft:
+            shutil.copytree(folder, draft, copy_function=_link, dirs_exist_ok=True)
+            self.put_folder(draft, target)
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -95,12 +93,9 @@ class FilesStorage(Storage, ABC):
             for path in self.files(name):
                 target = draft / path
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with self.reader(f"{name}/{path}") as source, target.open("wb") as out:
-                    shutil.copyfileobj(source, out, _BLOCK)
+                with self.open(f"{name}/{path}") as source, target.open("wb") as out:
+                    shutil.copyfileobj(source, out)
             yield draft
-
-    def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
-        return File(self.reader(name), name)
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """The name itself: a new file replaces an old one."""
@@ -111,13 +106,21 @@ def files_storage() -> FilesStorage:
     return cast(FilesStorage, storages["files"])
 
 
+def _link(source: str, target: str) -> None:
+    """Let two files share their space, because neither ever changes."""
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without such links
+        shutil.copyfile(source, target)
+
+
 @contextmanager
 def draft_folder(name: str) -> Iterator[Path]:
     """A private folder for files that become `kind/owner`, on the disk of a storage in a folder.
 
     A killed process leaves it behind; its name begins with a dot, and `remove_drafts` finds it.
     """
-    kind, _, owner = name.partition("/")
+    kind, owner = name.split("/")[:2]
     parent = Path(settings.VAR_DIR) / kind
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{owner}.", dir=parent))
@@ -127,19 +130,17 @@ def draft_folder(name: str) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def owned_folders(folder: Path, kinds: Iterable[str]) -> Iterator[str]:
-    """The names `kind/owner` of the files in a folder."""
+def old_drafts(kinds: Iterable[str]) -> Iterator[Path]:
+    """The drafts of these kinds on this machine that nothing has written to for a day."""
+    before = time.time() - LEFTOVER_SECONDS
     for kind in kinds:
-        if (folder / kind).is_dir():
-            yield from (f"{kind}/{path.name}" for path in sorted((folder / kind).iterdir()))
+        for draft in (Path(settings.VAR_DIR) / kind).glob(".*"):
+            with suppress(FileNotFoundError):  # its process has just ended
+                if draft.lstat().st_mtime < before:
+                    yield draft
 
 
-def split(name: str) -> tuple[str, str, str]:
-    """The kind, the owner and the path of a file."""
-    kind, owner, path = name.split("/", 2)
-    return kind, owner, path
-
-
-def blocks(content: IO[bytes] | Any, size: int = _BLOCK) -> Iterator[bytes]:
-    while block := content.read(size):
-        yield block
+def remove_drafts(*kinds: str) -> None:
+    """Delete the drafts of these kinds that killed processes left on this machine."""
+    for draft in old_drafts(kinds):
+        shutil.rmtree(draft, ignore_errors=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from django.core.files import File
 
@@ -34,7 +34,7 @@ class Stored:
 
     def open(self) -> IO[bytes]:
         """The content, seekable; the caller closes it. Raises `FileNotFoundError`."""
-        return files_storage().reader(self.path)
+        return cast(IO[bytes], files_storage().open(self.path))
 
     def read_bytes(self) -> bytes:
         with self.open() as file:
@@ -44,7 +44,7 @@ class Stored:
         return self.read_bytes().decode("utf-8")
 
     def is_file(self) -> bool:
-        return files_storage().is_file(self.path)
+        return files_storage().exists(self.path)
 
     def size(self) -> int:
         """Bytes. Raises `FileNotFoundError`."""

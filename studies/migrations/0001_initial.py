@@ -186,46 +186,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="StoredFile",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        blank=True, help_text="reports, exports, imports, …", max_length=20
-                    ),
-                ),
-                (
-                    "owner",
-                    models.CharField(
-                        help_text="The public id of the row it belongs to.", max_length=100
-                    ),
-                ),
-                ("path", models.CharField(max_length=500)),
-                ("size", models.PositiveBigIntegerField(default=0, help_text="Bytes.")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("kind", "owner", "path"), name="storedfile_name"
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("owner", ""), _negated=True),
-                            models.Q(("path", ""), _negated=True),
-                        ),
-                        name="storedfile_named",
-                    ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name="Study",
             fields=[
                 (
@@ -1186,32 +1146,6 @@ class Migration(migrations.Migration):
                         condition=models.Q(("outcome__in", ["failed", "succeeded", "reset"])),
                         name="sign_in_outcome",
                     )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="StoredBlock",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("number", models.PositiveIntegerField()),
-                ("data", models.BinaryField()),
-                (
-                    "file",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="blocks",
-                        to="studies.storedfile",
-                    ),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(fields=("file", "number"), name="storedblock_number")
                 ],
             },
         ),

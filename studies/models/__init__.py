@@ -6,8 +6,6 @@ from studies.models.installation import (
     Heartbeat,
     SecondStep,
     SignIn,
-    StoredBlock,
-    StoredFile,
 )
 from studies.models.items import (
     Choice,
@@ -49,8 +47,6 @@ __all__ = [
     "SecondStep",
     "Side",
     "SignIn",
-    "StoredBlock",
-    "StoredFile",
     "Study",
     "StudyLog",
     "Task",

@@ -1,45 +1,10 @@
-"""Rows of the installation: stored files, backups, signs of life of processes, and sign-ins."""
+"""Rows of the installation: where files are, backups, signs of life of processes, and sign-ins."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from studies.statements import clock
-
-
-class StoredFile(models.Model):
-    """A file, if the setting FILES is `database`. Without a kind it is being written."""
-
-    kind = models.CharField(max_length=20, blank=True, help_text="reports, exports, imports, …")
-    owner = models.CharField(max_length=100, help_text="The public id of the row it belongs to.")
-    path = models.CharField(max_length=500)
-    size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
-    created_at = clock.MomentField(default=clock.now)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["kind", "owner", "path"], name="storedfile_name"),
-            models.CheckConstraint(condition=~Q(owner="") & ~Q(path=""), name="storedfile_named"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.owner}/{self.path}"
-
-
-class StoredBlock(models.Model):
-    """The bytes of a file from `number` times the size of a block."""
-
-    file = models.ForeignKey(StoredFile, on_delete=models.CASCADE, related_name="blocks")
-    number = models.PositiveIntegerField()
-    data = models.BinaryField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["file", "number"], name="storedblock_number"),
-        ]
-
-    def __str__(self) -> str:
-        return f"block {self.number} of file {self.file_id}"
 
 
 class FilesLocation(models.Model):

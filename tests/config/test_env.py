@@ -36,11 +36,11 @@ from config.env import (
             "example.org",
             "must be a URL that starts with http://, https://.",
         ),
-        (files, "ftp", "must be folder, database, or s3://bucket/prefix, not “ftp”."),
+        (files, "ftp", "must be folder or s3://bucket/prefix, not “ftp”."),
         (
             files,
             "s3://key:secret@bucket",
-            "must be folder, database, or s3://bucket/prefix, without keys and options: they have "
+            "must be folder or s3://bucket/prefix, without keys and options: they have "
             "their own variables.",
         ),
         (address("redis"), "rediss:u:secret", "must be a URL that starts with redis://."),
@@ -252,3 +252,10 @@ def test_a_bucket_names_the_packages_that_it_needs(monkeypatch):
 
     with pytest.raises(ValueError, match=r"pip install -r requirements-s3\.txt"):
         files("s3://bucket")
+
+
+def test_files_in_the_database_are_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setenv("FILES", "database")
+
+    with pytest.raises(ImproperlyConfigured, match=r"FILES must be .*--copy-from database"):
+        env("FILES", cast=files, default="folder")

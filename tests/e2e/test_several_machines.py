@@ -1,4 +1,4 @@
-"""Two web servers and two workers that share a database and Redis, and no folder."""
+"""Two web servers and two workers that share a database, Redis and a bucket, and no folder."""
 
 import hashlib
 import io
@@ -22,6 +22,7 @@ from django.conf import settings
 from config.processes import Processes, web_command, worker_command
 from tests.management import in_one_process
 from tests.migrated import TEMPLATE, own_database
+from tests.s3_server import S3Server
 from tests.servers import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
@@ -39,6 +40,7 @@ class Machines:
 
     def __init__(self, folder: Path, database_url: str, files: str) -> None:
         self.folder, self.database_url = folder, database_url
+        self.bucket = S3Server()
         self.port = free_port(count=2)
         self._environment = {
             **os.environ,
@@ -48,6 +50,7 @@ class Machines:
             "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
             "LOG_LEVEL": "WARNING",
             "FILES": files,
+            **self.bucket.environment,
         }
         self._log = (folder / "processes.log").open("ab")
         self._running: list[Processes] = []
@@ -87,6 +90,7 @@ class Machines:
     def stop(self) -> None:
         for processes in self._running:
             processes.stop()
+        self.bucket.stop()
         self._log.close()
 
     def query(self, sql: str) -> list[tuple]:
@@ -225,19 +229,17 @@ def export(machines: Machines, ada: Researcher) -> None:
 
 def delete(machines: Machines, ada: Researcher) -> None:
     """Every folder stayed empty, and deleting the study leaves nothing of it anywhere."""
-    kinds = machines.query("SELECT DISTINCT kind FROM studies_storedfile ORDER BY kind")
-    assert kinds == [("exports",), ("reports",)]
+    assert {name.split("/")[1] for name in machines.bucket.objects} == {"exports", "reports"}
     assert machines.left_behind() == set()
 
     ada.post(ada.first, f"{HOME}state/", state="closed")
     ada.post(ada.first, f"{HOME}whole/archive/")
     ada.post(ada.second, f"{HOME}whole/delete/", confirmation=STUDY)
 
-    assert machines.query("SELECT count(*) FROM studies_storedfile") == [(0,)]
-    assert machines.query("SELECT count(*) FROM studies_storedblock") == [(0,)]
+    assert machines.bucket.objects == {}
 
 
-@pytest.mark.parametrize("machines", ["database"], indirect=True)
+@pytest.mark.parametrize("machines", ["s3://research"], indirect=True)
 def test_any_process_reads_what_any_other_wrote(machines: Machines) -> None:
     machines.manage(
         ["createsuperuser", "--noinput", "--username", "ada", "--email", "a@example.org"],
@@ -261,6 +263,6 @@ def test_a_private_folder_next_to_another_is_refused_at_the_start(machines: Mach
         assert refused.returncode == 1, refused.stderr
         assert f"This process keeps files in {machines.folder}/{name} on " in refused.stderr
         assert f"the installation keeps them in {machines.folder}/shell on " in refused.stderr
-        assert "set FILES to database or to a bucket" in refused.stderr
+        assert "set FILES to a bucket" in refused.stderr
     adopted = machines.run("web2", "manage.py", "files", "--adopt")
     assert adopted.stdout == f"Files are in {machines.folder}/web2 on {os.uname().nodename}.\n"

@@ -8,21 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
-from django.db.models import F, Sum
-from django.db.models.functions import Coalesce, Length
 
 from analysis.lifecycle.storage import export_dir, report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
 from config.operations.doctor import InvariantCheck, InvariantFault
 from config.operations.stored_files import is_deleted, is_named, kept_in
-from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
-from studies.file_storage.storage import files_storage
+from studies.file_storage.storage import LEFTOVER_SECONDS, files_storage, old_drafts
 from studies.file_storage.stored import Stored
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
 from studies.media.storage import stored_file
-from studies.models import ImportJob, MediaFile, StoredFile
+from studies.models import ImportJob, MediaFile
 
 # A report with more rows of items than this file has room for is compared by its hash of inputs.
 _COMPARED_BYTES = 64 * 1024**2
@@ -124,16 +121,6 @@ def missing_uploads() -> Iterator[InvariantFault]:
             )
 
 
-def broken_files() -> Iterator[InvariantFault]:
-    """Files in the database whose blocks are not as long as the file."""
-    files = StoredFile.objects.exclude(kind="")
-    whole = files.annotate(found=Coalesce(Sum(Length("blocks__data")), 0))
-    for stored in whole.exclude(found=F("size")).order_by("pk"):
-        yield InvariantFault(
-            f"{stored} in the database has {stored.found:,} of {stored.size:,} bytes."
-        )
-
-
 def orphan_files() -> Iterator[InvariantFault]:
     """Folders that no row names, and drafts that a killed worker left on this machine."""
     for draft in old_drafts(kept_in()):
@@ -213,12 +200,6 @@ CHECKS = [
         "Each import that waits has its files",
         missing_uploads,
         "Upload the files again.",
-    ),
-    InvariantCheck(
-        "stored-files",
-        "Each file in the database is whole",
-        broken_files,
-        "Build the report or export again, or restore a backup.",
     ),
     InvariantCheck(
         "orphan-files",

@@ -1,26 +1,32 @@
-"""Signing in, and changing or resetting a password."""
+"""Signing in, joining by an invitation, and changing or resetting a password."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.http import urlencode
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from studies.errors import StudyError
 from studies.pages.accounts.client_address import client_address
-from studies.pages.accounts.forms import ChangePasswordForm, SignInForm
+from studies.pages.accounts.forms import AccountForm, ChangePasswordForm, SignInForm
 from studies.pages.accounts.password_reset import ask_for_reset
+from studies.services.accounts import team
 
 _REFUSED = 422
 _TOO_MANY = 429
+_GONE = 410
 
 
 class SignInView(auth.LoginView):
@@ -76,3 +82,37 @@ def reset_password(request: HttpRequest) -> HttpResponse:
     context = {"form": form, "sent": sent, "by_email": bool(settings.EMAIL_HOST)}
     status = _REFUSED if form.errors else 200
     return render(request, "registration/reset_password.html", context, status=status)
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def invitation(request: HttpRequest) -> HttpResponse:
+    """Show the invitation with the secret of the query; a POST accepts it.
+
+    The secret is in the query because the access log has paths only.
+    """
+    secret = request.GET.get("secret", "")
+    found = team.invitation_of(secret)
+    if found is None:
+        return render(request, "studies/invitation_gone.html", status=_GONE)
+    form = None
+    if not request.user.is_authenticated:
+        form = AccountForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and (form is None or form.is_valid()):
+        try:
+            with transaction.atomic():
+                user = form.save() if form else cast(User, request.user)
+                study = team.accept(secret=secret, user=user)
+        except StudyError:
+            return render(request, "studies/invitation_gone.html", status=_GONE)
+        if form:
+            login(request, user)
+        messages.success(request, f"You are a member of “{study.title}” now.")
+        return redirect("studies:detail", study.slug)
+    context = {
+        "invitation": found,
+        "form": form,
+        "next": urlencode({"next": request.get_full_path()}),
+    }
+    status = _REFUSED if form and form.errors else 200
+    return render(request, "studies/invitation.html", context, status=status)

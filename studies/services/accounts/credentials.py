@@ -59,19 +59,13 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
 
 def end_session(*, user: User, public_id: str) -> bool:
     """Sign the user out of one browser; whether there was one."""
-    keys = [key for key, _ in _sessions_of(user) if _public_id(key) == public_id]
-    from django.contrib.sessions.models import Session
-
-    return bool(Session.objects.filter(session_key__in=keys).delete()[0])
+    return _delete([key for key, _ in _sessions_of(user) if _public_id(key) == public_id])
 
 
 def end_all(*, user: User, keep_session: str = "") -> None:
     """Sign the user out of all browsers but `keep_session`, and delete the access tokens."""
     AccessToken.objects.filter(user=user).delete()
-    keys = [key for key, _ in _sessions_of(user) if key != keep_session]
-    from django.contrib.sessions.models import Session
-
-    Session.objects.filter(session_key__in=keys).delete()
+    _delete([key for key, _ in _sessions_of(user) if key != keep_session])
 
 
 def is_over(session: Any) -> bool:
@@ -93,6 +87,12 @@ def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
         for key, data in decoded
         if data.get(SESSION_KEY) == str(user.pk) and BACKEND_SESSION_KEY in data
     ]
+
+
+def _delete(keys: list[str]) -> bool:
+    from django.contrib.sessions.models import Session
+
+    return bool(Session.objects.filter(session_key__in=keys).delete()[0])
 
 
 def _public_id(key: str) -> str:

@@ -18,16 +18,16 @@ from django.test import override_settings
 from analysis.models import Report
 from annotation.models import Annotation
 from config.env import files
-from config.operations.backups import restoration, tables
-from config.operations.backups.archive import BackupError, opened
-from config.operations.backups.creation import make_backup
-from config.operations.backups.restoration import restore_backup
+from config.operations import backup_tables as tables
+from config.operations import backups
+from config.operations.backups import BackupError, make_backup, opened, restore_backup
 from config.operations.doctor.examination import examine
 from config.operations.stored_files import kept_files
 from studies.file_storage.location import wrong_location
 from studies.models import Study
 from tests.factories import make_study
 from tests.migrated import copy_migrated
+from tests.s3_server import S3Server
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -210,13 +210,10 @@ def test_a_changed_part_is_named_and_nothing_changes(lived_in, var_dir, backup, 
         ({"format": 2}, "format 2"),
         ({"migrations": ["studies.0001_initial"]}, "lacks the migration"),
         ({"parts": {}}, "The backup lacks database/"),
-        ({"parts": []}, "damaged: parts is no table"),
-        ({"parts": {"a": 1}}, "damaged: the part a has no checksum"),
-        ({"migrations": 3}, "damaged: migrations is no list"),
-        ({"migrations": [3]}, "damaged: migrations is no list"),
-        ({"taken_at": None}, "damaged: taken_at is no text"),
-        ({"taken_at": "soon"}, "damaged: taken_at is no time"),
-        ({"key_fingerprint": {}}, "damaged: key_fingerprint is no text"),
+        ({"parts": []}, "damaged at parts"),
+        ({"parts": {"a": 1}}, "damaged at parts, a"),
+        ({"migrations": [3]}, "damaged at migrations, 0"),
+        ({"taken_at": "soon"}, "damaged at taken_at"),
     ],
 )
 def test_another_version_is_refused(lived_in, var_dir, backup, facts, words):
@@ -248,7 +245,7 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
         assert (next(var_dir.glob(".restore.*")) / "old/reports").is_dir()
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(restoration, "adopt_location", fail)  # the last step of the transaction
+    monkeypatch.setattr(backups, "adopt_location", fail)  # the last step of the transaction
     with pytest.raises(OSError, match="disk is full"):
         restore_backup(backup, replace=True)
 
@@ -256,10 +253,13 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
     assert Annotation.objects.count() == answers
 
 
-def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings):
+def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings, monkeypatch):
+    server = S3Server()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
     before = {file.path: file.read_bytes() for file in kept_files()}
     rows = {name: part for name, part in contents(backup).items() if name.startswith("database/")}
-    settings.STORAGES = {**settings.STORAGES, "files": files("database")}
+    settings.STORAGES = {**settings.STORAGES, "files": files("s3://research")}
 
     restore_backup(backup, replace=True)
 
@@ -276,6 +276,7 @@ def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, sett
     restore_backup(again, replace=True)
     assert {file.path: file.read_bytes() for file in kept_files()} == before
     assert wrong_location() == ""
+    server.stop()
 
 
 def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, tmp_path, settings):

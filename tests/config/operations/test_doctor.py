@@ -35,7 +35,7 @@ from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, every_check, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
-from studies.models import FilesLocation, ImportJob, Item, StoredFile, Study
+from studies.models import FilesLocation, ImportJob, Item, Study
 from studies.services.studies import record
 from tests.factories import make_annotator
 from tests.stored import path_of
@@ -217,16 +217,13 @@ def leave_a_draft_folder(study: Study) -> None:
 def leave_a_folder(study: Study) -> None:
     folder = path_of(report_folder(Report.objects.get())).parent / "unknown"
     folder.mkdir()
+    (folder / "report.html").write_text("of no row")
     long_ago = time.time() - 3 * 86_400
-    os.utime(folder, (long_ago, long_ago))
+    os.utime(folder / "report.html", (long_ago, long_ago))
 
 
 def lose_an_upload(study: Study) -> None:
     ImportJob.objects.create(study=study, file_name="a.csv", reading={"files": ["a.csv"]})
-
-
-def lose_bytes_of_a_file(study: Study) -> None:
-    StoredFile.objects.create(kind="reports", owner="x", path="report.html", size=5)
 
 
 def keep_files_elsewhere(study: Study) -> None:
@@ -278,7 +275,6 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (leave_a_draft_folder, {"orphan-files"}, True),
     (leave_a_folder, {"orphan-files"}, False),
     (lose_an_upload, {"uploads"}, False),
-    (lose_bytes_of_a_file, {"stored-files"}, False),
     (keep_files_elsewhere, {"files-location"}, False),
     (stall_a_job, {"jobs"}, True),
     (close_the_account_of_the_owner, {"owners"}, False),

@@ -13,14 +13,9 @@ from tests.s3_server import S3Server
 @pytest.fixture
 def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
     """A server for buckets, with the variables that lead boto3 to it."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "eu-central-1",
-    }.items():
-        monkeypatch.setenv(name, value)
     server = S3Server()
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.url)
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
     yield server
     server.stop()
 
@@ -38,7 +33,7 @@ def use(settings: Any, tmp_path: Path) -> Callable[[str], None]:
     return choose
 
 
-@pytest.fixture(params=["folder", "database", "s3://bucket/some/prefix"])
+@pytest.fixture(params=["folder", "s3://bucket/some/prefix"])
 def storage(request: pytest.FixtureRequest, use: Callable[[str], None], db: None) -> str:
     if request.param.startswith("s3"):
         request.getfixturevalue("s3")

@@ -50,7 +50,7 @@ def test_a_private_folder_is_refused_with_what_to_do(settings, tmp_path):
 
     assert sentence.startswith(f"This process keeps files in {tmp_path}/another on ")
     assert f"the installation keeps them in {noted} on " in sentence
-    assert "set FILES to database or to a bucket" in sentence
+    assert "set FILES to a bucket" in sentence
     assert "manage.py files --adopt" in sentence
 
 
@@ -70,15 +70,15 @@ def test_a_moved_folder_is_known(settings, tmp_path):
     assert note_location() == ""
 
 
-def test_another_storage_is_refused_and_the_database_fits_every_folder(use, settings, tmp_path):
-    use("database")
+def test_another_storage_is_refused_and_a_bucket_fits_every_folder(use, s3, settings, tmp_path):
+    use("s3://research")
     note_location()
     another_folder(settings, tmp_path)
     assert note_location() == ""
 
     use("folder")
 
-    assert "the installation keeps them in the database" in note_location()
+    assert "the installation keeps them in s3://research/" in note_location()
 
 
 def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_a_file_system_without_links_has_an_id_too(settings, monkeypatch):
     assert [path.name for path in settings.VAR_DIR.iterdir()] == ["files_id"]
 
 
-def test_the_command_copies_files_to_another_storage_and_back(use, settings):
+def test_the_command_copies_files_to_another_storage_and_back(use, s3, settings):
     report = f"reports/{request_report(study_id=make_study().pk).public_id}"
     with Stored(report).replacing() as draft:
         (draft / "tables").mkdir()
@@ -146,18 +146,18 @@ def test_the_command_copies_files_to_another_storage_and_back(use, settings):
     Stored("reports/unknown/x.csv").save(b"of no row")
     note_location()
 
-    use("database")
+    use("s3://research")
     out = StringIO()
     call_command("files", "--copy-from", "folder", stdout=out)
 
     assert "Copied 2 files." in out.getvalue()
-    assert "Files are in the database." in out.getvalue()
+    assert "Files are in s3://research/." in out.getvalue()
     shutil.rmtree(settings.VAR_DIR / "reports")
     assert content(report) == before
     assert content("reports/unknown") == {}
 
     use("folder")
-    call_command("files", "--copy-from", "database", stdout=out)
+    call_command("files", "--copy-from", "s3://research", stdout=out)
     assert content(report) == before
     call_command("files", stdout=out)
     assert "reports: 2 files, 900,004 bytes" in out.getvalue()
@@ -177,7 +177,7 @@ def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monke
     ("source", "sentence"),
     [
         ("folder", "Files are in .* already. Set FILES to the new storage first."),
-        ("ftp://x", "--copy-from must be folder, database, or s3://bucket/prefix, not “ftp://x”."),
+        ("ftp://x", "--copy-from must be folder or s3://bucket/prefix, not “ftp://x”."),
     ],
 )
 def test_a_copy_that_makes_no_sense_is_refused(source, sentence):

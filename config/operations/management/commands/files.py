@@ -22,12 +22,12 @@ class Command(BaseCommand):
         change.add_argument(
             "--copy-from",
             metavar="STORAGE",
-            help="copy all files from another storage (folder, database or s3://bucket/prefix) to "
+            help="copy all files from another storage (folder or s3://bucket/prefix) to "
             "that of these settings, compare them, and adopt it. Stop the other processes first",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.file_copies import CopyError, copy_from
+        from config.operations.stored_files import CopyError, copy_from
 
         if source := options["copy_from"]:
             try:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _show_or_adopt(self, *, adopt: bool) -> None:
-        from config.operations.file_copies import totals
+        from config.operations.stored_files import totals
         from studies.file_storage.location import adopt_location, wrong_location
         from studies.file_storage.storage import files_storage
 

@@ -36,9 +36,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.backups.archive import BackupError
-        from config.operations.backups.restoration import restore_backup
-        from config.operations.backups.tables import first_table_in_use
+        from config.operations.backup_tables import first_table_in_use
+        from config.operations.backups import BackupError, restore_backup
 
         path: Path = options["file"]
         if options["replace"] and first_table_in_use():

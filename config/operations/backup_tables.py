@@ -1,8 +1,9 @@
-"""Tables as lines of JSON, the same for every database."""
+"""Tables as lines of JSON, the same for every database, and all of one moment."""
 
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
@@ -10,25 +11,46 @@ from typing import Any
 from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.management.color import no_style
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 
-from studies.models import FilesLocation, Heartbeat, StoredBlock, StoredFile
+from studies.models import FilesLocation, Heartbeat
 
 _ROWS_AT_ONCE = 500
 # Made by the migrations, also where nothing was ever stored.
 _OF_DJANGO = {"django_content_type", "auth_permission"}
+_FIRST_QUERY = "SELECT 1 FROM django_migrations LIMIT 1"  # the moment is that of the first query
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Let every query inside see the rows as they were at its beginning. Nobody waits for it."""
+    if connection.in_atomic_block:  # the caller's transaction decides
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute(_FIRST_QUERY)
+            yield
+    else:
+        with connection.cursor() as cursor:
+            # Unlike `atomic`, which takes the lock of writers here. The log of the database keeps
+            # what others write meanwhile.
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                cursor.execute(_FIRST_QUERY)
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
 
 
 def kept_models() -> list[type[Model]]:
     """The models whose rows are kept, by table. Sessions are not: everybody signs in again.
     Signs of life are of the processes that run.
-
-    Files in the database are kept as files, so that a backup fits every storage.
     """
     found = apps.get_models(include_auto_created=True)
-    left_out = (Session, FilesLocation, Heartbeat, StoredFile, StoredBlock)
+    left_out = (Session, FilesLocation, Heartbeat)
     kept = [m for m in found if m._meta.managed and not m._meta.proxy and m not in left_out]
     return sorted(kept, key=lambda model: model._meta.db_table)
 

@@ -1,0 +1,367 @@
+"""Backups: everything that an installation needs after a loss, in one file, and back again.
+
+A backup is a zip file: a part for each table, one for each file, and a manifest with the checksums
+of all. Rows are JSON, so that a backup of PostgreSQL can be restored on SQLite.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Model
+from django.utils.crypto import salted_hmac
+from pydantic import AwareDatetime, BaseModel, ValidationError
+
+from analysis.exports.table_files import sha256_of
+from config.operations import backup_tables as tables
+from config.operations.stored_files import kept_files, kept_in
+from studies.file_storage.location import adopt_location
+from studies.file_storage.storage import files_storage
+from studies.models import Backup
+from studies.statements import clock
+from studies.version import version
+
+logger = logging.getLogger(__name__)
+
+MANIFEST = "manifest.json"
+KEY_PART = "secret_key"
+_FORMAT = 1
+_BLOCK = 1024 * 1024
+# What reading a damaged zip file raises, or one that another program packed or encrypted.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class BackupError(Exception):
+    """A backup cannot be made or restored; the message says why."""
+
+
+class Part(BaseModel):
+    """What the manifest says of a table or a file; only a table has columns."""
+
+    sha256: str
+    bytes: int = 0
+    columns: list[str] | None = None
+
+
+class Manifest(BaseModel):
+    format: int = _FORMAT
+    program: str = "thirdperson"
+    version: str
+    database: str = ""
+    taken_at: AwareDatetime
+    migrations: list[str]
+    key_fingerprint: str
+    parts: dict[str, Part]
+
+
+@dataclass(frozen=True)
+class Made:
+    backup: Backup
+    rows: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was restored, and what is left to do about the installation's key."""
+
+    taken_at: str
+    rows: int
+    files: int
+    key: str  # "same", "missing", "written" or "in the backup"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A backup that is read. Nothing of it is used before `check` has returned."""
+
+    bundle: zipfile.ZipFile
+    manifest: Manifest
+
+    def check(self) -> None:
+        """Compare every part with its checksum. Raises `BackupError` that names the first fault."""
+        names = set(self.bundle.namelist()) - {MANIFEST}
+        if missing := sorted(self.manifest.parts.keys() - names):
+            raise BackupError(f"The part {missing[0]} is missing. Use another copy of the file.")
+        if unknown := sorted(names - self.manifest.parts.keys()):
+            raise BackupError(
+                f"The part {unknown[0]} is not in the manifest. Nothing was restored."
+            )
+        for name, part in self.manifest.parts.items():
+            digest = hashlib.sha256()
+            try:
+                with self.bundle.open(name) as member:
+                    for block in _blocks(member):
+                        digest.update(block)
+            except _DAMAGED as error:
+                raise BackupError(f"The part {name} is damaged. Use another copy.") from error
+            if digest.hexdigest() != part.sha256:
+                raise BackupError(
+                    f"The part {name} has another checksum than the manifest. Use another copy."
+                )
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Archive]:
+    """Raises `BackupError` if the file is no backup."""
+    try:
+        bundle = zipfile.ZipFile(path)
+    except FileNotFoundError:
+        raise BackupError(f"{path} does not exist.") from None
+    except _DAMAGED as error:
+        raise BackupError(f"{path} is not a whole zip file: {error}.") from error
+    with bundle:
+        yield Archive(bundle, _manifest_of(bundle))
+
+
+def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
+    try:
+        found = json.loads(bundle.read(MANIFEST))
+        number = found["format"]
+    except (KeyError, TypeError, *_DAMAGED) as error:
+        raise BackupError(
+            "The file has no manifest of a backup. Is it another file, or damaged?"
+        ) from error
+    if number != _FORMAT:
+        raise BackupError(
+            f"The backup has format {number}, and this program reads format {_FORMAT}. Use the "
+            "version of the program that made it."
+        )
+    try:
+        return Manifest.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ", ".join(str(each) for each in first["loc"])
+        raise BackupError(
+            f"The manifest of the backup is damaged at {where}: {first['msg']}. Use another copy."
+        ) from error
+
+
+def key_fingerprint() -> str:
+    """Tells two keys from each other and reveals neither."""
+    return salted_hmac("config.operations.backups", "", algorithm="sha256").hexdigest()
+
+
+def make_backup(path: Path, *, with_secret_key: bool = False) -> Made:
+    """Write a backup to the new file `path`, which appears when it is complete.
+
+    The rows are those of one moment, and the files those that these rows name. Raises
+    `BackupError` or `OSError`.
+    """
+    if path.exists():
+        raise BackupError(f"{path} exists already. Choose another name: nothing was overwritten.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("xb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
+                taken_at = clock.now()
+                with tables.snapshot():
+                    rows, files = _write(bundle, taken_at, with_secret_key)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # fails if somebody made the file meanwhile
+    finally:
+        draft.unlink(missing_ok=True)
+    backup = Backup.objects.create(
+        file=str(path.resolve()),
+        sha256=sha256_of(path),
+        size=path.stat().st_size,
+        holds_secret_key=with_secret_key,
+        taken_at=taken_at,
+    )
+    logger.info("backup %s: %s rows, %s files, %s", path, rows, files, backup.sha256)
+    return Made(backup, rows, files)
+
+
+def _write(bundle: zipfile.ZipFile, taken_at: datetime, with_secret_key: bool) -> tuple[int, int]:
+    """Write every part, and then the manifest; returns the numbers of rows and files."""
+    parts: dict[str, Part] = {}
+    rows = files = 0
+
+    def add(name: str, blocks: Iterable[bytes], columns: list[str] | None = None) -> int:
+        digest, size, number = hashlib.sha256(), 0, 0
+        with bundle.open(name, "w", force_zip64=True) as member:
+            for block in blocks:
+                member.write(block)
+                digest.update(block)
+                size += len(block)
+                number += 1
+        parts[name] = Part(sha256=digest.hexdigest(), bytes=size, columns=columns)
+        return number
+
+    for model in tables.kept_models():
+        rows += add(_part_of(model), tables.lines_of(model), tables.columns_of(model))
+    for stored in kept_files():
+        with suppress(FileNotFoundError), stored.open() as file:  # unless it has just expired
+            add(f"files/{stored.path}", _blocks(file))
+            files += 1
+    if with_secret_key:
+        add(KEY_PART, [settings.SECRET_KEY.encode()])
+    manifest = Manifest(
+        version=version(),
+        database=connection.vendor,
+        taken_at=taken_at,
+        migrations=tables.migrations_applied(),
+        key_fingerprint=key_fingerprint(),
+        parts=parts,
+    )
+    bundle.writestr(MANIFEST, manifest.model_dump_json(indent=1, exclude_none=True))
+    return rows, files
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def _part_of(model: type[Model]) -> str:
+    return f"database/{model._meta.db_table}.jsonl"
+
+
+def restore_backup(path: Path, *, replace: bool = False) -> Restored:
+    """Restore the rows and files of a backup; unless `replace`, only where nothing was stored.
+
+    Every checksum is compared before anything changes. Rows are one transaction, and the files are
+    exchanged in it. Raises `BackupError`; then the installation is as it was.
+    """
+    with opened(path) as archive:
+        _check_fit(archive.manifest)
+        if not replace and (table := tables.first_table_in_use()):
+            raise BackupError(
+                f"The database is in use: {table} has rows. Restore into a new database, or use "
+                "--replace to delete everything that is in this one first."
+            )
+        archive.check()
+        try:
+            rows, files = _exchange(archive, path)
+        except (DatabaseError, ValueError) as error:
+            raise BackupError(
+                f"The database refused the rows of the backup: {error}. Nothing changed."
+            ) from error
+        key = _restore_key(archive)
+        logger.warning("restored %s: %s rows, %s files", path, rows, files)
+        return Restored(archive.manifest.taken_at.isoformat(), rows, files, key)
+
+
+def _check_fit(manifest: Manifest) -> None:
+    there, here = set(manifest.migrations), set(tables.migrations_applied())
+    if there != here:
+        first = sorted(there ^ here)[0]
+        missing = "The backup" if first in here else "This database"
+        raise BackupError(
+            f"The backup was made by version {manifest.version} of the program with other tables. "
+            f"{missing} lacks the migration {first}. Restore with the version that made the "
+            "backup, then update."
+        )
+    for model in tables.kept_models():
+        part = manifest.parts.get(_part_of(model))
+        if part is None:
+            raise BackupError(f"The backup lacks {_part_of(model)}. Use another copy.")
+        if part.columns != tables.columns_of(model):
+            raise BackupError(f"The part {_part_of(model)} has other columns than its table.")
+    for name in manifest.parts:
+        _place_of(name)
+
+
+def _place_of(name: str) -> PurePosixPath | None:
+    """Where a file goes below VAR_DIR; None for a part that is no file."""
+    path = PurePosixPath(name)
+    if path.parts[:1] != ("files",):
+        return None
+    inside = path.relative_to("files")
+    is_safe = len(inside.parts) > 2 and ".." not in inside.parts and "\\" not in name
+    if not is_safe or inside.parts[0] not in kept_in():
+        raise BackupError(f"The part {name} is no file of an installation. Nothing was restored.")
+    return inside
+
+
+def _exchange(archive: Archive, path: Path) -> tuple[int, int]:
+    """Put the rows and files of the backup in the place of those of the installation."""
+    # On the disk of the installation's files, which are renamed into the draft.
+    draft = Path(tempfile.mkdtemp(prefix=".restore.", dir=settings.VAR_DIR))
+    try:
+        files = _lay_out(archive, draft / "new")
+        with ExitStack() as stack:  # left after the end of the transaction
+            with transaction.atomic():
+                rows = _replace_rows(archive)
+                _record(archive, path)
+                stack.enter_context(files_storage().exchanged(draft / "new", kept_in()))
+                adopt_location()
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return rows, files
+
+
+def _lay_out(archive: Archive, folder: Path) -> int:
+    """Unpack the files of the backup; returns how many."""
+    folder.mkdir()
+    places = {name: inside for name in archive.manifest.parts if (inside := _place_of(name))}
+    for name, inside in places.items():
+        target = folder / inside
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.bundle.open(name) as source, target.open("wb") as out:
+            shutil.copyfileobj(source, out, _BLOCK)
+    return len(places)
+
+
+def _replace_rows(archive: Archive) -> int:
+    tables.lock_tables()
+    tables.empty_tables()
+    rows = 0
+    for model in tables.kept_models():
+        with archive.bundle.open(_part_of(model)) as lines:
+            rows += tables.insert_lines(model, lines)
+    connection.check_constraints()
+    tables.reset_sequences()
+    return rows
+
+
+def _record(archive: Archive, path: Path) -> None:
+    """Note the file as a backup: it holds what may be deleted here later."""
+    Backup.objects.get_or_create(
+        sha256=sha256_of(path),
+        defaults={
+            "file": str(path.resolve()),
+            "size": path.stat().st_size,
+            "holds_secret_key": KEY_PART in archive.manifest.parts,
+            "taken_at": archive.manifest.taken_at,
+        },
+    )
+
+
+def _restore_key(archive: Archive) -> str:
+    """Put the key of the backup where the program keeps its own, if it keeps one in a file."""
+    if archive.manifest.key_fingerprint == key_fingerprint():
+        return "same"
+    if KEY_PART not in archive.manifest.parts:
+        return "missing"
+    own = Path(settings.VAR_DIR) / "secret_key"
+    if not settings.EMBEDDED or not own.is_file():
+        return "in the backup"
+    draft = own.with_name(f"{own.name}.{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_bytes(archive.bundle.read(KEY_PART))
+    os.replace(draft, own)
+    return "written"
