@@ -24,7 +24,8 @@ async function update() {
     replace(page);
     told.textContent = "The preview is up to date.";
   } catch {
-    if (number === asked) told.textContent = "The preview could not be updated. Press “Update the preview”.";
+    if (number === asked)
+      told.textContent = "The preview could not be updated. Press “Update the preview”.";
   } finally {
     if (number === asked) part(form, "result").classList.remove("is-updating");
   }

@@ -107,7 +107,9 @@ function mountBrush() {
     from = null;
     choose(start, end); // A click chooses the mark below it.
   });
-  plot.addEventListener("pointercancel", () => { from = null; });
+  plot.addEventListener("pointercancel", () => {
+    from = null;
+  });
 }
 
 if (plot) mountBrush();

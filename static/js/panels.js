@@ -32,7 +32,9 @@ function show(slot, html) {
   const places = () => [...slot.querySelectorAll("a, button, summary")];
   const focused = places().indexOf(document.activeElement);
   slot.innerHTML = html;
-  slot.querySelectorAll("details").forEach((details, n) => { if (n in open) details.open = open[n]; });
+  slot.querySelectorAll("details").forEach((details, n) => {
+    if (n in open) details.open = open[n];
+  });
   if (focused >= 0) places()[focused]?.focus({ preventScroll: true });
 }
 
@@ -55,7 +57,11 @@ async function refresh() {
   startedAt = Date.now();
   const results = await Promise.allSettled(slots.map(load));
   const failed = results.find((result) => result.status === "rejected");
-  problem = failed ? (failed.reason instanceof TypeError ? "The server does not respond. Trying again." : failed.reason.message) : "";
+  problem = failed
+    ? failed.reason instanceof TypeError
+      ? "The server does not respond. Trying again."
+      : failed.reason.message
+    : "";
   if (!failed) updatedAt = Date.now();
   loading = false;
   took = Date.now() - startedAt;
@@ -82,9 +88,17 @@ function tick() {
 if (slots.length && bar) {
   bar.hidden = false;
   for (const event of ["pointermove", "keydown", "scroll", "focus"]) {
-    window.addEventListener(event, () => { usedAt = Date.now(); }, { passive: true });
+    window.addEventListener(
+      event,
+      () => {
+        usedAt = Date.now();
+      },
+      { passive: true },
+    );
   }
-  document.addEventListener("visibilitychange", () => { usedAt = Date.now(); });
+  document.addEventListener("visibilitychange", () => {
+    usedAt = Date.now();
+  });
   const pause = bar.querySelector("[data-pause]");
   pause.addEventListener("click", () => {
     paused = !paused;
@@ -100,7 +114,11 @@ if (slots.length && bar) {
   setInterval(tick, 1_000);
 } else {
   // Pages without the bar do not change while they are open: load their panels once.
-  slots.forEach((slot) => { load(slot).catch((error) => { slot.querySelector("p")?.append(` (${error.message})`); }); });
+  slots.forEach((slot) => {
+    load(slot).catch((error) => {
+      slot.querySelector("p")?.append(` (${error.message})`);
+    });
+  });
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
@@ -111,7 +129,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(field.value);
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = "Copy"; }, 2_000);
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2_000);
   });
 }
 

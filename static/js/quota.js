@@ -21,7 +21,9 @@ function addUp() {
     const place = form.querySelector(`[data-${name}]`);
     if (place) place.value = shown(number);
   };
-  form.querySelectorAll("[data-row]").forEach((place, n) => { place.value = shown(sum(rows[n])); });
+  form.querySelectorAll("[data-row]").forEach((place, n) => {
+    place.value = shown(sum(rows[n]));
+  });
   form.querySelectorAll("[data-column]").forEach((place, n) => {
     place.value = shown(sum(rows.map((row) => row[n])));
   });

@@ -23,7 +23,9 @@ function draw(place) {
 // One after the other, from the top: between two of them the page can be scrolled and used.
 async function drawAll() {
   for (const place of places) {
-    await new Promise((next) => { setTimeout(next); });
+    await new Promise((next) => {
+      setTimeout(next);
+    });
     if (!place.data) await draw(place);
   }
 }
@@ -42,13 +44,19 @@ function fitOpened(event) {
 
 function pictureName(place) {
   const explored = document.body.hasAttribute("data-explored") && plots[place.id].marks;
-  return explored ? `${place.id}-explored-${document.getElementById("threshold-value").value}` : place.id;
+  return explored
+    ? `${place.id}-explored-${document.getElementById("threshold-value").value}`
+    : place.id;
 }
 
 // A picture of a plot as bytes.
 async function picture(place, format) {
   if (!place.data) await draw(place);
-  const options = { format, scale: format === "png" ? 3 : 1, width: widthOf(place, false) || PRINT_WIDTH };
+  const options = {
+    format,
+    scale: format === "png" ? 3 : 1,
+    width: widthOf(place, false) || PRINT_WIDTH,
+  };
   const url = await Plotly.toImage(place, { ...options, height: Number(place.dataset.height) });
   const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];
   if (!head.endsWith(";base64")) return new TextEncoder().encode(decodeURIComponent(body));
@@ -72,11 +80,13 @@ function addFigureTools(figure) {
   tools.setAttribute("role", "group");
   tools.setAttribute("aria-label", `Files of “${figure.querySelector("h3").textContent}”`);
   for (const [format, type] of Object.entries(PICTURES)) {
-    tools.append(button(format.toUpperCase(), async () => {
-      for (const place of figure.querySelectorAll(".plot")) {
-        save(`${pictureName(place)}.${format}`, await picture(place, format), type);
-      }
-    }));
+    tools.append(
+      button(format.toUpperCase(), async () => {
+        for (const place of figure.querySelectorAll(".plot")) {
+          save(`${pictureName(place)}.${format}`, await picture(place, format), type);
+        }
+      }),
+    );
   }
   const table = figure.querySelector("table[data-name]");
   if (table) tools.append(...tableButtons(table, ["CSV"]));
@@ -88,11 +98,17 @@ async function saveFigures() {
   const files = [];
   for (const place of places) {
     for (const format of Object.keys(PICTURES)) {
-      files.push({ name: `figures/${pictureName(place)}.${format}`, bytes: await picture(place, format) });
+      files.push({
+        name: `figures/${pictureName(place)}.${format}`,
+        bytes: await picture(place, format),
+      });
     }
   }
   for (const table of document.querySelectorAll("figure table[data-name]")) {
-    files.push({ name: `figures/${fileName(table)}.csv`, bytes: new TextEncoder().encode(csvOf(table)) });
+    files.push({
+      name: `figures/${fileName(table)}.csv`,
+      bytes: new TextEncoder().encode(csvOf(table)),
+    });
   }
   save(`${facts.slug}.figures.zip`, zip(files), "application/zip");
 }

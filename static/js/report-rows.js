@@ -6,7 +6,9 @@ const longTables = new Map();
 
 // In the app a report lies below its study; a file on a disk has no such place.
 function isInApp() {
-  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(window.location.pathname);
+  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(
+    window.location.pathname,
+  );
 }
 
 async function unpack(script) {
@@ -30,13 +32,17 @@ class LongTable {
     const packed = table.closest(".table-box").querySelector("script.packed");
     if (packed) this.sources.push(() => this.readPacked(packed));
     if (table.dataset.more && isInApp()) this.sources.push(() => this.readPage(table.dataset.more));
-    this.more = button("Show more rows", () => { this.limit += ROWS_AT_ONCE; return this.show(); });
+    this.more = button("Show more rows", () => {
+      this.limit += ROWS_AT_ONCE;
+      return this.show();
+    });
     if (this.sources.length) table.closest(".scroll").after(this.more);
   }
 
   async readPacked(script) {
     const packed = await unpack(script);
-    for (const [cells, correct, groups] of packed.slice(this.rows.length)) this.rows.push({ cells, correct, groups });
+    for (const [cells, correct, groups] of packed.slice(this.rows.length))
+      this.rows.push({ cells, correct, groups });
     this.sources.shift();
   }
 
@@ -51,21 +57,26 @@ class LongTable {
   // Read until there are `n` rows, or no more can be had here.
   async load(n = this.total) {
     while (this.rows.length < n && this.sources.length) {
-      this.reading ??= this.sources[0]().finally(() => { this.reading = null; });
+      this.reading ??= this.sources[0]().finally(() => {
+        this.reading = null;
+      });
       await this.reading;
     }
   }
 
   // Show the rows that are wanted, the first ones at once.
   async show() {
-    const call = this.call = Symbol("of several, the last one counts");
+    const call = (this.call = Symbol("of several, the last one counts"));
     await this.load(this.fits || this.order ? this.total : this.limit);
     if (call !== this.call) return;
     this.chosen = this.fits ? this.rows.filter(this.fits) : this.rows;
     if (this.order) this.chosen = [...this.chosen].sort(this.order);
-    this.table.tBodies[0].replaceChildren(...this.chosen.slice(0, this.limit).map((row) => this.elementOf(row)));
-    this.more.hidden = this.limit >= (this.fits || this.order ? this.chosen.length : this.total)
-      || (this.limit >= this.rows.length && !this.sources.length);
+    this.table.tBodies[0].replaceChildren(
+      ...this.chosen.slice(0, this.limit).map((row) => this.elementOf(row)),
+    );
+    this.more.hidden =
+      this.limit >= (this.fits || this.order ? this.chosen.length : this.total) ||
+      (this.limit >= this.rows.length && !this.sources.length);
   }
 
   // How many rows are wanted, and of how many.
@@ -74,7 +85,7 @@ class LongTable {
     return { n, of: this.fits ? this.rows.length : this.total };
   }
 
-  * elements() {
+  *elements() {
     for (const row of this.chosen) yield this.elementOf(row);
   }
 
@@ -87,7 +98,8 @@ class LongTable {
 
   elementOf(row) {
     const element = row.element ?? document.createElement("tr");
-    if (!row.element) element.append(...row.cells.map((cell, column) => this.cellElement(cell, column)));
+    if (!row.element)
+      element.append(...row.cells.map((cell, column) => this.cellElement(cell, column)));
     this.finish(element, row);
     return element;
   }
@@ -107,7 +119,8 @@ class LongTable {
 
   // A packed cell is a text, a number, null, or an array of how it reads and what a CSV file holds.
   partsOf(packed, column) {
-    if (Array.isArray(packed)) return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };
+    if (Array.isArray(packed))
+      return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };
     const plain = { small: false, below: [] };
     if (packed === null) return { text: "–", raw: [""], ...plain };
     if (this.isNumber[column]) return { text: numberText(packed), raw: [packed], ...plain };

@@ -30,7 +30,8 @@ function shownRows(table) {
 }
 
 // What studies/exporters/csv_out.py takes for the beginning of a formula, and for the end of a line.
-const UNSEEN = "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
+const UNSEEN =
+  "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
 const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
 
@@ -94,17 +95,25 @@ function texOf(table) {
     return (small ? `\\textit{${tex(text)}}` : tex(text)) + tex(counts);
   };
   return [
-    `% ${table.dataset.title}`, ...notesOf(table).map((note) => `% ${note}`),
-    `\\begin{tabular}{${layout}}`, "\\toprule",
+    `% ${table.dataset.title}`,
+    ...notesOf(table).map((note) => `% ${note}`),
+    `\\begin{tabular}{${layout}}`,
+    "\\toprule",
     ...(spans.length ? [`${spans.join(" & ")} \\\\`] : []),
-    `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`, "\\midrule",
+    `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`,
+    "\\midrule",
     ...Array.from(shownRows(table), (line) => `${[...line.cells].map(row).join(" & ")} \\\\`),
-    "\\bottomrule", "\\end{tabular}", "",
+    "\\bottomrule",
+    "\\end{tabular}",
+    "",
   ].join("\n");
 }
 
 function markdown(text) {
-  return text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&").replace(/\s+/g, " ").trim();
+  return text
+    .replace(/[\\`*_{}[\]<>#|]/g, "\\$&")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 function markdownOf(table) {
@@ -115,11 +124,13 @@ function markdownOf(table) {
   };
   const notes = notesOf(table).map(markdown);
   return [
-    `**${markdown(table.dataset.title)}**`, "",
+    `**${markdown(table.dataset.title)}**`,
+    "",
     `| ${columns.map((cell) => markdown(cell.dataset.full ?? cell.textContent)).join(" | ")} |`,
     `|${columns.map((cell) => (cell.classList.contains("number") ? "--:" : ":--")).join("|")}|`,
     ...Array.from(shownRows(table), (line) => `| ${[...line.cells].map(row).join(" | ")} |`),
-    "", ...(notes.length ? [...notes, ""] : []),
+    "",
+    ...(notes.length ? [...notes, ""] : []),
   ].join("\n");
 }
 
@@ -136,11 +147,13 @@ function fileName(table) {
 }
 
 function tableButtons(table, labels) {
-  return labels.map((label) => button(label, async () => {
-    const { ending, type, write } = FORMATS[label];
-    await longTables.get(table)?.load();
-    save(`${fileName(table)}.${ending}`, write(table), type);
-  }));
+  return labels.map((label) =>
+    button(label, async () => {
+      const { ending, type, write } = FORMATS[label];
+      await longTables.get(table)?.load();
+      save(`${fileName(table)}.${ending}`, write(table), type);
+    }),
+  );
 }
 
 function addTableTools(box) {

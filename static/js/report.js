@@ -4,16 +4,22 @@
 // What is folded around an element, innermost first.
 function foldedAround(element) {
   const folded = [];
-  for (let at = element?.closest("details"); at; at = at.parentElement.closest("details")) folded.push(at);
+  for (let at = element?.closest("details"); at; at = at.parentElement.closest("details"))
+    folded.push(at);
   return folded;
 }
 
 // A link into what is folded unfolds it, and so does a link to a chapter that is.
 function unfold() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const folded = [...foldedAround(place), ...(place?.querySelectorAll(":scope > details.chapter") ?? [])];
+  const folded = [
+    ...foldedAround(place),
+    ...(place?.querySelectorAll(":scope > details.chapter") ?? []),
+  ];
   if (!folded.some((details) => !details.open)) return;
-  folded.forEach((details) => { details.open = true; });
+  folded.forEach((details) => {
+    details.open = true;
+  });
   place.scrollIntoView();
 }
 

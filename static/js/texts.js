@@ -30,5 +30,7 @@ function follow(place) {
   });
 }
 
-form?.querySelectorAll("[data-no-script]").forEach((button) => { button.hidden = true; });
+form?.querySelectorAll("[data-no-script]").forEach((button) => {
+  button.hidden = true;
+});
 form?.querySelectorAll("[data-preview]").forEach(follow);
