@@ -1,18 +1,20 @@
 // Draws the figures of a report and hands out their files.
+import { button, bytesOf, facts, save } from "./report-page.js";
+import { csvOf, fileName, tableButtons } from "./report-tables.js";
+import { zip } from "./report-zip.js";
 
 // On paper a plot is drawn as wide as this, and its style sheet zooms it to fit.
 const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
-let isPrinting = false;
-const plots = JSON.parse(document.getElementById("plots").textContent);
-const places = [...document.querySelectorAll(".plot")].filter((place) => plots[place.id]);
+export const plots = JSON.parse(document.getElementById("plots").textContent);
+export const places = [...document.querySelectorAll(".plot")].filter((place) => plots[place.id]);
 
 function widthOf(place, printing) {
   if (!printing) return place.clientWidth;
   return place.closest(".multiples") ? SMALL_PRINT_WIDTH : PRINT_WIDTH;
 }
 
-function draw(place) {
+export function draw(place) {
   const { data, layout } = plots[place.id];
   // What is folded has no width yet; it is fitted once it is opened.
   const width = widthOf(place, false) || document.getElementById("main").clientWidth;
@@ -21,7 +23,7 @@ function draw(place) {
 }
 
 // One after the other, from the top: between two of them the page can be scrolled and used.
-async function drawAll() {
+export async function drawAll() {
   for (const place of places) {
     await new Promise((next) => {
       setTimeout(next);
@@ -30,16 +32,11 @@ async function drawAll() {
   }
 }
 
-function fit(printing) {
+export function fit(printing) {
   for (const place of places) {
     const width = widthOf(place, printing);
     if (width > 0 && place.data && place.layout.width !== width) Plotly.relayout(place, { width });
   }
-}
-
-// A figure within something that was closed has had no width until now.
-function fitOpened(event) {
-  if (event.target.open) fit(isPrinting);
 }
 
 function pictureName(place) {
@@ -60,11 +57,11 @@ async function picture(place, format) {
   const url = await Plotly.toImage(place, { ...options, height: Number(place.dataset.height) });
   const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];
   if (!head.endsWith(";base64")) return new TextEncoder().encode(decodeURIComponent(body));
-  return Uint8Array.from(atob(body), (sign) => sign.charCodeAt(0));
+  return bytesOf(body);
 }
 
 // Another way to look at a figure, for as long as its box is ticked.
-function addVariant(box) {
+export function addVariant(box) {
   box.addEventListener("change", () => {
     for (const place of box.closest("figure").querySelectorAll(".plot")) {
       Plotly.relayout(place, JSON.parse(box.checked ? box.dataset.on : box.dataset.off));
@@ -74,7 +71,7 @@ function addVariant(box) {
 
 const PICTURES = { png: "image/png", svg: "image/svg+xml" };
 
-function addFigureTools(figure) {
+export function addFigureTools(figure) {
   const tools = document.createElement("div");
   tools.className = "tools";
   tools.setAttribute("role", "group");
@@ -94,7 +91,7 @@ function addFigureTools(figure) {
 }
 
 // Every figure as PNG and SVG, and its numbers as CSV, in one archive.
-async function saveFigures() {
+export async function saveFigures() {
   const files = [];
   for (const place of places) {
     for (const format of Object.keys(PICTURES)) {

@@ -1,5 +1,8 @@
 // The table of items: filtered by words, by who was right, by group; sorted by any column.
 
+import { button, facts, headings, unfoldAround } from "./report-page.js";
+import { addLongTable, isInApp, longTables, ROWS_AT_ONCE } from "./report-rows.js";
+
 const CASES = {
   judge_only: (people, judge) => people.right === 0 && judge.right === 1,
   people_only: (people, judge) => people.right === 1 && judge.right === 0,
@@ -56,7 +59,7 @@ function filterOf(form, items) {
     (!wanted || items.textsOf(row).join("\n").toLowerCase().includes(wanted));
 }
 
-function addItemFilters(section) {
+export function addItemFilters(section) {
   const table = section.querySelector("table");
   const form = section.querySelector("form");
   if (!longTables.has(table)) addLongTable(table);
@@ -77,9 +80,9 @@ function addItemFilters(section) {
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => window.setTimeout(show));
-  document
-    .querySelectorAll("form.threshold")
-    .forEach((control) => control.addEventListener("input", show));
+  for (const control of document.querySelectorAll("form.threshold")) {
+    control.addEventListener("input", show);
+  }
   addSorting(items, show);
   addGroupButtons();
   form.hidden = false;
@@ -99,7 +102,7 @@ function addSorting(items, show) {
       const order = (one, other) =>
         value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0;
       items.order = (one, other) => (falling ? -1 : 1) * order(one, other);
-      headings(table).forEach((cell) => cell.removeAttribute("aria-sort"));
+      for (const cell of headings(table)) cell.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
       show();
     });
@@ -130,13 +133,11 @@ function addGroupButtons() {
 }
 
 // Items of one group.
-function showItemsOf(group) {
+export function showItemsOf(group) {
   const section = document.querySelector(".items");
   if (!section) return;
   const form = section.querySelector("form");
-  foldedAround(section).forEach((details) => {
-    details.open = true;
-  });
+  unfoldAround(section);
   form.reset();
   form.elements.group.value = group;
   form.dispatchEvent(new Event("input"));

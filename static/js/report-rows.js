@@ -1,18 +1,20 @@
 // The rows of long tables. The page shows the first ones; more are packed into it, and in the app the
 // server has the others of the table of items. They are read when a reader asks for them.
 
-const ROWS_AT_ONCE = 100;
-const longTables = new Map();
+import { button, bytesOf, facts, headings, lineBelow, oneDecimal } from "./report-page.js";
+
+export const ROWS_AT_ONCE = 100;
+export const longTables = new Map();
 
 // In the app a report lies below its study; a file on a disk has no such place.
-function isInApp() {
+export function isInApp() {
   return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(
     window.location.pathname,
   );
 }
 
 async function unpack(script) {
-  const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  const bytes = bytesOf(script.textContent);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -66,7 +68,8 @@ class LongTable {
 
   // Show the rows that are wanted, the first ones at once.
   async show() {
-    const call = (this.call = Symbol("of several, the last one counts"));
+    const call = Symbol("of several, the last one counts");
+    this.call = call;
     await this.load(this.fits || this.order ? this.total : this.limit);
     if (call !== this.call) return;
     this.chosen = this.fits ? this.rows.filter(this.fits) : this.rows;
@@ -123,23 +126,11 @@ class LongTable {
       return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };
     const plain = { small: false, below: [] };
     if (packed === null) return { text: "–", raw: [""], ...plain };
-    if (this.isNumber[column]) return { text: numberText(packed), raw: [packed], ...plain };
+    if (this.isNumber[column]) return { text: oneDecimal(packed), raw: [packed], ...plain };
     return { text: packed, raw: null, ...plain };
   }
 }
 
-// One decimal as in the page: of two that are equally near, the even one. Only a quarter can be.
-function numberText(value) {
-  return value % 1 === 0.25 ? `${Math.floor(value)}.2` : value.toFixed(1);
-}
-
-function lineBelow(text) {
-  const line = document.createElement("span");
-  line.className = "below";
-  line.textContent = text;
-  return line;
-}
-
-function addLongTable(table) {
+export function addLongTable(table) {
   longTables.set(table, new LongTable(table));
 }

@@ -1,28 +1,8 @@
 // The tables of a report as files: CSV with raw values, LaTeX and Markdown as they read on the page.
 // What a row or a cell says is read from the page itself, so a file holds what is shown.
 
-const SMALL_N = 30;
-const TOO_SMALL_N = 10;
-
-function button(label, action) {
-  const element = document.createElement("button");
-  element.type = "button";
-  element.textContent = label;
-  element.addEventListener("click", action);
-  return element;
-}
-
-function save(name, content, type) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-function headings(table) {
-  return [...[...table.tHead.rows].at(-1).cells];
-}
+import { button, facts, headings, save } from "./report-page.js";
+import { longTables } from "./report-rows.js";
 
 // The rows that a file of the table holds; of a long table they are made one after the other.
 function shownRows(table) {
@@ -33,6 +13,7 @@ function shownRows(table) {
 const UNSEEN =
   "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
 const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these end a line for some programs
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
 
 // A cell as a CSV file holds it: quoted where it must be, and never a formula.
@@ -47,7 +28,7 @@ function rawCells(cell) {
   return [cell.textContent];
 }
 
-function csvOf(table) {
+export function csvOf(table) {
   const { threshold } = table.dataset;
   const names = headings(table).flatMap((cell) => JSON.parse(cell.dataset.names));
   const rows = Array.from(shownRows(table), (row) => [...row.cells].flatMap(rawCells));
@@ -141,12 +122,12 @@ const FORMATS = {
 };
 
 // Explored files say so in their names, too.
-function fileName(table) {
+export function fileName(table) {
   const [threshold, kind] = (table.dataset.threshold ?? "").split(", ");
   return kind === "explored" ? `${table.dataset.name}-explored-${threshold}` : table.dataset.name;
 }
 
-function tableButtons(table, labels) {
+export function tableButtons(table, labels) {
   return labels.map((label) =>
     button(label, async () => {
       const { ending, type, write } = FORMATS[label];
@@ -156,7 +137,7 @@ function tableButtons(table, labels) {
   );
 }
 
-function addTableTools(box) {
+export function addTableTools(box) {
   const table = box.querySelector("table[data-name]");
   const tools = document.createElement("div");
   tools.className = "tools";

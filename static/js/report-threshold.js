@@ -1,15 +1,14 @@
 // A threshold that a reader tries: tables, marks and files follow together, and all of them say
 // that it is explored. Every number was computed beforehand and is only looked up here.
 
+import { places, plots } from "./report-figures.js";
+import { facts, lineBelow, oneDecimal } from "./report-page.js";
+
+const SMALL_N = 30;
+const TOO_SMALL_N = 10;
+
 function stepAt(steps, threshold) {
   return steps.findLast((step) => step[0] <= threshold) ?? steps[0];
-}
-
-// As the page was written: a tie of the last digit goes to the even one.
-function oneDecimal(value) {
-  const tenths = value * 10;
-  const isTie = tenths % 1 === 0.5 && Math.floor(tenths) % 2 === 0;
-  return isTie ? (Math.floor(tenths) / 10).toFixed(1) : value.toFixed(1);
 }
 
 function shareWords(correct, n) {
@@ -103,7 +102,7 @@ function showFigures(threshold, explored) {
   }
 }
 
-function addThreshold(form) {
+export function addThreshold(form) {
   const input = form.querySelector("input");
   const registered = Number(form.dataset.registered);
   const status = form.querySelector("[role=status]");

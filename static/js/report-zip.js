@@ -28,7 +28,7 @@ function fields(...pairs) {
 const UTF8_NAMES = 0x0800;
 const FIRST_OF_1980 = 0x21; // ZIP's earliest date: the archive has no clock of its own
 
-function zip(files) {
+export function zip(files) {
   const parts = [];
   const directory = [];
   let offset = 0;
