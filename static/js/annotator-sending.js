@@ -122,7 +122,7 @@ const PATIENCE_MS = 15_000;
 const PAUSES_MS = [2_000, 5_000, 10_000, 30_000];
 
 /** Ask the server once: "stored" or the next item, "refused" (it has something to say), or "away".
-    Only the network may fail here: what else goes wrong is thrown, so that it cannot pass for it. */
+    Only the network may fail here: what else goes wrong is thrown, and cannot pass for it. */
 async function ask(action, body, headers = {}) {
   if (!navigator.onLine) return "away";
   const patience = new AbortController();
@@ -209,7 +209,7 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
     }
   }
 
-  /** As without a script: the browser shows what the server says; what is sent twice is stored once. */
+  /** As without a script: the browser shows what the server says. What comes twice is stored once. */
   function sendPlainly() {
     form.dispatchEvent(new Event("plain"));
     // The button called “submit” hides the form's own method.
@@ -310,10 +310,10 @@ export function keepDraft(form, { show, activeTime, signal }) {
     const sent = [...unsent];
     unsent.clear();
     isAsking = true;
-    const outcome = await ask();
+    const outcome = await send();
     isAsking = false;
     if (isOver) return;
-    if (outcome !== "kept") sent.forEach((name) => unsent.add(name));
+    if (outcome !== "kept") for (const name of sent) unsent.add(name);
     keep();
     if (outcome.stamp) {
       // Another tab was faster: what it changed is taken over, what was changed here stands.
@@ -324,7 +324,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
   }
 
   /** "kept", "away", or what stands on the server where another tab was faster. */
-  async function ask() {
+  async function send() {
     const body = new URLSearchParams({
       csrfmiddlewaretoken: entered("csrfmiddlewaretoken"),
       assignment: entered("assignment"),

@@ -1,5 +1,5 @@
-// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active time, sheets,
-// what waits for the network, and the next item without another request.
+// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active
+// time, sheets, what waits for the network, and the next item without another request.
 import { followHistory, keepDraft, sendUntilStored, showItem } from "./annotator-sending.js";
 
 // Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
@@ -518,7 +518,9 @@ function mount() {
   const places = mountPlaces(form);
   const marks = mountMarks(form);
   const media = mountMedia(form);
-  const showEntered = () => [certainty, places, marks].forEach((part) => part?.show());
+  const showEntered = () => {
+    for (const part of [certainty, places, marks]) part?.show();
+  };
   const { isWaiting } = keepDraft(form, { show: showEntered, activeTime, signal });
   if (isWaiting) media.letPass();
   mountShortcuts(form, { places, signal });

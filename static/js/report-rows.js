@@ -1,5 +1,5 @@
-// The rows of long tables. The page shows the first ones; more are packed into it, and in the app the
-// server has the others of the table of items. They are read when a reader asks for them.
+// The rows of long tables. The page shows the first ones; more are packed into it, and in the app
+// the server has the others of the table of items. They are read when a reader asks for them.
 
 import { button, bytesOf, facts, headings, lineBelow, oneDecimal } from "./report-page.js";
 

@@ -1,4 +1,4 @@
-// The tables of a report as files: CSV with raw values, LaTeX and Markdown as they read on the page.
+// The tables of a report as files: CSV of raw values, LaTeX and Markdown as they read on the page.
 // What a row or a cell says is read from the page itself, so a file holds what is shown.
 
 import { button, facts, headings, save } from "./report-page.js";
@@ -9,10 +9,10 @@ function shownRows(table) {
   return longTables.get(table)?.elements() ?? table.tBodies[0].rows;
 }
 
-// What studies/exporters/csv_out.py takes for the beginning of a formula, and for the end of a line.
+// What studies/exporters/csv_out.py takes for the beginning of a formula and for the end of a line.
 const UNSEEN =
-  "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
-const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
+  "\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
+const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|[${UNSEEN}]*[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these end a line for some programs
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
 

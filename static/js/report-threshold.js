@@ -64,7 +64,8 @@ const MARKS = {
       if (at >= 0)
         told.push(`${line.name} ${oneDecimal(100 * y[0])} % at ${oneDecimal(100 * x[0])} %`);
     });
-    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${told.join("; ") || "too few answers to mark"}`;
+    const found = told.join("; ") || "too few answers to mark";
+    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${found}`;
     say(place, explored ? `marks: certainty ≥ ${threshold}, explored` : "");
   },
   line(place, _, threshold, explored) {

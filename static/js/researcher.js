@@ -1,8 +1,5 @@
-// Fills the slots of a page with panels that other addresses serve, and keeps them fresh:
-// every 3 s while the page is in use, every 8 s while it is visible, every minute while it is
-// hidden, and less often where the server is slow. Without this script each slot is a plain link
-// to its panel, or has its panel already (data-ready).
-"use strict";
+// What every page of researchers may have: panels that stay fresh, a job that is followed, texts
+// to copy, and a place where reading starts. Without this script each is a plain link or a reload.
 
 const FAST = 3_000;
 const VISIBLE = 5_000;
@@ -10,6 +7,11 @@ const HIDDEN = 60_000;
 // A server that takes long for an answer gets at least this many times as long until the next.
 const REST = 10;
 const IN_USE = 30_000;
+const FOLLOWED = 2_000;
+
+// Panels: slots that other addresses fill. They are fetched again every 3 s while the page is in
+// use, every 5 s while it is visible, every minute while it is hidden, and less often where the
+// server is slow. A slot may have its panel from the beginning (data-ready).
 
 const slots = [...document.querySelectorAll("[data-src]")];
 const bar = document.querySelector("[data-refresh]");
@@ -27,15 +29,22 @@ function isBusy(slot) {
   return slot.contains(focus) && focus.matches("input, select, textarea");
 }
 
+// What is open, focused or scrolled stays so.
 function show(slot, html) {
   const open = [...slot.querySelectorAll("details")].map((details) => details.open);
+  const scrolled = [...slot.querySelectorAll(".scroll")].map((region) => region.scrollLeft);
   const places = () => [...slot.querySelectorAll("a, button, summary")];
-  const focused = places().indexOf(document.activeElement);
+  const focus = slot.contains(document.activeElement) ? document.activeElement : null;
+  const focused = places().indexOf(focus);
   slot.innerHTML = html;
   slot.querySelectorAll("details").forEach((details, n) => {
     if (n in open) details.open = open[n];
   });
-  if (focused >= 0) places()[focused]?.focus({ preventScroll: true });
+  slot.querySelectorAll(".scroll").forEach((region, n) => {
+    region.scrollLeft = scrolled[n] ?? 0;
+  });
+  const place = focus?.id ? document.getElementById(focus.id) : places()[focused];
+  place?.focus({ preventScroll: true });
 }
 
 async function load(slot) {
@@ -56,13 +65,10 @@ async function refresh() {
   loading = true;
   startedAt = Date.now();
   const results = await Promise.allSettled(slots.map(load));
-  const failed = results.find((result) => result.status === "rejected");
-  problem = failed
-    ? failed.reason instanceof TypeError
-      ? "The server does not respond. Trying again."
-      : failed.reason.message
-    : "";
-  if (!failed) updatedAt = Date.now();
+  const reason = results.find((result) => result.status === "rejected")?.reason;
+  problem = reason?.message ?? "";
+  if (reason instanceof TypeError) problem = "The server does not respond. Trying again.";
+  if (!reason) updatedAt = Date.now();
   loading = false;
   took = Date.now() - startedAt;
   tell();
@@ -85,20 +91,15 @@ function tick() {
   tell();
 }
 
-if (slots.length && bar) {
+function keepFresh() {
   bar.hidden = false;
-  for (const event of ["pointermove", "keydown", "scroll", "focus"]) {
-    window.addEventListener(
-      event,
-      () => {
-        usedAt = Date.now();
-      },
-      { passive: true },
-    );
-  }
-  document.addEventListener("visibilitychange", () => {
+  const use = () => {
     usedAt = Date.now();
-  });
+  };
+  for (const event of ["pointermove", "keydown", "scroll", "focus"]) {
+    window.addEventListener(event, use, { passive: true });
+  }
+  document.addEventListener("visibilitychange", use);
   const pause = bar.querySelector("[data-pause]");
   pause.addEventListener("click", () => {
     paused = !paused;
@@ -112,14 +113,56 @@ if (slots.length && bar) {
     refresh();
   }
   setInterval(tick, 1_000);
-} else {
-  // Pages without the bar do not change while they are open: load their panels once.
-  slots.forEach((slot) => {
-    load(slot).catch((error) => {
-      slot.querySelector("p")?.append(` (${error.message})`);
-    });
-  });
 }
+
+// Pages without the bar do not change while they are open: their panels are loaded once.
+async function loadOnce(slot) {
+  try {
+    await load(slot);
+  } catch (error) {
+    slot.querySelector("p")?.append(` (${error.message})`);
+  }
+}
+
+// A slot with something open is fetched again until that is over. What is read there stays.
+function followOpen(slot) {
+  const count = () => slot.querySelectorAll("[data-open]").length;
+  const before = count();
+  if (!before) return;
+  setTimeout(async () => {
+    // A server that is being restarted or out of reach is asked again.
+    if (!slot.querySelector("details[open]")) await load(slot).catch(() => {});
+    if (count() < before)
+      document.getElementById(slot.dataset.news).textContent = slot.dataset.over;
+    followOpen(slot);
+  }, FOLLOWED);
+}
+
+if (slots.length && bar) keepFresh();
+else for (const slot of slots) (slot.dataset.over ? followOpen : loadOnce)(slot);
+
+// A job's page is loaded again when the job is over.
+function followJob(box) {
+  setTimeout(async () => {
+    try {
+      const response = await fetch(box.dataset.status, { headers: { Accept: "application/json" } });
+      if (response.ok) {
+        const { open, progress, message } = await response.json();
+        if (!open) return location.reload();
+        box.querySelector("progress").value = progress;
+        const said = box.querySelector("[role=status]");
+        if (said.textContent !== message) said.textContent = message;
+      }
+    } catch (error) {
+      // The server is being restarted or the network is gone: try again later.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    followJob(box);
+  }, FOLLOWED);
+}
+
+const job = document.getElementById("job");
+if (job) followJob(job);
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const field = document.getElementById(button.dataset.copy);
