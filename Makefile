@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest bench docs audit sbom test-gpu
+.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs audit sbom test-gpu
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -58,6 +58,12 @@ lint-rest:
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
+	@$(MAKE) --no-print-directory lint-scripts
+
+# Biome is one program, which npm fetches; who has no npm leaves scripts and styles to those who have.
+lint-scripts:
+	@if command -v npx >/dev/null; then npx --yes @biomejs/biome@2.6.8 ci --error-on-warnings static extras; \
+	  else echo "There is no npx here: JavaScript and CSS were not checked." >&2; fi
 
 bench: .venv/.dev  ## every benchmark, briefly (15 minutes), and then what every version must reach (10 minutes)
 	$(BIN)/python -m benchmarks

@@ -7,6 +7,7 @@ is shown separately and is in no average.
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
@@ -42,17 +43,18 @@ from analysis.report.words import (
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
-# The page's own scripts, in the order of their dependencies.
+# The page's own modules, in the order of their dependencies, and what is left out to join them.
 SCRIPTS = (
-    "report",
+    "report-page",
     "report-rows",
     "report-tables",
     "report-zip",
     "report-figures",
     "report-threshold",
     "report-items",
-    "report-start",
+    "report",
 )
+_IMPORTS_AND_EXPORTS = re.compile(r"^(?:import [^;]+;\n|export )", re.MULTILINE)
 
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
@@ -241,8 +243,9 @@ def _sha256(text: str) -> str:
 
 @cache
 def _script() -> SafeString:
-    """All parts as one script, because they share their names and the policy has one hash."""
-    return mark_safe("\n".join(_file(f"js/{name}.js") for name in SCRIPTS))  # noqa: S308  as below
+    """All modules as one: a page that opens from a disk has no other file to import."""
+    parts = (_IMPORTS_AND_EXPORTS.sub("", _file(f"js/{name}.js")) for name in SCRIPTS)
+    return mark_safe("\n".join(parts))  # noqa: S308  as below
 
 
 @cache

@@ -1,4 +1,4 @@
-// The page about a database that is away: it keeps what was sent, and sends it when the site is back.
+// The page about a database that is away keeps what was sent, and sends it when the site is back.
 const PAUSE_MS = 5_000;
 const form = document.querySelector("[data-again]");
 

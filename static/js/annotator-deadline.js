@@ -6,7 +6,10 @@ function showClock(time) {
   const moment = new Date(time.dateTime);
   const today = moment.toDateString() === new Date().toDateString();
   time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit", minute: "2-digit", timeZoneName: "short", ...(today ? {} : { weekday: "long" }),
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    ...(today ? {} : { weekday: "long" }),
   }).format(moment);
 }
 

@@ -7,7 +7,10 @@ document.querySelectorAll("[data-clock]").forEach((time) => {
   const today = moment.toDateString() === new Date().toDateString();
   const day = { day: "numeric", month: "long", year: "numeric" };
   time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit", minute: "2-digit", timeZoneName: "short", ...(today ? {} : day),
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    ...(today ? {} : day),
   }).format(moment);
 });
 

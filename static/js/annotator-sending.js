@@ -41,9 +41,13 @@ export function all(study) {
 
 /** Call `changed(draft)` when another tab of this browser changes the draft. */
 function watch(key, changed, { signal }) {
-  addEventListener("storage", (event) => {
-    if (event.key === PREFIX + key && event.newValue) changed(read(key));
-  }, { signal });
+  addEventListener(
+    "storage",
+    (event) => {
+      if (event.key === PREFIX + key && event.newValue) changed(read(key));
+    },
+    { signal },
+  );
 }
 
 // The next item takes the place of the one that was answered, without another request.
@@ -93,15 +97,21 @@ function say(text) {
     document.body.append(place);
   }
   // A screen reader hears what changes in a place that it knows already.
-  setTimeout(() => { place.textContent = text; }, 100);
+  setTimeout(() => {
+    place.textContent = text;
+  }, 100);
 }
 
 /** Back and Forward between items load the item of that address, as between any two pages. */
 export function followHistory(form, { signal }) {
   const own = new URL(form.action).pathname;
-  addEventListener("popstate", () => {
-    if (location.pathname !== own) location.replace(location.pathname);
-  }, { signal });
+  addEventListener(
+    "popstate",
+    () => {
+      if (location.pathname !== own) location.replace(location.pathname);
+    },
+    { signal },
+  );
 }
 
 // An answer goes out in the background, so that neither a missing network nor a silent server can
@@ -112,7 +122,7 @@ const PATIENCE_MS = 15_000;
 const PAUSES_MS = [2_000, 5_000, 10_000, 30_000];
 
 /** Ask the server once: "stored" or the next item, "refused" (it has something to say), or "away".
-    Only the network may fail here: what else goes wrong is thrown, so that it cannot pass for it. */
+    Only the network may fail here: what else goes wrong is thrown, and cannot pass for it. */
 async function ask(action, body, headers = {}) {
   if (!navigator.onLine) return "away";
   const patience = new AbortController();
@@ -190,15 +200,16 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
       form.dispatchEvent(new Event("away"));
       note.textContent = navigator.onLine ? note.dataset.away : note.dataset.text;
       // It failed twice, and the server is there: then it is the script that cannot send.
-      const isHere = tries > 0 && navigator.onLine && await reaches(form.action);
+      const isHere = tries > 0 && navigator.onLine && (await reaches(form.action));
       if (isHere && note.textContent) return sendPlainly();
       sending = false;
-      if (note.textContent) timer = setTimeout(send, PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
+      if (note.textContent)
+        timer = setTimeout(send, PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
       tries += 1;
     }
   }
 
-  /** As without a script: the browser shows what the server says; what is sent twice is stored once. */
+  /** As without a script: the browser shows what the server says. What comes twice is stored once. */
   function sendPlainly() {
     form.dispatchEvent(new Event("plain"));
     // The button called “submit” hides the form's own method.
@@ -219,9 +230,21 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
   // Whoever changes a waiting answer sends it themselves.
   form.addEventListener("input", hold);
   form.addEventListener("change", hold);
-  addEventListener("online", () => { if (note.textContent) send(); }, { signal });
+  addEventListener(
+    "online",
+    () => {
+      if (note.textContent) send();
+    },
+    { signal },
+  );
   // The page may come back from the browser's cache.
-  addEventListener("pageshow", () => { sending = false; }, { signal });
+  addEventListener(
+    "pageshow",
+    () => {
+      sending = false;
+    },
+    { signal },
+  );
   if (isWaiting) form.elements.submit.click();
   sendWaiting(form.dataset.draft.split(":")[0], { except: form.dataset.draft });
 }
@@ -237,7 +260,9 @@ export function keepDraft(form, { show, activeTime, signal }) {
   const key = form.dataset.draft;
   if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
   const fields = form.elements;
-  const FIELDS = [...new Set([...fields].map(({ name }) => name))].filter((name) => KEPT.test(name));
+  const FIELDS = [...new Set([...fields].map(({ name }) => name))].filter((name) =>
+    KEPT.test(name),
+  );
   const unsent = new Set(); // The fields that the server has not heard of.
   let stamp = form.dataset.stamp;
   let timer;
@@ -246,7 +271,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
 
   function entered(name) {
     const field = fields[name];
-    return field?.type === "checkbox" && !field.checked ? "" : field?.value ?? "";
+    return field?.type === "checkbox" && !field.checked ? "" : (field?.value ?? "");
   }
 
   /** Take over what stands elsewhere, but for what was changed here. */
@@ -260,7 +285,10 @@ export function keepDraft(form, { show, activeTime, signal }) {
   function enter(name, value) {
     const field = fields[name];
     // An empty value selects no radio, and leaves the one that is selected.
-    if (value === "" && field instanceof RadioNodeList) field.forEach((radio) => { radio.checked = false; });
+    if (value === "" && field instanceof RadioNodeList)
+      field.forEach((radio) => {
+        radio.checked = false;
+      });
     else if (field.type === "checkbox") field.checked = value !== "";
     else field.value = value;
   }
@@ -269,8 +297,10 @@ export function keepDraft(form, { show, activeTime, signal }) {
 
   function keep(more = {}) {
     write(key, {
-      ...allEntered(), active: activeTime.read(),
-      unsent: [...unsent], ...more,
+      ...allEntered(),
+      active: activeTime.read(),
+      unsent: [...unsent],
+      ...more,
     });
   }
 
@@ -280,10 +310,10 @@ export function keepDraft(form, { show, activeTime, signal }) {
     const sent = [...unsent];
     unsent.clear();
     isAsking = true;
-    const outcome = await ask();
+    const outcome = await send();
     isAsking = false;
     if (isOver) return;
-    if (outcome !== "kept") sent.forEach((name) => unsent.add(name));
+    if (outcome !== "kept") for (const name of sent) unsent.add(name);
     keep();
     if (outcome.stamp) {
       // Another tab was faster: what it changed is taken over, what was changed here stands.
@@ -294,14 +324,21 @@ export function keepDraft(form, { show, activeTime, signal }) {
   }
 
   /** "kept", "away", or what stands on the server where another tab was faster. */
-  async function ask() {
+  async function send() {
     const body = new URLSearchParams({
-      csrfmiddlewaretoken: entered("csrfmiddlewaretoken"), assignment: entered("assignment"),
-      stamp, ...allEntered(), active_ms: activeTime.read(),
+      csrfmiddlewaretoken: entered("csrfmiddlewaretoken"),
+      assignment: entered("assignment"),
+      stamp,
+      ...allEntered(),
+      active_ms: activeTime.read(),
     });
     try {
       const response = await fetch(form.dataset.draftUrl, {
-        method: "POST", body, credentials: "same-origin", redirect: "manual", keepalive: true,
+        method: "POST",
+        body,
+        credentials: "same-origin",
+        redirect: "manual",
+        keepalive: true,
       });
       if (response.status === 409) return await response.json();
       if (!response.ok) return "away";
@@ -329,7 +366,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
   activeTime.add(Math.max(Number(form.dataset.spent ?? 0), kept?.active ?? 0));
   // The server's word wins where it has one: entries that it refused.
   if (isOurs && form.dataset.refused === "false") {
-    for (const name of kept.waiting ? FIELDS : kept.unsent ?? []) {
+    for (const name of kept.waiting ? FIELDS : (kept.unsent ?? [])) {
       if (fields[name]) enter(name, kept[name] ?? "");
       unsent.add(name);
     }
@@ -339,9 +376,24 @@ export function keepDraft(form, { show, activeTime, signal }) {
 
   form.addEventListener("input", changed);
   form.addEventListener("change", changed);
-  watch(key, (draft) => { if (!draft.sent && !isOver) adopt(draft); }, { signal });
+  watch(
+    key,
+    (draft) => {
+      if (!draft.sent && !isOver) adopt(draft);
+    },
+    { signal },
+  );
   addEventListener("online", save, { signal });
-  addEventListener("pagehide", () => { if (!isOver) { keep(); save(); } }, { signal });
+  addEventListener(
+    "pagehide",
+    () => {
+      if (!isOver) {
+        keep();
+        save();
+      }
+    },
+    { signal },
+  );
   form.addEventListener("submit", () => {
     isOver = true;
     clearTimeout(timer);

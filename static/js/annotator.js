@@ -1,5 +1,5 @@
-// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active time, sheets,
-// what waits for the network, and the next item without another request.
+// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active
+// time, sheets, what waits for the network, and the next item without another request.
 import { followHistory, keepDraft, sendUntilStored, showItem } from "./annotator-sending.js";
 
 // Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
@@ -28,15 +28,25 @@ function measureActiveTime({ signal }) {
   for (const name of SIGNS) addEventListener(name, sign, { capture: true, passive: true, signal });
   document.addEventListener("visibilitychange", sign, { signal });
   return {
-    read() { settle(); return Math.round(total); },
-    add(milliseconds) { total += milliseconds; },
+    read() {
+      settle();
+      return Math.round(total);
+    },
+    add(milliseconds) {
+      total += milliseconds;
+    },
   };
 }
 
 // A slider beside the number box; the two stay in step and neither has a starting value.
 
 const STEPS = {
-  ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  PageUp: 10,
+  PageDown: -10,
 };
 
 /** What somebody typed, as a whole number from 1 to 100, or null. */
@@ -103,9 +113,13 @@ function mountRange(range, box, { set, show }) {
     show(before);
     box.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  range.addEventListener("input", () => { if (!scrolling) set(Number(range.value)); });
+  range.addEventListener("input", () => {
+    if (!scrolling) set(Number(range.value));
+  });
   // A click exactly where the hidden thumb waits changes nothing and fires no input event.
-  range.addEventListener("click", () => { if (!scrolling) set(Number(range.value)); });
+  range.addEventListener("click", () => {
+    if (!scrolling) set(Number(range.value));
+  });
 }
 
 /** Mount the slider, where the study has one, and name the level of the number that is typed.
@@ -133,14 +147,17 @@ function mountCertainty(form) {
       const name = document.createElement("b");
       name.textContent = found.name;
       band.append(
-        part("band-long", `${value}, `), name,
+        part("band-long", `${value}, `),
+        name,
         part("band-long", ` (${found.low}–${found.high})`),
         part("band-meaning", `: ${found.definition}`),
       );
     }
     // Screen readers hear the level once the hand rests, not at every step.
     clearTimeout(speaking);
-    speaking = setTimeout(() => { spoken.textContent = found ? `${value}, ${found.name}` : ""; }, 600);
+    speaking = setTimeout(() => {
+      spoken.textContent = found ? `${value}, ${found.name}` : "";
+    }, 600);
   }
 
   function set(value) {
@@ -181,7 +198,9 @@ function mountPlaces(form) {
   const isComplete = () => groups.every(chosen);
 
   function show() {
-    const letters = groups.map((_, n) => holder(String(n + 1))?.dataset.places.toUpperCase() ?? "–");
+    const letters = groups.map(
+      (_, n) => holder(String(n + 1))?.dataset.places.toUpperCase() ?? "–",
+    );
     for (const order of orders) {
       order.textContent = letters.join(" › ");
       order.closest("[hidden]")?.removeAttribute("hidden");
@@ -275,9 +294,8 @@ function mountSheets() {
 
 // Pictures and recordings that did not load: nobody answers without them unknowingly.
 
-const isMissing = (medium) => (
-  medium.matches("img") ? !(medium.complete && medium.naturalWidth) : medium.error !== null
-);
+const isMissing = (medium) =>
+  medium.matches("img") ? !(medium.complete && medium.naturalWidth) : medium.error !== null;
 
 /** Mount before what else listens to the form's submission. Returns {letPass}, for an answer that
     was given at an earlier visit and still has to be sent. */
@@ -308,7 +326,9 @@ function mountMedia(form) {
 
   for (const medium of media) {
     for (const name of ["load", "loadedmetadata"]) {
-      medium.addEventListener(name, () => { if (!notice.hidden) show(); });
+      medium.addEventListener(name, () => {
+        if (!notice.hidden) show();
+      });
     }
     medium.addEventListener("error", () => {
       show();
@@ -332,7 +352,11 @@ function mountMedia(form) {
   });
   // What failed before this script was there.
   if (media.some((medium) => isMissing(medium) && (medium.complete || medium.error))) show();
-  return { letPass() { passes = true; } };
+  return {
+    letPass() {
+      passes = true;
+    },
+  };
 }
 
 // One-letter shortcuts: never inside a text field, and anybody can switch them off.
@@ -377,29 +401,36 @@ function choose(radio) {
 
 function mountShortcuts(form, { places, signal }) {
   mountSwitch();
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target.matches("input[type=text], textarea, select");
-    const busy = event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
-    const unseen = form.querySelector("[data-sensitive]:not([open])");
-    if (typing || busy || unseen || !enabled()) return;
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const typing = event.target.matches("input[type=text], textarea, select");
+      const busy =
+        event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
+      const unseen = form.querySelector("[data-sensitive]:not([open])");
+      if (typing || busy || unseen || !enabled()) return;
 
-    const key = event.key.toLowerCase();
-    const radio = document.getElementById(RADIOS[key] ?? "");
-    // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
-    if (isDigit(key) && takesCertainty(form, places)) {
-      form.elements.certainty.focus();
-      return; // The browser types it there.
-    }
-    if (radio) choose(radio);
-    else if (places?.press(key, event.target)) { /* a place was given or taken back */ }
-    else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
-    else if (key === "?") openSheet("help");
-    // Inside a radio Enter would do this anyway; after a click on the page, or at its heading
-    // where reading starts, it should too.
-    else if (key === "enter" && event.target.matches("body, main, h1, h2")) form.elements.submit.click();
-    else return;
-    event.preventDefault();
-  }, { signal });
+      const key = event.key.toLowerCase();
+      const radio = document.getElementById(RADIOS[key] ?? "");
+      // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
+      if (isDigit(key) && takesCertainty(form, places)) {
+        form.elements.certainty.focus();
+        return; // The browser types it there.
+      }
+      if (radio) choose(radio);
+      else if (places?.press(key, event.target)) {
+        /* a place was given or taken back */
+      } else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
+      else if (key === "?") openSheet("help");
+      // Inside a radio Enter would do this anyway; after a click on the page, or at its heading
+      // where reading starts, it should too.
+      else if (key === "enter" && event.target.matches("body, main, h1, h2"))
+        form.elements.submit.click();
+      else return;
+      event.preventDefault();
+    },
+    { signal },
+  );
 }
 
 function submitOnce(form) {
@@ -409,7 +440,9 @@ function submitOnce(form) {
     if (sent) event.preventDefault();
     sent = true;
   });
-  window.addEventListener("pageshow", () => { sent = false; });
+  window.addEventListener("pageshow", () => {
+    sent = false;
+  });
 }
 
 function mountBar(form, { signal }) {
@@ -428,11 +461,15 @@ function mountBar(form, { signal }) {
 
   // Scrolling up to read again folds it, on phones; scrolling down or answering opens it.
   let last = scrollY;
-  addEventListener("scroll", () => {
-    if (Math.abs(scrollY - last) < 24) return;
-    bar.classList.toggle("is-folded", scrollY < last && !bar.contains(document.activeElement));
-    last = scrollY;
-  }, { passive: true, signal });
+  addEventListener(
+    "scroll",
+    () => {
+      if (Math.abs(scrollY - last) < 24) return;
+      bar.classList.toggle("is-folded", scrollY < last && !bar.contains(document.activeElement));
+      last = scrollY;
+    },
+    { passive: true, signal },
+  );
   form.addEventListener("change", () => bar.classList.remove("is-folded"));
   bar.addEventListener("focusin", () => bar.classList.remove("is-folded"));
 }
@@ -443,16 +480,21 @@ function mountMarks(form) {
   const columns = form.querySelector(".columns");
 
   function show() {
-    for (const part of marked) part.classList.toggle("is-chosen", Boolean(part.querySelector(":checked")));
+    for (const part of marked)
+      part.classList.toggle("is-chosen", Boolean(part.querySelector(":checked")));
     const { value = "" } = form.elements.choice ?? {};
     for (const side of ["a", "b", "tie"]) columns.classList.toggle(`chose-${side}`, value === side);
     columns.classList.toggle("has-choice", value !== "");
   }
 
   form.addEventListener("change", show);
-  form.addEventListener("toggle", ({ target }) => {
-    target.closest(".folded")?.classList.toggle("is-unfolded", target.open);
-  }, true);
+  form.addEventListener(
+    "toggle",
+    ({ target }) => {
+      target.closest(".folded")?.classList.toggle("is-unfolded", target.open);
+    },
+    true,
+  );
   show();
   return { show };
 }
@@ -476,7 +518,9 @@ function mount() {
   const places = mountPlaces(form);
   const marks = mountMarks(form);
   const media = mountMedia(form);
-  const showEntered = () => [certainty, places, marks].forEach((part) => part?.show());
+  const showEntered = () => {
+    for (const part of [certainty, places, marks]) part?.show();
+  };
   const { isWaiting } = keepDraft(form, { show: showEntered, activeTime, signal });
   if (isWaiting) media.letPass();
   mountShortcuts(form, { places, signal });

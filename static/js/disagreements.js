@@ -1,5 +1,5 @@
 // Keys j and k on lists of items and on an item's page, and a range drawn in the scatter plot.
-"use strict";
+import "./researcher.js";
 
 const STEP = 5;
 const SWITCH = "thirdperson:item-keys";
@@ -51,7 +51,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 if (switchBox) mountSwitch();
-document.querySelector("[data-focus]")?.focus();
 
 // A rectangle drawn with the pointer becomes the four certainties of the form.
 const plot = document.querySelector("[data-brush]");
@@ -107,7 +106,9 @@ function mountBrush() {
     from = null;
     choose(start, end); // A click chooses the mark below it.
   });
-  plot.addEventListener("pointercancel", () => { from = null; });
+  plot.addEventListener("pointercancel", () => {
+    from = null;
+  });
 }
 
 if (plot) mountBrush();

@@ -1,18 +1,20 @@
 // Draws the figures of a report and hands out their files.
+import { button, bytesOf, facts, save } from "./report-page.js";
+import { csvOf, fileName, tableButtons } from "./report-tables.js";
+import { zip } from "./report-zip.js";
 
 // On paper a plot is drawn as wide as this, and its style sheet zooms it to fit.
 const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
-let isPrinting = false;
-const plots = JSON.parse(document.getElementById("plots").textContent);
-const places = [...document.querySelectorAll(".plot")].filter((place) => plots[place.id]);
+export const plots = JSON.parse(document.getElementById("plots").textContent);
+export const places = [...document.querySelectorAll(".plot")].filter((place) => plots[place.id]);
 
 function widthOf(place, printing) {
   if (!printing) return place.clientWidth;
   return place.closest(".multiples") ? SMALL_PRINT_WIDTH : PRINT_WIDTH;
 }
 
-function draw(place) {
+export function draw(place) {
   const { data, layout } = plots[place.id];
   // What is folded has no width yet; it is fitted once it is opened.
   const width = widthOf(place, false) || document.getElementById("main").clientWidth;
@@ -21,42 +23,45 @@ function draw(place) {
 }
 
 // One after the other, from the top: between two of them the page can be scrolled and used.
-async function drawAll() {
+export async function drawAll() {
   for (const place of places) {
-    await new Promise((next) => { setTimeout(next); });
+    await new Promise((next) => {
+      setTimeout(next);
+    });
     if (!place.data) await draw(place);
   }
 }
 
-function fit(printing) {
+export function fit(printing) {
   for (const place of places) {
     const width = widthOf(place, printing);
     if (width > 0 && place.data && place.layout.width !== width) Plotly.relayout(place, { width });
   }
 }
 
-// A figure within something that was closed has had no width until now.
-function fitOpened(event) {
-  if (event.target.open) fit(isPrinting);
-}
-
 function pictureName(place) {
   const explored = document.body.hasAttribute("data-explored") && plots[place.id].marks;
-  return explored ? `${place.id}-explored-${document.getElementById("threshold-value").value}` : place.id;
+  return explored
+    ? `${place.id}-explored-${document.getElementById("threshold-value").value}`
+    : place.id;
 }
 
 // A picture of a plot as bytes.
 async function picture(place, format) {
   if (!place.data) await draw(place);
-  const options = { format, scale: format === "png" ? 3 : 1, width: widthOf(place, false) || PRINT_WIDTH };
+  const options = {
+    format,
+    scale: format === "png" ? 3 : 1,
+    width: widthOf(place, false) || PRINT_WIDTH,
+  };
   const url = await Plotly.toImage(place, { ...options, height: Number(place.dataset.height) });
   const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];
   if (!head.endsWith(";base64")) return new TextEncoder().encode(decodeURIComponent(body));
-  return Uint8Array.from(atob(body), (sign) => sign.charCodeAt(0));
+  return bytesOf(body);
 }
 
 // Another way to look at a figure, for as long as its box is ticked.
-function addVariant(box) {
+export function addVariant(box) {
   box.addEventListener("change", () => {
     for (const place of box.closest("figure").querySelectorAll(".plot")) {
       Plotly.relayout(place, JSON.parse(box.checked ? box.dataset.on : box.dataset.off));
@@ -66,17 +71,19 @@ function addVariant(box) {
 
 const PICTURES = { png: "image/png", svg: "image/svg+xml" };
 
-function addFigureTools(figure) {
+export function addFigureTools(figure) {
   const tools = document.createElement("div");
   tools.className = "tools";
   tools.setAttribute("role", "group");
   tools.setAttribute("aria-label", `Files of “${figure.querySelector("h3").textContent}”`);
   for (const [format, type] of Object.entries(PICTURES)) {
-    tools.append(button(format.toUpperCase(), async () => {
-      for (const place of figure.querySelectorAll(".plot")) {
-        save(`${pictureName(place)}.${format}`, await picture(place, format), type);
-      }
-    }));
+    tools.append(
+      button(format.toUpperCase(), async () => {
+        for (const place of figure.querySelectorAll(".plot")) {
+          save(`${pictureName(place)}.${format}`, await picture(place, format), type);
+        }
+      }),
+    );
   }
   const table = figure.querySelector("table[data-name]");
   if (table) tools.append(...tableButtons(table, ["CSV"]));
@@ -84,15 +91,21 @@ function addFigureTools(figure) {
 }
 
 // Every figure as PNG and SVG, and its numbers as CSV, in one archive.
-async function saveFigures() {
+export async function saveFigures() {
   const files = [];
   for (const place of places) {
     for (const format of Object.keys(PICTURES)) {
-      files.push({ name: `figures/${pictureName(place)}.${format}`, bytes: await picture(place, format) });
+      files.push({
+        name: `figures/${pictureName(place)}.${format}`,
+        bytes: await picture(place, format),
+      });
     }
   }
   for (const table of document.querySelectorAll("figure table[data-name]")) {
-    files.push({ name: `figures/${fileName(table)}.csv`, bytes: new TextEncoder().encode(csvOf(table)) });
+    files.push({
+      name: `figures/${fileName(table)}.csv`,
+      bytes: new TextEncoder().encode(csvOf(table)),
+    });
   }
   save(`${facts.slug}.figures.zip`, zip(files), "application/zip");
 }

@@ -1,12 +1,18 @@
 // The table of items: filtered by words, by who was right, by group; sorted by any column.
 
+import { button, facts, headings, unfoldAround } from "./report-page.js";
+import { addLongTable, isInApp, longTables, ROWS_AT_ONCE } from "./report-rows.js";
+
 const CASES = {
   judge_only: (people, judge) => people.right === 0 && judge.right === 1,
   people_only: (people, judge) => people.right === 1 && judge.right === 0,
   both_wrong: (people, judge) => people.right === 0 && judge.right === 0,
-  differ: (people, judge) => people.choice !== null && judge.choice !== null && people.choice !== judge.choice,
-  certain_wrong: (_, judge, tau) => judge.right === 0 && judge.certainty !== null && judge.certainty >= tau,
-  people_certain_wrong: (people, _, tau) => people.right === 0 && people.certainty !== null && people.certainty >= tau,
+  differ: (people, judge) =>
+    people.choice !== null && judge.choice !== null && people.choice !== judge.choice,
+  certain_wrong: (_, judge, tau) =>
+    judge.right === 0 && judge.certainty !== null && judge.certainty >= tau,
+  people_certain_wrong: (people, _, tau) =>
+    people.right === 0 && people.certainty !== null && people.certainty >= tau,
   undecided: (people, judge) => people.choice === null || judge.choice === null,
 };
 const NOBODY = { choice: null, certainty: null, right: null };
@@ -47,12 +53,13 @@ function filterOf(form, items) {
   const [grouping, code] = group.split(".").map(Number);
   const tau = thresholdNow();
   if (!wanted && kind === "all" && !group) return null;
-  return (row) => (kind === "all" || CASES[kind](...sidesOf(row, judge), tau))
-    && (!group || groupsOf(row)[grouping] === code)
-    && (!wanted || items.textsOf(row).join("\n").toLowerCase().includes(wanted));
+  return (row) =>
+    (kind === "all" || CASES[kind](...sidesOf(row, judge), tau)) &&
+    (!group || groupsOf(row)[grouping] === code) &&
+    (!wanted || items.textsOf(row).join("\n").toLowerCase().includes(wanted));
 }
 
-function addItemFilters(section) {
+export function addItemFilters(section) {
   const table = section.querySelector("table");
   const form = section.querySelector("form");
   if (!longTables.has(table)) addLongTable(table);
@@ -64,12 +71,18 @@ function addItemFilters(section) {
     if (items.fits && items.sources.length) said.textContent = "Reading all items.";
     await items.show();
     const { n, of } = items.count;
-    said.textContent = of < items.total ? `${n} of the ${of} items in this file` : `${n} of ${of} items`;
+    said.textContent =
+      of < items.total ? `${n} of the ${of} items in this file` : `${n} of ${of} items`;
   };
-  form.addEventListener("input", () => { items.limit = ROWS_AT_ONCE; show(); });
+  form.addEventListener("input", () => {
+    items.limit = ROWS_AT_ONCE;
+    show();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => window.setTimeout(show));
-  document.querySelectorAll("form.threshold").forEach((control) => control.addEventListener("input", show));
+  for (const control of document.querySelectorAll("form.threshold")) {
+    control.addEventListener("input", show);
+  }
   addSorting(items, show);
   addGroupButtons();
   form.hidden = false;
@@ -86,9 +99,10 @@ function addSorting(items, show) {
         if (!items.isNumber[column]) return text;
         return text === "–" ? Number.NEGATIVE_INFINITY : Number(text.replaceAll(",", ""));
       };
-      const order = (one, other) => (value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0);
+      const order = (one, other) =>
+        value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0;
       items.order = (one, other) => (falling ? -1 : 1) * order(one, other);
-      headings(table).forEach((cell) => cell.removeAttribute("aria-sort"));
+      for (const cell of headings(table)) cell.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
       show();
     });
@@ -119,11 +133,11 @@ function addGroupButtons() {
 }
 
 // Items of one group.
-function showItemsOf(group) {
+export function showItemsOf(group) {
   const section = document.querySelector(".items");
   if (!section) return;
   const form = section.querySelector("form");
-  foldedAround(section).forEach((details) => { details.open = true; });
+  unfoldAround(section);
   form.reset();
   form.elements.group.value = group;
   form.dispatchEvent(new Event("input"));

@@ -1,16 +1,20 @@
-// The rows of long tables. The page shows the first ones; more are packed into it, and in the app the
-// server has the others of the table of items. They are read when a reader asks for them.
+// The rows of long tables. The page shows the first ones; more are packed into it, and in the app
+// the server has the others of the table of items. They are read when a reader asks for them.
 
-const ROWS_AT_ONCE = 100;
-const longTables = new Map();
+import { button, bytesOf, facts, headings, lineBelow, oneDecimal } from "./report-page.js";
+
+export const ROWS_AT_ONCE = 100;
+export const longTables = new Map();
 
 // In the app a report lies below its study; a file on a disk has no such place.
-function isInApp() {
-  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(window.location.pathname);
+export function isInApp() {
+  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(
+    window.location.pathname,
+  );
 }
 
 async function unpack(script) {
-  const bytes = Uint8Array.from(atob(script.textContent), (sign) => sign.charCodeAt(0));
+  const bytes = bytesOf(script.textContent);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -30,13 +34,17 @@ class LongTable {
     const packed = table.closest(".table-box").querySelector("script.packed");
     if (packed) this.sources.push(() => this.readPacked(packed));
     if (table.dataset.more && isInApp()) this.sources.push(() => this.readPage(table.dataset.more));
-    this.more = button("Show more rows", () => { this.limit += ROWS_AT_ONCE; return this.show(); });
+    this.more = button("Show more rows", () => {
+      this.limit += ROWS_AT_ONCE;
+      return this.show();
+    });
     if (this.sources.length) table.closest(".scroll").after(this.more);
   }
 
   async readPacked(script) {
     const packed = await unpack(script);
-    for (const [cells, correct, groups] of packed.slice(this.rows.length)) this.rows.push({ cells, correct, groups });
+    for (const [cells, correct, groups] of packed.slice(this.rows.length))
+      this.rows.push({ cells, correct, groups });
     this.sources.shift();
   }
 
@@ -51,21 +59,27 @@ class LongTable {
   // Read until there are `n` rows, or no more can be had here.
   async load(n = this.total) {
     while (this.rows.length < n && this.sources.length) {
-      this.reading ??= this.sources[0]().finally(() => { this.reading = null; });
+      this.reading ??= this.sources[0]().finally(() => {
+        this.reading = null;
+      });
       await this.reading;
     }
   }
 
   // Show the rows that are wanted, the first ones at once.
   async show() {
-    const call = this.call = Symbol("of several, the last one counts");
+    const call = Symbol("of several, the last one counts");
+    this.call = call;
     await this.load(this.fits || this.order ? this.total : this.limit);
     if (call !== this.call) return;
     this.chosen = this.fits ? this.rows.filter(this.fits) : this.rows;
     if (this.order) this.chosen = [...this.chosen].sort(this.order);
-    this.table.tBodies[0].replaceChildren(...this.chosen.slice(0, this.limit).map((row) => this.elementOf(row)));
-    this.more.hidden = this.limit >= (this.fits || this.order ? this.chosen.length : this.total)
-      || (this.limit >= this.rows.length && !this.sources.length);
+    this.table.tBodies[0].replaceChildren(
+      ...this.chosen.slice(0, this.limit).map((row) => this.elementOf(row)),
+    );
+    this.more.hidden =
+      this.limit >= (this.fits || this.order ? this.chosen.length : this.total) ||
+      (this.limit >= this.rows.length && !this.sources.length);
   }
 
   // How many rows are wanted, and of how many.
@@ -74,7 +88,7 @@ class LongTable {
     return { n, of: this.fits ? this.rows.length : this.total };
   }
 
-  * elements() {
+  *elements() {
     for (const row of this.chosen) yield this.elementOf(row);
   }
 
@@ -87,7 +101,8 @@ class LongTable {
 
   elementOf(row) {
     const element = row.element ?? document.createElement("tr");
-    if (!row.element) element.append(...row.cells.map((cell, column) => this.cellElement(cell, column)));
+    if (!row.element)
+      element.append(...row.cells.map((cell, column) => this.cellElement(cell, column)));
     this.finish(element, row);
     return element;
   }
@@ -107,26 +122,15 @@ class LongTable {
 
   // A packed cell is a text, a number, null, or an array of how it reads and what a CSV file holds.
   partsOf(packed, column) {
-    if (Array.isArray(packed)) return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };
+    if (Array.isArray(packed))
+      return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };
     const plain = { small: false, below: [] };
     if (packed === null) return { text: "–", raw: [""], ...plain };
-    if (this.isNumber[column]) return { text: numberText(packed), raw: [packed], ...plain };
+    if (this.isNumber[column]) return { text: oneDecimal(packed), raw: [packed], ...plain };
     return { text: packed, raw: null, ...plain };
   }
 }
 
-// One decimal as in the page: of two that are equally near, the even one. Only a quarter can be.
-function numberText(value) {
-  return value % 1 === 0.25 ? `${Math.floor(value)}.2` : value.toFixed(1);
-}
-
-function lineBelow(text) {
-  const line = document.createElement("span");
-  line.className = "below";
-  line.textContent = text;
-  return line;
-}
-
-function addLongTable(table) {
+export function addLongTable(table) {
   longTables.set(table, new LongTable(table));
 }

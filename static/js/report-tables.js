@@ -1,28 +1,8 @@
-// The tables of a report as files: CSV with raw values, LaTeX and Markdown as they read on the page.
+// The tables of a report as files: CSV of raw values, LaTeX and Markdown as they read on the page.
 // What a row or a cell says is read from the page itself, so a file holds what is shown.
 
-const SMALL_N = 30;
-const TOO_SMALL_N = 10;
-
-function button(label, action) {
-  const element = document.createElement("button");
-  element.type = "button";
-  element.textContent = label;
-  element.addEventListener("click", action);
-  return element;
-}
-
-function save(name, content, type) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-function headings(table) {
-  return [...[...table.tHead.rows].at(-1).cells];
-}
+import { button, facts, headings, save } from "./report-page.js";
+import { longTables } from "./report-rows.js";
 
 // The rows that a file of the table holds; of a long table they are made one after the other.
 function shownRows(table) {
@@ -30,8 +10,10 @@ function shownRows(table) {
 }
 
 // What studies/exporters/tables.py takes for the beginning of a formula, and for the end of a line.
-const UNSEEN = "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
-const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
+const UNSEEN =
+  "\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
+const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|[${UNSEEN}]*[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these end a line for some programs
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
 
 // A cell as a CSV file holds it: quoted where it must be, and never a formula.
@@ -46,7 +28,7 @@ function rawCells(cell) {
   return [cell.textContent];
 }
 
-function csvOf(table) {
+export function csvOf(table) {
   const { threshold } = table.dataset;
   const names = headings(table).flatMap((cell) => JSON.parse(cell.dataset.names));
   const rows = Array.from(shownRows(table), (row) => [...row.cells].flatMap(rawCells));
@@ -94,17 +76,25 @@ function texOf(table) {
     return (small ? `\\textit{${tex(text)}}` : tex(text)) + tex(counts);
   };
   return [
-    `% ${table.dataset.title}`, ...notesOf(table).map((note) => `% ${note}`),
-    `\\begin{tabular}{${layout}}`, "\\toprule",
+    `% ${table.dataset.title}`,
+    ...notesOf(table).map((note) => `% ${note}`),
+    `\\begin{tabular}{${layout}}`,
+    "\\toprule",
     ...(spans.length ? [`${spans.join(" & ")} \\\\`] : []),
-    `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`, "\\midrule",
+    `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`,
+    "\\midrule",
     ...Array.from(shownRows(table), (line) => `${[...line.cells].map(row).join(" & ")} \\\\`),
-    "\\bottomrule", "\\end{tabular}", "",
+    "\\bottomrule",
+    "\\end{tabular}",
+    "",
   ].join("\n");
 }
 
 function markdown(text) {
-  return text.replace(/[\\`*_{}[\]<>#|]/g, "\\$&").replace(/\s+/g, " ").trim();
+  return text
+    .replace(/[\\`*_{}[\]<>#|]/g, "\\$&")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 function markdownOf(table) {
@@ -115,11 +105,13 @@ function markdownOf(table) {
   };
   const notes = notesOf(table).map(markdown);
   return [
-    `**${markdown(table.dataset.title)}**`, "",
+    `**${markdown(table.dataset.title)}**`,
+    "",
     `| ${columns.map((cell) => markdown(cell.dataset.full ?? cell.textContent)).join(" | ")} |`,
     `|${columns.map((cell) => (cell.classList.contains("number") ? "--:" : ":--")).join("|")}|`,
     ...Array.from(shownRows(table), (line) => `| ${[...line.cells].map(row).join(" | ")} |`),
-    "", ...(notes.length ? [...notes, ""] : []),
+    "",
+    ...(notes.length ? [...notes, ""] : []),
   ].join("\n");
 }
 
@@ -130,20 +122,22 @@ const FORMATS = {
 };
 
 // Explored files say so in their names, too.
-function fileName(table) {
+export function fileName(table) {
   const [threshold, kind] = (table.dataset.threshold ?? "").split(", ");
   return kind === "explored" ? `${table.dataset.name}-explored-${threshold}` : table.dataset.name;
 }
 
-function tableButtons(table, labels) {
-  return labels.map((label) => button(label, async () => {
-    const { ending, type, write } = FORMATS[label];
-    await longTables.get(table)?.load();
-    save(`${fileName(table)}.${ending}`, write(table), type);
-  }));
+export function tableButtons(table, labels) {
+  return labels.map((label) =>
+    button(label, async () => {
+      const { ending, type, write } = FORMATS[label];
+      await longTables.get(table)?.load();
+      save(`${fileName(table)}.${ending}`, write(table), type);
+    }),
+  );
 }
 
-function addTableTools(box) {
+export function addTableTools(box) {
   const table = box.querySelector("table[data-name]");
   const tools = document.createElement("div");
   tools.className = "tools";

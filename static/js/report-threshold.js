@@ -1,15 +1,14 @@
 // A threshold that a reader tries: tables, marks and files follow together, and all of them say
 // that it is explored. Every number was computed beforehand and is only looked up here.
 
+import { places, plots } from "./report-figures.js";
+import { facts, lineBelow, oneDecimal } from "./report-page.js";
+
+const SMALL_N = 30;
+const TOO_SMALL_N = 10;
+
 function stepAt(steps, threshold) {
   return steps.findLast((step) => step[0] <= threshold) ?? steps[0];
-}
-
-// As the page was written: a tie of the last digit goes to the even one.
-function oneDecimal(value) {
-  const tenths = value * 10;
-  const isTie = tenths % 1 === 0.5 && Math.floor(tenths) % 2 === 0;
-  return isTie ? (Math.floor(tenths) / 10).toFixed(1) : value.toFixed(1);
 }
 
 function shareWords(correct, n) {
@@ -23,7 +22,13 @@ function showCell(cell, [, n, correct, low, high]) {
   const figure = n === 0 ? "–" : n < TOO_SMALL_N ? "too few" : oneDecimal((correct / n) * 100);
   cell.replaceChildren(figure, ...below.map(lineBelow));
   cell.classList.toggle("small", n > 0 && n < SMALL_N);
-  cell.dataset.raw = JSON.stringify([n ? correct / n : "", correct, n, known ? low : "", known ? high : ""]);
+  cell.dataset.raw = JSON.stringify([
+    n ? correct / n : "",
+    correct,
+    n,
+    known ? low : "",
+    known ? high : "",
+  ]);
 }
 
 function showTables(threshold, words) {
@@ -40,7 +45,11 @@ const MARKS = {
   corner(place, { all, steps }, threshold, explored) {
     const [, highRight, highAll, lowRight, lowAll] = stepAt(steps, threshold);
     const line = (label, right, n) => `${label} ${shareWords(right, n)} (${right}/${n})`;
-    const text = [line("All", ...all), line("High", highRight, highAll), line("Low", lowRight, lowAll)];
+    const text = [
+      line("All", ...all),
+      line("High", highRight, highAll),
+      line("Low", lowRight, lowAll),
+    ];
     if (explored) text.push(`high from ${threshold}, explored`);
     Plotly.relayout(place, { "annotations[0].text": text.join("<br>") });
   },
@@ -52,9 +61,11 @@ const MARKS = {
       const at = line.customdata.findIndex(([from]) => from >= threshold);
       const [x, y] = at < 0 ? [[], []] : [[line.x[at]], [line.y[at]]];
       Plotly.restyle(place, { x: [x], y: [y] }, index);
-      if (at >= 0) told.push(`${line.name} ${oneDecimal(100 * y[0])} % at ${oneDecimal(100 * x[0])} %`);
+      if (at >= 0)
+        told.push(`${line.name} ${oneDecimal(100 * y[0])} % at ${oneDecimal(100 * x[0])} %`);
     });
-    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${told.join("; ") || "too few answers to mark"}`;
+    const found = told.join("; ") || "too few answers to mark";
+    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${found}`;
     say(place, explored ? `marks: certainty ≥ ${threshold}, explored` : "");
   },
   line(place, _, threshold, explored) {
@@ -65,15 +76,26 @@ const MARKS = {
 
 // Words within the drawing, so that a saved picture says them, too.
 function say(place, text) {
-  const note = { text, xref: "paper", yref: "paper", x: 1, y: 0, xanchor: "right", yanchor: "bottom",
-    showarrow: false, font: { size: 12 }, bgcolor: "rgba(255,255,255,.85)" };
+  const note = {
+    text,
+    xref: "paper",
+    yref: "paper",
+    x: 1,
+    y: 0,
+    xanchor: "right",
+    yanchor: "bottom",
+    showarrow: false,
+    font: { size: 12 },
+    bgcolor: "rgba(255,255,255,.85)",
+  };
   Plotly.relayout(place, { annotations: text ? [note] : [] });
 }
 
 function showFigures(threshold, explored) {
   for (const title of document.querySelectorAll("h3[data-neutral]")) {
     title.dataset.finding ??= title.textContent;
-    title.textContent = threshold === facts.threshold ? title.dataset.finding : title.dataset.neutral;
+    title.textContent =
+      threshold === facts.threshold ? title.dataset.finding : title.dataset.neutral;
   }
   for (const place of places) {
     const marks = plots[place.id].marks;
@@ -81,7 +103,7 @@ function showFigures(threshold, explored) {
   }
 }
 
-function addThreshold(form) {
+export function addThreshold(form) {
   const input = form.querySelector("input");
   const registered = Number(form.dataset.registered);
   const status = form.querySelector("[role=status]");
@@ -92,10 +114,14 @@ function addThreshold(form) {
     const words = `${threshold}, ${explored ? "explored" : form.dataset.standing}`;
     form.querySelector("output").textContent = threshold;
     input.setAttribute("aria-valuetext", words);
-    status.textContent = explored ? `Explored threshold ${threshold}. ${form.dataset.explored}` : form.dataset.words;
+    status.textContent = explored
+      ? `Explored threshold ${threshold}. ${form.dataset.explored}`
+      : form.dataset.words;
     back.hidden = !explored;
     document.body.toggleAttribute("data-explored", explored);
-    document.querySelectorAll(".threshold-stamp").forEach((stamp) => { stamp.textContent = `Threshold ${words}`; });
+    document.querySelectorAll(".threshold-stamp").forEach((stamp) => {
+      stamp.textContent = `Threshold ${words}`;
+    });
     return { threshold, explored, words };
   };
   const show = () => {
@@ -104,7 +130,11 @@ function addThreshold(form) {
     showFigures(threshold, explored);
   };
   input.addEventListener("input", show);
-  back.addEventListener("click", () => { input.value = registered; show(); input.focus(); });
+  back.addEventListener("click", () => {
+    input.value = registered;
+    show();
+    input.focus();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   describe();
   form.hidden = false;

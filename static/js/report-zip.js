@@ -28,20 +28,42 @@ function fields(...pairs) {
 const UTF8_NAMES = 0x0800;
 const FIRST_OF_1980 = 0x21; // ZIP's earliest date: the archive has no clock of its own
 
-function zip(files) {
+export function zip(files) {
   const parts = [];
   const directory = [];
   let offset = 0;
   for (const { name, bytes } of files) {
     const title = new TextEncoder().encode(name);
-    const told = [[2, 20], [2, UTF8_NAMES], [2, 0], [2, 0], [2, FIRST_OF_1980], [4, crc32(bytes)],
-      [4, bytes.length], [4, bytes.length], [2, title.length], [2, 0]];
+    const told = [
+      [2, 20],
+      [2, UTF8_NAMES],
+      [2, 0],
+      [2, 0],
+      [2, FIRST_OF_1980],
+      [4, crc32(bytes)],
+      [4, bytes.length],
+      [4, bytes.length],
+      [2, title.length],
+      [2, 0],
+    ];
     const head = fields([4, 0x04034b50], ...told);
     parts.push(head, title, bytes);
-    directory.push(fields([4, 0x02014b50], [2, 20], ...told, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]), title);
+    directory.push(
+      fields([4, 0x02014b50], [2, 20], ...told, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]),
+      title,
+    );
     offset += head.length + title.length + bytes.length;
   }
   const size = directory.reduce((sum, part) => sum + part.length, 0);
-  const end = fields([4, 0x06054b50], [2, 0], [2, 0], [2, files.length], [2, files.length], [4, size], [4, offset], [2, 0]);
+  const end = fields(
+    [4, 0x06054b50],
+    [2, 0],
+    [2, 0],
+    [2, files.length],
+    [2, files.length],
+    [4, size],
+    [4, offset],
+    [2, 0],
+  );
   return new Blob([...parts, ...directory, end]);
 }

@@ -1,20 +1,95 @@
-// Starts the page of a report: the parts that it starts are in the files beside this one.
-"use strict";
+// Starts the page of a report: gives it its buttons, draws it, and prepares it for paper.
+import {
+  addFigureTools,
+  addVariant,
+  draw,
+  drawAll,
+  fit,
+  places,
+  saveFigures,
+} from "./report-figures.js";
+import { addItemFilters, showItemsOf } from "./report-items.js";
+import { save, unfoldAround } from "./report-page.js";
+import { addLongTable } from "./report-rows.js";
+import { addTableTools } from "./report-tables.js";
+import { addThreshold } from "./report-threshold.js";
 
-// What is folded around an element, innermost first.
-function foldedAround(element) {
-  const folded = [];
-  for (let at = element?.closest("details"); at; at = at.parentElement.closest("details")) folded.push(at);
-  return folded;
-}
+let isWhole = false;
+let isPrinting = false;
 
 // A link into what is folded unfolds it, and so does a link to a chapter that is.
 function unfold() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const folded = [...foldedAround(place), ...(place?.querySelectorAll(":scope > details.chapter") ?? [])];
-  if (!folded.some((details) => !details.open)) return;
-  folded.forEach((details) => { details.open = true; });
-  place.scrollIntoView();
+  const chapter = place?.querySelector(":scope > details.chapter:not([open])");
+  if (chapter) chapter.open = true;
+  if (unfoldAround(place) || chapter) place.scrollIntoView();
 }
 
-const facts = JSON.parse(document.getElementById("facts").textContent);
+for (const figure of document.querySelectorAll("figure[id]")) addFigureTools(figure);
+for (const box of document.querySelectorAll(".table-box")) addTableTools(box);
+for (const element of document.querySelectorAll("[data-download]")) {
+  const { download: kind, file } = element.dataset;
+  element.addEventListener("click", () => {
+    if (kind === "figures") saveFigures();
+    else save(file, document.getElementById(kind).textContent, "text/plain");
+  });
+}
+for (const element of document.querySelectorAll("button[data-print]")) {
+  element.addEventListener("click", () => {
+    isWhole = element.dataset.print === "all";
+    window.print();
+    isWhole = false;
+  });
+}
+for (const table of document.querySelectorAll("table[data-rows]")) addLongTable(table);
+for (const section of document.querySelectorAll(".items")) addItemFilters(section);
+window.addEventListener("hashchange", unfold);
+// The second click on a link changes no address.
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("a[href^='#']")?.hash === location.hash) unfold();
+});
+unfold();
+drawAll().then(() => {
+  for (const form of document.querySelectorAll("form.threshold")) addThreshold(form);
+  for (const box of document.querySelectorAll("input[data-on]")) addVariant(box);
+  for (const place of places) {
+    if (!place.id.startsWith("heat_")) continue;
+    place.on("plotly_click", (event) => showItemsOf(event.points[0].customdata));
+  }
+  for (const element of document.querySelectorAll(".needs-script")) element.hidden = false;
+  document.body.setAttribute("data-drawn", "yes");
+});
+
+// A figure within something that was closed has had no width until now.
+document.addEventListener(
+  "toggle",
+  (event) => {
+    if (event.target.open) fit(isPrinting);
+  },
+  true,
+);
+let waiting = 0;
+window.addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => fit(isPrinting), 150);
+});
+
+// Paper has a width of its own. It has what is open, the main tables, and everything on request,
+// except what only helps on a screen.
+const MAIN = "details[data-print]";
+const REST = "details:not(.on-screen, #items, #table-raters details, figure details)";
+let opened = [];
+
+window.addEventListener("beforeprint", () => {
+  isPrinting = true;
+  const printed = document.querySelectorAll(isWhole ? `${MAIN}, ${REST}` : MAIN);
+  opened = [...printed].filter((details) => !details.open);
+  for (const details of opened) details.open = true;
+  for (const place of places) if (!place.data) draw(place);
+  fit(true);
+});
+window.addEventListener("afterprint", () => {
+  isPrinting = false;
+  for (const details of opened) details.open = false;
+  fit(false);
+});

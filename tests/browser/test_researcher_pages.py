@@ -1,5 +1,7 @@
 """Researchers' pages in a real browser: they work, fit, and read well by axe's rules."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -10,6 +12,8 @@ from analysis.shared_errors.job import compare_queued
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes, until
+from tests.config.test_access import PAGES
+from tests.config.test_hostile_requests import path
 from tests.factories import make_item, make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -18,6 +22,10 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("study"),
 ]
+
+
+def parameters(route: str) -> set[str]:
+    return set(re.findall(r"<(\w+)>", route))
 
 
 @pytest.fixture
@@ -50,6 +58,23 @@ def test_every_page_fits_and_passes_axe(signed_in):
     is_well_in_both_themes(page)
 
 
+def test_no_page_breaks_its_policy_or_throws(signed_in):
+    """Those that need no more than a study and an item; `open_page` fails on console errors."""
+    page = signed_in()
+    known = {"slug": "one", "key": Item.objects.get().key}
+    addresses = {path(route, known) for route in PAGES if parameters(route) <= known.keys()}
+    visited = 0
+
+    for address in sorted(addresses):
+        answer = page.request.get(address)
+        if answer.ok and "<html" in answer.text():
+            page.goto(address)
+            assert page.locator("script:not([type])").count() == 0, address
+            visited += 1
+
+    assert visited > 50
+
+
 def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_in, study):
     item = Item.objects.get()
     rater = make_rater(study=study, pseudonym="P-1")
@@ -60,13 +85,13 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_
     compare_queued(comparison_id=error_comparison_for(study).pk)
     page = signed_in()
 
-    for path, words in [
+    for rest, words in [
         ("reports/annotators/", "none flagged"),
         ("people/annotator/?rater=P-1", "Errors on the items that both answered"),
         ("people/checks/", "Unfair checks"),
         ("people/preview/", "Unfair checks"),
     ]:
-        page.goto(f"/studies/one/{path}", wait_until="networkidle")
+        page.goto(f"/studies/one/{rest}", wait_until="networkidle")
         page.get_by_text(words).wait_for()
         is_well_in_both_themes(page)
 

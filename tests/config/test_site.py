@@ -361,7 +361,7 @@ def test_a_process_that_dies_is_named():
 
 
 def test_a_script_imports_others_by_the_names_that_hold_their_hashes(tmp_path):
-    for script in Path(ROOT, "static/js").glob("annotator*.js"):
+    for script in Path(ROOT, "static/js").glob("*.js"):
         (tmp_path / script.name).write_bytes(script.read_bytes())
     storage = StaticFiles(location=tmp_path, base_url="/static/")
 
@@ -369,9 +369,10 @@ def test_a_script_imports_others_by_the_names_that_hold_their_hashes(tmp_path):
     renamed = storage.post_process(found)
     hashed = {name: new for name, new, _ in renamed if new.endswith(".js")}
 
-    main = (tmp_path / hashed["annotator.js"]).read_text()
-    assert f'from "./{hashed["annotator-sending.js"]}"' in main
-    assert 'annotator-sending.js"' not in main
+    for name, imported in {"annotator": "annotator-sending.js", "editors": "researcher.js"}.items():
+        script = (tmp_path / hashed[f"{name}.js"]).read_text()
+        assert f'"./{hashed[imported]}"' in script
+        assert f'{imported}"' not in script
 
 
 @pytest.mark.django_db

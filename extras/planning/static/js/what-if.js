@@ -1,5 +1,4 @@
 // Replaces the list of sizes by a slider, which shows the result of a size at once.
-"use strict";
 
 for (const form of document.querySelectorAll("form[data-what-if]")) {
   const list = form.querySelector("select");

@@ -1,0 +1,181 @@
+// What every page of researchers may have: panels that stay fresh, a job that is followed, texts
+// to copy, and a place where reading starts. Without this script each is a plain link or a reload.
+
+const FAST = 3_000;
+const VISIBLE = 5_000;
+const HIDDEN = 60_000;
+// A server that takes long for an answer gets at least this many times as long until the next.
+const REST = 10;
+const IN_USE = 30_000;
+const FOLLOWED = 2_000;
+
+// Panels: slots that other addresses fill. They are fetched again every 3 s while the page is in
+// use, every 5 s while it is visible, every minute while it is hidden, and less often where the
+// server is slow. A slot may have its panel from the beginning (data-ready).
+
+const slots = [...document.querySelectorAll("[data-src]")];
+const bar = document.querySelector("[data-refresh]");
+let usedAt = Date.now();
+let updatedAt = null;
+let startedAt = 0;
+let took = 0;
+let loading = false;
+let paused = false;
+let problem = "";
+
+// Do not replace a form while someone fills it in.
+function isBusy(slot) {
+  const focus = document.activeElement;
+  return slot.contains(focus) && focus.matches("input, select, textarea");
+}
+
+// What is open, focused or scrolled stays so.
+function show(slot, html) {
+  const open = [...slot.querySelectorAll("details")].map((details) => details.open);
+  const scrolled = [...slot.querySelectorAll(".scroll")].map((region) => region.scrollLeft);
+  const places = () => [...slot.querySelectorAll("a, button, summary")];
+  const focus = slot.contains(document.activeElement) ? document.activeElement : null;
+  const focused = places().indexOf(focus);
+  slot.innerHTML = html;
+  slot.querySelectorAll("details").forEach((details, n) => {
+    if (n in open) details.open = open[n];
+  });
+  slot.querySelectorAll(".scroll").forEach((region, n) => {
+    region.scrollLeft = scrolled[n] ?? 0;
+  });
+  const place = focus?.id ? document.getElementById(focus.id) : places()[focused];
+  place?.focus({ preventScroll: true });
+}
+
+async function load(slot) {
+  const response = await fetch(slot.dataset.src, { headers: { "X-Requested-With": "fetch" } });
+  if (response.redirected && new URL(response.url).pathname.startsWith("/accounts/")) {
+    throw new Error("You are signed out. Reload this page to sign in.");
+  }
+  if (!response.ok) throw new Error(`Could not load “${slot.dataset.name}”.`);
+  // A token is new in every answer; the rest decides whether anything changed.
+  const html = await response.text();
+  const bare = html.replace(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
+  if (slot.bare === bare || isBusy(slot)) return;
+  show(slot, html);
+  slot.bare = bare;
+}
+
+async function refresh() {
+  loading = true;
+  startedAt = Date.now();
+  const results = await Promise.allSettled(slots.map(load));
+  const reason = results.find((result) => result.status === "rejected")?.reason;
+  problem = reason?.message ?? "";
+  if (reason instanceof TypeError) problem = "The server does not respond. Trying again.";
+  if (!reason) updatedAt = Date.now();
+  loading = false;
+  took = Date.now() - startedAt;
+  tell();
+}
+
+function tell() {
+  const parts = [];
+  if (updatedAt) parts.push(`Updated ${Math.round((Date.now() - updatedAt) / 1000)} s ago`);
+  if (problem) parts.push(problem);
+  bar.querySelector("[data-updated]").textContent = parts.join(". ") || "Loading …";
+}
+
+function wait() {
+  if (document.visibilityState !== "visible") return HIDDEN;
+  return Date.now() - usedAt < IN_USE ? FAST : VISIBLE;
+}
+
+function tick() {
+  if (!paused && !loading && Date.now() - startedAt >= Math.max(wait(), REST * took)) refresh();
+  tell();
+}
+
+function keepFresh() {
+  bar.hidden = false;
+  const use = () => {
+    usedAt = Date.now();
+  };
+  for (const event of ["pointermove", "keydown", "scroll", "focus"]) {
+    window.addEventListener(event, use, { passive: true });
+  }
+  document.addEventListener("visibilitychange", use);
+  const pause = bar.querySelector("[data-pause]");
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    if (!paused) refresh();
+  });
+  if (slots.every((slot) => "ready" in slot.dataset)) {
+    startedAt = updatedAt = Date.now();
+    tell();
+  } else {
+    refresh();
+  }
+  setInterval(tick, 1_000);
+}
+
+// Pages without the bar do not change while they are open: their panels are loaded once.
+async function loadOnce(slot) {
+  try {
+    await load(slot);
+  } catch (error) {
+    slot.querySelector("p")?.append(` (${error.message})`);
+  }
+}
+
+// A slot with something open is fetched again until that is over. What is read there stays.
+function followOpen(slot) {
+  const count = () => slot.querySelectorAll("[data-open]").length;
+  const before = count();
+  if (!before) return;
+  setTimeout(async () => {
+    // A server that is being restarted or out of reach is asked again.
+    if (!slot.querySelector("details[open]")) await load(slot).catch(() => {});
+    if (count() < before)
+      document.getElementById(slot.dataset.news).textContent = slot.dataset.over;
+    followOpen(slot);
+  }, FOLLOWED);
+}
+
+if (slots.length && bar) keepFresh();
+else for (const slot of slots) (slot.dataset.over ? followOpen : loadOnce)(slot);
+
+// A job's page is loaded again when the job is over.
+function followJob(box) {
+  setTimeout(async () => {
+    try {
+      const response = await fetch(box.dataset.status, { headers: { Accept: "application/json" } });
+      if (response.ok) {
+        const { open, progress, message } = await response.json();
+        if (!open) return location.reload();
+        box.querySelector("progress").value = progress;
+        const said = box.querySelector("[role=status]");
+        if (said.textContent !== message) said.textContent = message;
+      }
+    } catch (error) {
+      // The server is being restarted or the network is gone: try again later.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    followJob(box);
+  }, FOLLOWED);
+}
+
+const job = document.getElementById("job");
+if (job) followJob(job);
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  const field = document.getElementById(button.dataset.copy);
+  field.addEventListener("focus", () => field.select());
+  if (!navigator.clipboard) continue;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(field.value);
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2_000);
+  });
+}
+
+document.querySelector("[data-focus]")?.focus();
