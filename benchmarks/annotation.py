@@ -20,9 +20,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from annotation.load_test.client import Scenario
+from annotation.load_test.client import Scenario, ServerProcess, cpu_seconds
 from annotation.load_test.measurement import Measurement, measure
-from annotation.load_test.process import ServerProcess, cpu_seconds
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
 

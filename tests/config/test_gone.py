@@ -4,11 +4,11 @@ import pytest
 from django.db import IntegrityError
 from django.urls import reverse
 
+from judging import wordings
 from judging.models import PromptTemplate
-from judging.wordings import versions
 from studies.models import Study
-from studies.pages.team import whole_study_views
-from studies.services.whole_studies.removal import delete_rows, delete_study
+from studies.pages import team_views
+from studies.services.whole_studies import delete_rows, delete_study
 from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def test_a_second_press_of_delete_says_that_it_is_gone(study, monkeypatch):
         delete_study(**wanted)
         delete_study(**wanted)
 
-    monkeypatch.setattr(whole_study_views, "delete_study", delete_twice)
+    monkeypatch.setattr(team_views, "delete_study", delete_twice)
 
     answer = client.post(reverse("studies:delete", args=["s"]), {"confirmation": "s"})
 
@@ -63,7 +63,7 @@ def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkey
     def fail(study_id):
         raise IntegrityError
 
-    monkeypatch.setattr(versions, "lock_study", fail)
+    monkeypatch.setattr(wordings, "lock_study", fail)
 
     with pytest.raises(IntegrityError):
         client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))

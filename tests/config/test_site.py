@@ -22,9 +22,9 @@ from django.utils import timezone
 from config import celery, files_location, migrate
 from config.celery import note_alive, refuse_another_clock, refuse_other_files
 from config.health import processes
-from config.operations.doctor.installation_checks import another_clock, full_disks, silent_processes
+from config.operations.doctor.examination import another_clock, full_disks, silent_processes
 from config.operations.monitoring.log_lines import TextLines
-from config.operations.monitoring.measurements import measure
+from config.operations.monitoring.metrics import measure
 from config.processes import ProcessDied, Processes
 from config.static_files import StaticFiles
 from studies.models import Heartbeat

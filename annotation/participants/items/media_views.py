@@ -8,7 +8,7 @@ from annotation.models import Annotator
 from annotation.participants.access import find_annotator, may_preview
 from annotation.seats.flow import step_of
 from studies.models import Item, Study
-from studies.pages.media_views import send
+from studies.pages.views import send
 
 # The steps at which items are shown.
 _STEPS = ("practice", "task", "feedback")
