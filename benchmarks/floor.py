@@ -156,7 +156,8 @@ def report(rounds: int) -> Iterator[Line]:
         env = _servers(stack) | {"OPENBLAS_NUM_THREADS": "1"}
         _told("report", "fill", str(ITEMS), env=env)
         found = _told("report", "measure", str(ITEMS), folder, env=env)
-    yield Line(f"report of {ITEMS:,} items × 3", [found["seconds"]], most=40, unit=" s")
+    what = f"report of {ITEMS:,} items × 3, with {found['cpu']:.0f} s of CPU"
+    yield Line(what, [found["seconds"]], most=40, unit=" s")
 
 
 PARTS: dict[str, Callable[[int], Iterator[Line]]] = {

@@ -153,7 +153,7 @@ def environ_of() -> Callable[[bytes], dict[str, str]]:
             create_server(site, map=clients, sockets=[listener], threads=1, **OPTIONS)
             with socket.create_connection(listener.getsockname()) as client:
                 client.sendall(head)
-                wait_for("the request", lambda: wasyncore.loop(0.1, True, clients, 1) or seen)
+                wait_for("it", lambda: bool(wasyncore.loop(0.1, True, clients, 1) or seen))
         wasyncore.close_all(clients)
         return seen
 
