@@ -11,7 +11,7 @@ from judging.models import Attempt, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.worker.records.ledger import contents_of
 from studies.statements import clock
-from studies.statements.together import Statements
+from studies.statements.prepared import Statements
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:

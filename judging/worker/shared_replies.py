@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from judging.models import JudgeRun, Judgment
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol, protocols
-from studies.statements.together import Statements
+from studies.statements.prepared import Statements
 
 _PORTION = 500
 _ENDED = (

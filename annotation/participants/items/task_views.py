@@ -22,11 +22,11 @@ from annotation.participants.access import (
 from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
 from annotation.participants.items.context import entered, task_context, task_url
-from annotation.participants.items.progress import ProgressOnItems, next_position_of, progress_of
-from annotation.participants.selectors import annotator_of, assignment_at
+from annotation.participants.items.progress import ProgressOnItems, progress_of
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
 from annotation.seats.flow import ending_of, step_of
+from annotation.seats.open_items import annotator_of, assignment_at
 from annotation.services.answers import believable_ms
 from annotation.services.drafts import stamp_of
 
@@ -214,7 +214,7 @@ def next_url(annotator: Annotator) -> str:
     """The current item under its own address, so that Back leads to each item in turn."""
     if step_of(annotator) != "task":
         return step_url(annotator)
-    return _url_of(annotator, next_position_of(annotator.pk))
+    return _url_of(annotator, progress_of(annotator.pk).next_position)
 
 
 def _url_of(annotator: Annotator, position: int | None) -> str:

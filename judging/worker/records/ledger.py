@@ -34,7 +34,7 @@ from judging.worker.records.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
 from studies.statements import clock
-from studies.statements.together import Statements
+from studies.statements.prepared import Statements
 
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200
