@@ -20,7 +20,13 @@ from studies.statements.clock import MomentField
 ROOT = Path(__file__).resolve().parent.parent
 CORE = ("studies", "annotation", "judging", "analysis", "api")
 APPS = (*CORE, "extras")
-TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+TEMPLATES = sorted(
+    [
+        *ROOT.glob("templates/**/*.html"),
+        *ROOT.glob("annotation/jinja2/**/*.html"),
+        *ROOT.glob("extras/*/jinja2/**/*.html"),
+    ]
+)
 
 
 @pytest.mark.skipif(

@@ -135,7 +135,7 @@ def consent_parts(text: str) -> tuple[str, tuple[str, ...]]:
 def consent_text(study: Study) -> ConsentText:
     """The study's own consent text or the default one, with the facts that both must state."""
     own, statements = consent_parts(study.consent)
-    html = render_to_string(
+    rendered = render_to_string(
         "annotation/_consent_text.html",
         {
             "study": study,
@@ -146,6 +146,7 @@ def consent_text(study: Study) -> ConsentText:
         },
     )
     terms = {name: getattr(study, name) for name in TERMS}
+    html = SafeString(rendered)
     whole = json.dumps([html, statements, terms], ensure_ascii=False, sort_keys=True)
     version = hashlib.sha256(whole.encode()).hexdigest()
     return ConsentText(html, version, statements, terms)
@@ -153,14 +154,12 @@ def consent_text(study: Study) -> ConsentText:
 
 def instructions_text(study: Study) -> SafeString:
     """The text before the examples: the study's own instructions or the default ones."""
-    return render_to_string(
-        "annotation/_instructions_text.html",
-        {
-            "study": study,
-            "own": render_markdown(study.instructions),
-            "task_question": wording_in(study, study.task, setting_of(study)).question,
-        },
-    )
+    context = {
+        "study": study,
+        "own": render_markdown(study.instructions),
+        "task_question": wording_in(study, study.task, setting_of(study)).question,
+    }
+    return SafeString(render_to_string("annotation/_instructions_text.html", context))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
 from annotation.participants.deadline import deadline_of
-from annotation.participants.selectors import annotator_of
 from annotation.seats.completion_codes import code_for
 from annotation.seats.flow import step_of
+from annotation.seats.open_items import annotator_of
 from annotation.seats.platform_status import is_doubtful
 from studies.models import Study
 from studies.pages.signed_in import signed_in

@@ -39,11 +39,10 @@ from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
 from annotation.participants.items.context import instructions_context, task_url
 from annotation.participants.items.progress import progress_of
 from annotation.participants.items.task_views import next_url
-from annotation.participants.selectors import completion_code
 from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
-from annotation.seats.flow import code_ending, ending_of, step_of
+from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
 from annotation.seats.identity import has_come
 from annotation.seats.platform_status import is_doubtful
 from annotation.tasks import refresh_prolific

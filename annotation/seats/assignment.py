@@ -23,20 +23,9 @@ from annotation.seats.side_order import (
 )
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
-from studies.statements.compiled import CompiledChange
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5
-
-# The statements of every answer, compiled once.
-_set_answered = CompiledChange(
-    lambda assignment_id: Assignment.objects.filter(pk=assignment_id),
-    int,
-    state=Assignment.State.ANSWERED,
-)
-_count_answer = CompiledChange(
-    lambda item_id: Item.everything.filter(pk=item_id), int, answered=F("answered") + 1
-)
 
 
 @transaction.atomic
@@ -159,12 +148,12 @@ def occupy(assignment: Assignment, *, is_late: bool) -> str:
             assignment.save(update_fields=["state"])
         return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
     assignment.state = Assignment.State.ANSWERED
-    _set_answered(assignment.pk)
+    assignment.save(update_fields=["state"])
     if is_check:
         return Annotation.Standing.CHECK
     if assignment.is_surplus:
         return Annotation.Standing.SURPLUS
-    _count_answer(assignment.item_id)
+    _items([assignment.item_id]).update(answered=F("answered") + 1)
     return Annotation.Standing.COUNTED
 
 

@@ -16,7 +16,14 @@ from django.contrib.auth.models import User
 from django.db.models import F, Q
 
 from annotation.errors import AlreadyEnded, WrongStep
-from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
+from annotation.models import (
+    Annotation,
+    Annotator,
+    AnnotatorEvent,
+    Assignment,
+    CompletionCode,
+    Ending,
+)
 from annotation.seats import assignment, first_answers, group_places, quotas
 from annotation.seats.completion_codes import ensure_codes
 from annotation.seats.platform_status import has_lost_place, is_doubtful
@@ -93,6 +100,14 @@ def code_ending(annotator: Annotator) -> Ending | None:
     if not annotator.events.filter(before=State.COMPLETED, after=State.WITHDREW).exists():
         return ending
     return Ending.FAILED_ATTENTION if annotator.failed_attention else Ending.COMPLETED
+
+
+def completion_code(annotator: Annotator) -> str:
+    """The code of the annotator's ending; empty until their part ends."""
+    ending = code_ending(annotator)
+    if ending is None:
+        return ""
+    return CompletionCode.objects.get(study=annotator.study_id, ending=ending).code
 
 
 def finished(annotator_ids: Collection[int]) -> set[int]:

@@ -1,7 +1,4 @@
-"""Store an answer: one transaction, and no success before its commit.
-
-Most requests of an open study come here, so the statements are compiled once.
-"""
+"""Store an answer: one transaction, and no success before its commit."""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
@@ -23,10 +20,10 @@ from annotation.models import (
 )
 from annotation.seats import assignment as seats
 from annotation.seats import first_answers
+from annotation.seats.open_items import locked_assignment
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
-from studies.statements.compiled import CompiledChange, Insert, Select
 
 # Late work is kept: its standing is released until the annotator completes.
 ANSWERING = {
@@ -34,38 +31,6 @@ ANSWERING = {
     Annotator.State.TIMED_OUT,
     Annotator.State.RETURNED,
 }
-
-# The order in `of` is the order of the locks: a transaction that ends this annotator's part waits
-# for the annotator's lock, and this one for it, before either locks assignments.
-_lock = Select(
-    lambda assignment_id, annotator_id: (
-        Assignment.objects.filter(pk=assignment_id, annotator=annotator_id)
-        .select_for_update(no_key=True, of=("annotator", "self"))
-        .select_related("annotator", "item")
-        .only(
-            "annotator__state",
-            "annotator__first_answer_by",
-            "annotator__consent_version",
-            "annotator__study",
-            "position",
-            "shown_first",
-            "option_order",
-            "state",
-            "is_surplus",
-            "item__task",
-            "item__split",
-            "item__advice",
-        )
-        .order_by()
-    ),
-    int,
-    int,
-)
-_delete_draft = CompiledChange(
-    lambda assignment_id: Draft.objects.filter(assignment=assignment_id), int
-)
-_insert_answer = Insert(Annotation)
-_insert_revision = Insert(AnnotationRevision)
 
 
 def record_answer(
@@ -202,8 +167,8 @@ def _record(
     with transaction.atomic():
         if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
-        assignment = _lock.first(assignment_id, annotator_id)
-        if assignment is None or entry.position not in (None, assignment.position):
+        assignment = locked_assignment(assignment_id, annotator_id)
+        if entry.position not in (None, assignment.position):
             raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator_id}")
         annotator = assignment.annotator
         if annotator.state not in ANSWERING:
@@ -212,7 +177,7 @@ def _record(
         if assignment.item.has_advice and _is_before_advice(assignment, entry):
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
-        _delete_draft(assignment_id)
+        Draft.objects.filter(assignment=assignment_id).delete()
         if annotation and _is_repeat(annotation, content, certainty, entry):
             return annotation
         terms = agreed_terms(annotator) if annotation else {}
@@ -232,7 +197,7 @@ def _record(
             **_durations(entry),
         }
         if annotation is None:
-            annotation = Annotation(
+            annotation = Annotation.objects.create(
                 assignment=assignment,
                 certainty_asked=study.ask_certainty,
                 certainty_control=control,
@@ -244,7 +209,6 @@ def _record(
                 ),
                 **submission,
             )
-            _insert_answer(annotation)
         else:
             annotation.revision += 1
             annotation.certainty_control = control
@@ -252,8 +216,8 @@ def _record(
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
         first_answers.lift(annotator)
-        _insert_revision(
-            AnnotationRevision(annotation=annotation, number=annotation.revision, **submission)
+        AnnotationRevision.objects.create(
+            annotation=annotation, number=annotation.revision, **submission
         )
     return annotation
 
@@ -282,7 +246,7 @@ def _record_initial(
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
     now = clock.now()
-    _delete_draft(assignment.pk)
+    Draft.objects.filter(assignment=assignment).delete()
     first_answers.lift(annotator)
     return InitialAnswer.objects.create(
         assignment=assignment,

@@ -100,6 +100,12 @@ TEMPLATES = [
             ],
         },
     },
+    {
+        # The participants' pages.
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "APP_DIRS": True,
+        "OPTIONS": {"environment": "annotation.participants.templates.environment"},
+    },
 ]
 DATABASES = {
     "default": env("DATABASE_URL", cast=database, default=sqlite(VAR_DIR / "thirdperson.sqlite3"))

@@ -18,7 +18,7 @@ from annotation.models import Annotation, Annotator, AnnotatorEvent, Demographic
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.added_steps import AddedStep, EndNote
 from annotation.participants.forms import ParticipantForm
-from annotation.participants.items.progress import next_position_of
+from annotation.participants.items.progress import progress_of
 from annotation.seats import flow
 from annotation.seats.flow import ending_of
 from extras.own_answers.models import OwnProfile
@@ -246,7 +246,7 @@ def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return _after_the_end(request, annotator, decided)
     if not annotator.study.asks_own_answers:
         return see_other(step_url(annotator, "feedback"))
-    if next_position_of(annotator.pk) is not None:
+    if progress_of(annotator.pk).next_position is not None:
         return see_other(step_url(annotator, "task"))
     initial = {"text": decided.text, "show": decided.is_shown} if decided else {}
     form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)

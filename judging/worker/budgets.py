@@ -16,7 +16,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun, last_lease_of_workers
-from studies.statements.compiled import Select
 
 # In the parameters of a run, with the amounts below.
 REMOVED = "removed_requests"
@@ -147,7 +146,7 @@ class LockedBudgets:
 
         The locks last until the transaction ends.
         """
-        runs = [row for pk in sorted(set(run_ids)) for row in _lock_run.all(pk)]
+        runs = [row for pk in sorted(set(run_ids)) for row in _locked(pk)]
         budgets = [
             _Budget.of("", {pk}, dollars, tokens)
             for pk, _, dollars, tokens, _ in runs
@@ -207,21 +206,14 @@ def _shared() -> QuerySet[Any]:
     return _links().exclude(campaign__budget=None, campaign__token_budget=None)
 
 
-# Every commit of the ledger locks a run, usually one, so the statement is compiled once.
-_lock_run: Select[tuple[int, str, Decimal | None, int | None, bool]] = Select(
-    lambda pk: (
+def _locked(run_id: int) -> QuerySet[JudgeRun, tuple[int, str, Decimal | None, int | None, bool]]:
+    """A run that is locked, with its budgets, and whether a campaign shares one with it."""
+    shares = Exists(_shared().filter(judgerun=OuterRef("pk")))
+    return (
         JudgeRun.objects.select_for_update(no_key=True, of=("self",))
-        .filter(pk=pk)
-        .values_list(
-            "pk",
-            "state",
-            "budget",
-            "token_budget",
-            Exists(_shared().filter(judgerun=OuterRef("pk"))),
-        )
-    ),
-    int,
-)
+        .filter(pk=run_id)
+        .values_list("pk", "state", "budget", "token_budget", shares)
+    )
 
 
 def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:

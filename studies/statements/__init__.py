@@ -1,1 +1,1 @@
-"""Statements to the database for all apps: compiled once, rows in bulk, totals that are kept."""
+"""Statements to the database for all apps: prepared once, rows in bulk, totals that are kept."""

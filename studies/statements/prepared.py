@@ -1,78 +1,65 @@
-"""One SQL statement on one connection, sent again and again with other arguments.
+"""Statements that PostgreSQL plans once, and several of them that are sent together.
 
 PostgreSQL plans a statement each time it comes, which takes longer than to find a row by its id.
-There a statement is prepared when it is first sent on a connection: the server keeps its plan.
+A statement that is prepared when it is first sent on a connection has its plan kept by the server.
+Nothing is prepared on SQLite, whose driver keeps statements itself.
 """
 
-import itertools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
-_numbers = itertools.count(1)
-
-
-class Plain:
-    """Sends the whole statement each time; `places` are those of the arguments."""
-
-    def __init__(self, sql: str, constants: list[Any], places: list[int]) -> None:
-        self._sql, self._constants, self._places = sql, constants, places
-
-    def execute(self, cursor: Any, arguments: list[Any]) -> None:
-        parameters = self._constants.copy()
-        for place, argument in zip(self._places, arguments, strict=True):
-            parameters[place] = argument
-        cursor.execute(self._sql, parameters)
+# Each thread has a connection of its own.
+_known = threading.local()
 
 
-class Prepared:
-    """Sends the arguments alone, once the server has the statement.
+def execute(cursor: CursorWrapper, sql: str, arguments: Sequence[Any]) -> None:
+    """Send a statement with a place %s for each argument."""
+    if connection.vendor == "postgresql":
+        sql = _call(cursor, sql)
+    cursor.execute(sql, arguments)
 
-    A prepared statement lasts as long as its connection, even if its transaction is rolled back.
+
+def _call(cursor: CursorWrapper, sql: str) -> str:
+    """A call of the statement, which is prepared if the server does not know it yet.
+
+    It knows it as long as the connection lasts, even if the transaction is rolled back.
     """
-
-    def __init__(self, sql: str, constants: list[Any], places: list[int]) -> None:
+    if getattr(_known, "connection", None) is not cursor.connection:  # Django may replace it
+        _known.connection, _known.calls = cursor.connection, {}
+    if sql not in _known.calls:
         from psycopg2.extensions import AsIs
 
-        self._sql, self._parameters = sql, constants.copy()
-        for number, place in enumerate(places, start=1):
-            self._parameters[place] = AsIs(f"${number}")
-        self._name = f"compiled_{next(_numbers)}"
-        marks = ", ".join(["%s"] * len(places))
-        self._call = f"EXECUTE {self._name} ({marks})" if places else f"EXECUTE {self._name}"
-        self._known_to: Any = None  # the connection of the driver, which Django may replace
-
-    def execute(self, cursor: Any, arguments: list[Any]) -> None:
-        self._prepare(cursor)
-        cursor.execute(self._call, arguments)
-
-    def text(self, cursor: Any, arguments: list[Any]) -> bytes:
-        """What `execute` sends, to be sent together with other statements."""
-        self._prepare(cursor)
-        text: bytes = cursor.mogrify(self._call, arguments)
-        return text
-
-    def _prepare(self, cursor: Any) -> None:
-        if self._known_to is not cursor.connection:
-            cursor.execute(f"PREPARE {self._name} AS {self._sql}", self._parameters)
-            self._known_to = cursor.connection
+        name, count = f"statement_{len(_known.calls)}", sql.count("%s")
+        places: list[Any] = [AsIs(f"${number + 1}") for number in range(count)]
+        cursor.execute(f"PREPARE {name} AS {sql}", places)
+        _known.calls[sql] = f"EXECUTE {name} ({', '.join(['%s'] * count)})"
+    call: str = _known.calls[sql]
+    return call
 
 
-_kept = threading.local()  # each thread has a connection of its own
+class Statements:
+    """Statements that are sent together: on PostgreSQL in one round trip."""
 
+    def __init__(self, cursor: CursorWrapper) -> None:
+        self._cursor = cursor
+        self._calls: list[bytes] = []
+        self._others: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
 
-def prepared(sql: str) -> Prepared:
-    """The statement `sql` with a place %s for each argument, for this thread's connection."""
-    statements: dict[str, Prepared] = _kept.__dict__
-    if sql not in statements:
-        count = sql.count("%s")
-        statements[sql] = Prepared(sql, [None] * count, list(range(count)))
-    return statements[sql]
+    def add(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add a statement, once for each row."""
+        if connection.vendor == "postgresql":
+            call = _call(self._cursor, sql)
+            self._calls += [self._cursor.mogrify(call, row) for row in rows]
+        elif rows:
+            self._others.append((sql, rows))
 
-
-def statement_on(
-    connection: BaseDatabaseWrapper, sql: str, constants: list[Any], places: list[int]
-) -> Plain | Prepared:
-    kind = Prepared if connection.vendor == "postgresql" else Plain
-    return kind(sql, constants, places)
+    def execute(self) -> None:
+        if self._calls:
+            self._cursor.execute(b";".join(self._calls).decode())
+        for sql, rows in self._others:
+            self._cursor.executemany(sql, rows)
+        self._calls, self._others = [], []

@@ -18,7 +18,6 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
-from annotation.participants.selectors import completion_code
 from annotation.seats import flow
 from annotation.services.identities import purge_identities
 from annotation.tasks import release_expired_seats
@@ -217,7 +216,7 @@ def test_every_ending_has_a_code_of_its_own(study):
     codes = dict(CompletionCode.objects.values_list("ending", "code"))
     assert set(codes) == set(Ending.values)
     assert len(set(codes.values())) == len(Ending.values)
-    assert completion_code(declined) == codes["declined"]
+    assert flow.completion_code(declined) == codes["declined"]
     assert services.decline(annotator_id=annotator.pk).pk == annotator.pk
     assert dict(CompletionCode.objects.values_list("ending", "code")) == codes
 
@@ -230,7 +229,7 @@ def test_failed_attention_checks_end_with_their_own_code(study):
     ended = services.complete(annotator_id=annotator.pk)
 
     assert flow.ending_of(ended) == Ending.FAILED_ATTENTION
-    assert completion_code(ended) != CompletionCode.objects.get(ending="completed").code
+    assert flow.completion_code(ended) != CompletionCode.objects.get(ending="completed").code
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""The item page: its content, its frame, the position in the task, and what is stored from it."""
+"""The item page: its content, the position in the task, and what is stored from it."""

@@ -1,13 +1,10 @@
 """The content of the item page: the same for annotators, in the preview and in practice."""
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
-from django.conf import settings
-from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import translation
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -54,11 +51,11 @@ _PLACES = (_("1st"), _("2nd"), _("3rd"), _("4th"), _("5th"))
 
 
 class OfferedPlace(NamedTuple):
-    """A place that a response of a set can be given; `checked` is an attribute or empty."""
+    """A place that a response of a set can be given, and whether it has it."""
 
     number: int
     name: str
-    checked: str
+    is_given: bool
 
 
 class DisplayedSide(NamedTuple):
@@ -99,7 +96,7 @@ def displayed_sides(
 def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
     """The places of `count` responses, with the one that is `given`."""
     return tuple(
-        OfferedPlace(number, str(name), "checked" if str(number) == given else "")
+        OfferedPlace(number, str(name), str(number) == given)
         for number, name in enumerate(_PLACES[:count], start=1)
     )
 
@@ -111,13 +108,6 @@ def question_heading(task: str, *, own_answers: bool) -> Any:
 
 def media_url(slug: str, sha256: str) -> str:
     return reverse("annotation:media", args=[slug, sha256])
-
-
-@lru_cache(maxsize=1000)
-def _profile_html(profile: Profile, style: str, language: str, lang: str) -> SafeString:
-    """The profile of a persona, which a study shows with many items in the language `lang`."""
-    context = {"profile": profile, "study": {"persona_style": style}, "lang": lang}
-    return render_to_string("annotation/_profile.html", context)
 
 
 def item_context(
@@ -133,14 +123,10 @@ def item_context(
     `order` are the numbers of all responses of the item's set, where a page shows all of them.
     """
     study = item.study
-    language = translation.get_language() or ""
-    render_profile = _profile_html.__wrapped__ if settings.DEBUG else _profile_html
     return {
         "study": study,
         "item": item,
-        "profile_html": ""
-        if study.asks_own_answers
-        else render_profile(profile_for(item), study.persona_style, language, item.lang),
+        "profile": None if study.asks_own_answers else profile_for(item),
         "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
         **_reading(item),
         "short_question": len(item.question) <= _SHORT_QUESTION,
@@ -184,7 +170,6 @@ def task_context(
     """
     slug = assignment.item.study.slug
     position = assignment.position
-    urls = _urls(slug, position)
     number = progress.number(position)
     # Where answers may not be changed, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
@@ -197,7 +182,10 @@ def task_context(
             number=number,
             order=assignment.option_order,
         ),
-        **urls,
+        "action": task_url(slug, position),
+        "next_url": reverse("annotation:task", args=[slug]),
+        "draft_url": reverse("annotation:draft", args=[slug, position]),
+        "skip_url": reverse("annotation:skip", args=[slug, position]),
         "token": assignment_token(
             assignment,
             shown_at=clock.now(),
@@ -231,18 +219,6 @@ def _about(minutes: int | None) -> str:
     return words % {"minutes": minutes}
 
 
-@lru_cache(maxsize=4000)
-def _urls(slug: str, position: int) -> dict[str, str]:
-    """The addresses that an item page sends to."""
-    return {
-        "action": task_url(slug, position),
-        "next_url": reverse("annotation:task", args=[slug]),
-        "draft_url": reverse("annotation:draft", args=[slug, position]),
-        "skip_url": reverse("annotation:skip", args=[slug, position]),
-    }
-
-
-@lru_cache(maxsize=4000)
 def task_url(slug: str, position: int) -> str:
     return reverse("annotation:task-item", args=[slug, position])
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from annotation.models import Assignment
-from studies.statements.compiled import Select
+from annotation.seats.open_items import answers_so_far
 
 # This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5
@@ -83,31 +83,6 @@ class ProgressOnItems:
         return max(1, math.floor(median(times) * left / 60_000 + 0.5))
 
 
-_items = Select(
-    lambda annotator_id: (
-        Assignment.objects.filter(annotator_id=annotator_id)
-        .order_by("position")
-        .values_list(
-            "position",
-            "state",
-            "annotation__pk",
-            "annotation__active_ms",
-            "annotation__elapsed_ms",
-        )
-    ),
-    int,
-)
-_next_position = Select(
-    lambda annotator_id: (
-        Assignment.objects.filter(annotator_id=annotator_id, annotation=None)
-        .exclude(state=Assignment.State.SKIPPED)
-        .order_by("position")
-        .values_list("position")[:1]
-    ),
-    int,
-)
-
-
 def progress_of(annotator_id: int) -> ProgressOnItems:
     """The annotator's progress, in one query for any number of items.
 
@@ -122,12 +97,6 @@ def progress_of(annotator_id: int) -> ProgressOnItems:
                 elapsed if active is None else active,
                 state == Assignment.State.SKIPPED,
             )
-            for position, state, answer, active, elapsed in _items.all(annotator_id)
+            for position, state, answer, active, elapsed in answers_so_far(annotator_id)
         )
     )
-
-
-def next_position_of(annotator_id: int) -> int | None:
-    """`Progress.next_position` alone, without reading all items."""
-    row = _next_position.first(annotator_id)
-    return row[0] if row else None

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods
 
 from annotation import services
@@ -22,15 +22,15 @@ from annotation.participants.access import (
 from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
 from annotation.participants.items.context import entered, task_context, task_url
-from annotation.participants.items.item_page import item_page
-from annotation.participants.items.progress import ProgressOnItems, next_position_of, progress_of
-from annotation.participants.selectors import annotator_of, assignment_at
+from annotation.participants.items.progress import ProgressOnItems, progress_of
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
 from annotation.seats.flow import ending_of, step_of
+from annotation.seats.open_items import annotator_of, assignment_at
 from annotation.services.answers import believable_ms
 from annotation.services.drafts import stamp_of
 
+TEMPLATE = "annotation/task.html"
 REFUSED = 422
 CONFLICT = 409
 # What the page's script accepts as the response to an answer: the page of the next item.
@@ -81,7 +81,7 @@ def _show(
         options=len(assignment.option_order or ()),
     )
     context = task_context(assignment=assignment, progress=progress, form=form)
-    return item_page(request, context)
+    return render(request, TEMPLATE, context)
 
 
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
@@ -161,7 +161,7 @@ def _refused(
         form=form,
         earlier_ms=believable_ms(form.active_ms, token.shown_at, token.earlier_ms),
     )
-    return item_page(request, context, status=REFUSED)
+    return render(request, TEMPLATE, context, status=REFUSED)
 
 
 @require_http_methods(["POST"])
@@ -214,7 +214,7 @@ def next_url(annotator: Annotator) -> str:
     """The current item under its own address, so that Back leads to each item in turn."""
     if step_of(annotator) != "task":
         return step_url(annotator)
-    return _url_of(annotator, next_position_of(annotator.pk))
+    return _url_of(annotator, progress_of(annotator.pk).next_position)
 
 
 def _url_of(annotator: Annotator, position: int | None) -> str:
