@@ -39,13 +39,11 @@ def annotator() -> Annotator:
     return annotator
 
 
-@pytest.mark.sampled(keep=3)
-@pytest.mark.parametrize("model", MODELS)
-def test_every_list_opens_and_shows_no_platform_id(model, admin, annotator):
-    response = admin.get(reverse(f"admin:annotation_{model}_changelist"))
-
-    assert response.status_code == 200
-    assert "5f" * 12 not in response.content.decode()
+def test_every_list_opens_and_shows_no_platform_id(admin, annotator):
+    for model in MODELS:
+        response = admin.get(reverse(f"admin:annotation_{model}_changelist"))
+        assert response.status_code == 200
+        assert "5f" * 12 not in response.content.decode(), model
 
 
 @pytest.mark.parametrize("model", ["annotator", "assignment", "annotation"])

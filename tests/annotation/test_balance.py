@@ -47,12 +47,6 @@ def test_a_person_sees_each_order_equally_often_unless_last_seats_force_more(ite
         assert shown[side] <= max((len(movable) + 1) // 2, forced[side])
 
 
-def test_the_last_seat_takes_the_order_that_has_not_occurred():
-    last = Showing(item_id=1, seats_left=1, r1_first=2, r2_first=0)
-
-    assert choose_orders([last], random.Random(0)) == {1: "r2"}
-
-
 def test_before_its_last_seat_an_item_may_repeat_an_order_for_the_persons_balance():
     items = [Showing(item_id=n, seats_left=2, r1_first=1, r2_first=0) for n in range(10)]
 

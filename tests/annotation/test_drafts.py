@@ -3,7 +3,7 @@
 import pytest
 
 from annotation import services
-from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
+from annotation.errors import AlreadyEnded, DraftChanged
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from annotation.services.drafts import stamp_of
@@ -31,13 +31,6 @@ def save(assignment, **entries):
     )
 
 
-def test_a_draft_keeps_what_was_typed_whatever_it_says(assignment):
-    save(assignment, choice="r2", certainty="7x", active_ms=1500)
-
-    draft = Draft.objects.get()
-    assert (draft.choice, draft.certainty, draft.active_ms) == ("r2", "7x", 1500)
-
-
 def test_a_draft_is_no_answer_freezes_nothing_and_is_not_exported(study, assignment):
     save(assignment, choice="r1", certainty="80")
 
@@ -47,18 +40,6 @@ def test_a_draft_is_no_answer_freezes_nothing_and_is_not_exported(study, assignm
     assert not Annotation.objects.exists()
     assert (assignment.state, item.answered, study.frozen_at) == ("reserved", 0, None)
     assert list(annotation_rows(study)) == []
-
-
-def test_what_another_tab_saved_is_not_overwritten_unseen(assignment):
-    both_read = stamp(assignment)
-    save(assignment, stamp=both_read, choice="r1")
-
-    with pytest.raises(DraftChanged):
-        save(assignment, stamp=both_read, choice="r2")
-
-    assert Draft.objects.get().choice == "r1"
-    save(assignment, choice="r2")
-    assert (Draft.objects.get().choice, Draft.objects.get().version) == ("r2", 2)
 
 
 def test_the_answer_ends_its_draft_and_a_late_one_leaves_no_trace(assignment):
@@ -76,34 +57,6 @@ def test_the_answer_ends_its_draft_and_a_late_one_leaves_no_trace(assignment):
 
     assert not Draft.objects.exists()
     assert stamp(assignment) == "1.0"
-
-
-def test_a_draft_beside_an_answer_leaves_the_answer_alone(assignment):
-    answer = {"annotator_id": assignment.annotator_id, "assignment_id": assignment.pk}
-    services.record_answer(**answer, choice="r1", certainty=80)
-
-    save(assignment, choice="r2", certainty="3")
-
-    annotation = Annotation.objects.get()
-    assert (annotation.choice, annotation.certainty, annotation.revision) == ("r1", 80, 1)
-    services.record_answer(**answer, choice="r1", certainty=80)
-    assert not Draft.objects.exists()
-
-
-def test_nobody_writes_at_the_item_of_somebody_else(study, assignment):
-    other = walk_in(study)
-
-    with pytest.raises(Assignment.DoesNotExist):
-        services.save_draft(
-            annotator_id=other.pk, assignment_id=assignment.pk, stamp="0.0", choice="r1"
-        )
-
-
-def test_a_choice_that_does_not_exist_is_refused(assignment):
-    with pytest.raises(InvalidAnswer):
-        save(assignment, choice="a")
-
-    assert not Draft.objects.exists()
 
 
 def test_a_draft_outlives_a_time_out_and_goes_with_a_withdrawal(annotator, assignment):

@@ -20,6 +20,7 @@ def test_an_answer_is_exported_by_content_and_as_displayed():
     make_item(study=study, key="k1", fixed_first="r2", shuffle_sides=False)
     annotator = walk_in(study, "secret-pid")
     answer_all(annotator, choice="r1", certainty=81)
+    Annotation.objects.update(certainty_control="levels")
 
     (row,) = annotation_rows(study)
 
@@ -27,6 +28,7 @@ def test_an_answer_is_exported_by_content_and_as_displayed():
     assert (row["item_id"], row["shown_first"], row["slot"]) == ("k1", "r2", 1)
     assert (row["choice"], row["choice_side"]) == ("r1", "B")
     assert (row["certainty"], row["certainty_band"]) == (81, "highly_confident")
+    assert row["certainty_input"] == "band"
     assert (row["standing"], row["changed_choice"], row["excluded"]) == ("counted", False, False)
     assert "secret-pid" not in str(row)
 
@@ -46,21 +48,6 @@ def test_exported_answers_can_be_imported_elsewhere():
     result = import_annotations(study_id=other.pk, file=File("a.csv", out.getvalue().encode()))
 
     assert result.added == 2
-
-
-@pytest.mark.parametrize(
-    ("control", "told"),
-    [("slider", "slider"), ("number", "number"), ("levels", "band"), ("", None)],
-)
-def test_what_the_certainty_was_given_with_is_exported(control, told):
-    study = make_study(items_per_annotator=1)
-    make_items(study, 1)
-    answer_all(walk_in(study))
-    Annotation.objects.update(certainty_control=control)
-
-    (row,) = annotation_rows(study)
-
-    assert row["certainty_input"] == told
 
 
 def test_platform_ids_are_exported_only_when_asked_for():

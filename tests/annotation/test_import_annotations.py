@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation import services
 from annotation.files.imports import import_annotations
 from annotation.models import Annotation, Annotator, Assignment
 from studies.importers.files.bundle import File
@@ -129,19 +130,6 @@ def test_a_broken_detail_refuses_the_file(study, cells, message):
     assert message in refusal(study, f"{HEADER}r1,i1,r1,70,{cells}\n")
 
 
-def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stored(study):
-    rows = [f"r{n},i1,r1,{n % 100 + 1}" for n in range(1000)]
-    rows[500] = "r500,i1,x,70"
-    rows[700] = "r700,nowhere,r1,700"
-
-    message = refusal(study, "rater_id,item_id,choice,certainty\n" + "\n".join(rows))
-
-    assert "3 faults found. Nothing was imported." in message
-    assert "Line 502, item “i1”: choice “x” is not known" in message
-    assert "Line 702: item “nowhere”" in message
-    assert "Line 702, item “nowhere”: certainty “700”" in message
-
-
 def test_two_different_answers_of_one_file_are_a_fault(study):
     text = "rater_id,item_id,choice,certainty\nr1,i1,r1,70\nr1,i1,r2,70\n"
 
@@ -172,12 +160,6 @@ def test_a_rater_who_bears_the_pseudonym_of_somebody_here_is_refused(study):
 
     with pytest.raises(Refused, match="is the pseudonym of somebody who answered in this study"):
         load(study, f"rater_id,item_id,choice\n{annotator.pseudonym},i1,r1\n")
-
-
-def test_answers_of_models_are_sent_to_their_own_command(study):
-    text = json.dumps({"rater_id": "m", "rater_kind": "model", "item_id": "i1", "choice": "r1"})
-
-    assert "import_judgments" in refusal(study, text)
 
 
 def test_the_command_reports_what_it_did(study, tmp_path: Path, capsys):
@@ -252,15 +234,6 @@ def test_faults_of_all_portions_are_listed_and_nothing_is_stored(study, portions
     assert Annotator.objects.count() == 2
 
 
-def test_a_dry_run_of_many_portions_counts_and_stores_nothing(study, portions_of_two):
-    text = "rater_id,item_id,choice\n" + "".join(f"r{n},i1,r1\n" for n in range(5))
-
-    result = import_annotations(study_id=study.pk, file=File("a.csv", text.encode()), dry_run=True)
-
-    assert (result.added, result.raters) == (5, 5)
-    assert not Annotator.objects.exists()
-
-
 def test_ids_and_whole_numbers_with_a_point_are_read_as_without(study):
     make_item(study=study, key="7")
 
@@ -271,14 +244,6 @@ def test_ids_and_whole_numbers_with_a_point_are_read_as_without(study):
     assert (answer.certainty, answer.active_ms, answer.assignment.item.key) == (26, 900, "7")
     assert Annotator.objects.get().pseudonym == "3"
     assert (again.added, again.unchanged) == (0, 1)
-
-
-def test_a_rater_that_was_imported_with_a_point_keeps_the_name(study):
-    load(study, "rater_id,item_id,choice\n3,i1,r1\n")
-    Annotator.objects.update(pseudonym="3.0")
-
-    assert load(study, "rater_id,item_id,choice\n3.0,i1,r1\n").added == 0
-    assert load(study, "rater_id,item_id,choice\n3,i2,r1\n").raters == 1
 
 
 @pytest.mark.parametrize("by_column", [True, False])
@@ -330,8 +295,12 @@ def test_certainties_on_another_scale_are_asked_for_or_converted(study, tmp_path
         call_command("import_annotations", "imported", path, "--scale", "five")
 
 
-def test_a_wide_table_is_refused_with_its_columns(study):
-    row = {"idx": 1, "annotator1": 1, "annotator2": 2}
+def test_an_imported_rater_can_be_excluded_and_holds_no_seat_to_reopen(study):
+    load(study, "rater_id,item_id,choice\nw1,i1,r1\n")
+    rater = Annotator.objects.get()
 
-    with pytest.raises(Refused, match=r"no column rater_id. The file has: idx, annotator1, annot"):
-        load(study, json.dumps([row, row]), "wide.json")
+    services.exclude(annotator_id=rater.pk, reason="too fast", reopen_seats=True)
+    services.include(annotator_id=rater.pk)
+
+    assert rater.assignments.get().state == "answered"
+    assert Annotation.objects.get().standing == "imported"

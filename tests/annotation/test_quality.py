@@ -11,7 +11,6 @@ from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality import (
     LEAST_SPREAD_OF_TIMES,
-    RULES,
     at_most,
     least_spread,
     quality_of,
@@ -181,26 +180,6 @@ def test_withdrawn_answers_are_not_looked_at(study):
     services.withdraw(annotator_id=annotator.pk)
 
     assert annotator.pk not in quality_of(study)
-
-
-def test_every_rule_has_words(study):
-    annotator = work(study, choice="a", certainty=50, milliseconds=10, active=None)
-    twin = work(study)
-    set_times(twin, [(30_000, 5_000)] * 12)
-
-    quality = quality_of(study)
-    found = [*quality[annotator.pk].flags, *quality[twin.pk].flags]
-
-    assert {flag.label for flag in found} <= set(RULES.values())
-    assert all(str(flag).endswith(".") and flag.caution.endswith(".") for flag in found)
-    assert [flag.rule for flag in found] == [
-        "speed",
-        "no_active_time",
-        "one_sided",
-        "flat_certainty",
-        "even_times",
-        "page_hidden",
-    ]
 
 
 def test_figures_cost_three_queries_however_many_people(study, django_assert_num_queries):

@@ -4,7 +4,7 @@ import pytest
 
 from annotation import services
 from annotation.errors import InvalidAnswer, QuotaError
-from annotation.models import Annotator, QuotaGroup
+from annotation.models import Annotator
 from annotation.seats.quotas import Quota, set_quotas
 from studies.models import Study
 from tests.annotation.grids import GENDER, POLITICS, make_grid
@@ -88,43 +88,26 @@ def test_who_leaves_surplus_work_frees_nobody_elses_seat():
     assert set(held.values_list("seats_taken", "answered")) == {(1, 1)}
 
 
-def test_elsewhere_a_full_group_is_told_at_once():
-    study = make_grid(entry=Study.Entry.LINK)
-    people = [services.enter_by_link(study_id=study.pk) for _ in range(2)]
-
-    states = []
-    for annotator in people:
-        services.consent(annotator_id=annotator.pk, version="v1")
-        states.append(
-            services.record_demographics(
-                annotator_id=annotator.pk,
-                demographics={"gender": "man", "politics": "democrat"},
-            ).state
-        )
-
-    assert states == ["screened", "quota_full"]
-
-
-@pytest.mark.parametrize("leave", [services.withdraw, services.time_out, services.mark_returned])
-def test_who_leaves_gives_back_the_place(leave):
+@pytest.mark.parametrize(
+    ("leave", "is_done"),
+    [
+        (services.withdraw, False),
+        (services.withdraw, True),
+        (services.time_out, False),
+        (services.mark_returned, False),
+    ],
+)
+def test_who_leaves_gives_back_the_place(leave, is_done):
     study = make_grid()
     annotator = walk_in(study, gender="man", politics="democrat")
+    if is_done:
+        answer_all(annotator)
+        services.complete(annotator_id=annotator.pk)
 
     leave(annotator_id=annotator.pk)
 
     assert taken(study)["gender: man, politics: democrat"] == (0, 0)
     assert not walk_in(study, gender="man", politics="democrat").works_surplus
-
-
-def test_withdrawing_after_completion_reopens_the_place():
-    study = make_grid()
-    annotator = walk_in(study, gender="man", politics="democrat")
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
-
-    services.withdraw(annotator_id=annotator.pk)
-
-    assert taken(study)["gender: man, politics: democrat"] == (0, 0)
 
 
 def test_excluding_somebody_reopens_the_place_only_with_the_seats():
@@ -198,17 +181,6 @@ def test_simultaneous_arrivals_never_overfill_a_group():
 
 
 # Setting up
-
-
-def test_the_same_plan_again_changes_nothing():
-    study = make_grid()
-    before = list(QuotaGroup.objects.values_list("pk", flat=True))
-    walk_in(study, gender="man", politics="democrat")
-
-    groups = [Quota(c.target, c.criteria) for c in study.quota_groups.all()]
-    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], groups=groups)
-
-    assert list(QuotaGroup.objects.values_list("pk", flat=True)) == before
 
 
 def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken():

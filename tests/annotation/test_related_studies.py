@@ -7,7 +7,6 @@ from django.test import Client
 from annotation import services
 from annotation.errors import TookPartBefore
 from annotation.models import Annotator, CompletionCode, RelatedStudy
-from annotation.prolific.launch.launch_plan import completion_codes
 from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.identities import purge_identities
 from studies.models import Membership
@@ -46,13 +45,6 @@ def test_who_took_part_there_gets_a_page_and_a_code_and_nothing_is_stored(study,
     assert f"participant-{study.slug}" not in response.cookies
 
 
-def test_the_code_of_that_page_is_reviewed_so_that_the_time_is_paid(study):
-    codes = {row["code"]: row["actions"] for row in completion_codes(study)}
-
-    code = CompletionCode.objects.get(study=study, ending="ineligible").code
-    assert codes[code][0]["action"] == "MANUALLY_REVIEW"
-
-
 def test_it_holds_after_the_ids_themselves_were_deleted(study, earlier):
     start(earlier)
     purge_identities(study_id=earlier.pk)
@@ -78,22 +70,6 @@ def test_who_is_in_already_stays(study, earlier):
 
     assert Client().get(entry_url(study)).status_code == 302
     assert study.annotators.count() == 1
-
-
-def test_the_earlier_study_still_takes_people_of_this_one(study, earlier):
-    start(study)
-
-    assert Client().get(entry_url(earlier)).status_code == 302
-
-
-def test_a_german_study_says_it_in_german(study, earlier):
-    start(earlier)
-    study.language = "de"
-    study.save()
-
-    page = Client().get(entry_url(study)).content.decode()
-
-    assert "Sie haben an einer verwandten Studie teilgenommen" in page
 
 
 def test_editors_name_studies_that_they_can_see_and_no_others(study, earlier):

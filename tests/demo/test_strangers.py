@@ -87,14 +87,6 @@ def test_both_orders_of_an_item_get_the_same_answer(judges):
     assert all(one != two for one, two in sides)
 
 
-def test_most_answers_stay_whatever_the_seed_and_some_waver(judges):
-    prompts = [prompt_of(f"Yes {n}.", f"No {n}.") for n in range(200)]
-
-    same = [verdict(judges, p, sample=1).side == verdict(judges, p, sample=2).side for p in prompts]
-
-    assert 150 < sum(same) < 200
-
-
 OTHER = (
     "Tell me a story.",
     "",
@@ -115,11 +107,3 @@ def test_any_other_prompt_is_answered_the_same_each_time_and_says_so(judges, pro
         reply, offers_tie="[[C]]" in prompt, asks_certainty="certain" in prompt or "[[X]]" in prompt
     )
     assert found.side in {"A", "B", "C"}
-
-
-def test_answers_to_other_prompts_differ_between_prompts_and_models(judges):
-    prompts = [f"Tea or coffee on day {n}? How certain are you?" for n in range(200)]
-    replies = [[judges.reply(model, p, attempt=2) for p in prompts] for model in MODELS]
-
-    assert all(60 < sum("A]]" in reply for reply in own) < 140 for own in replies)
-    assert replies[0] != replies[1] != replies[2]

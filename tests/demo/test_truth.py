@@ -8,7 +8,7 @@ import pytest
 
 from demo import reference
 from demo.expected import expected, expected_ties
-from demo.known_truth import PATH, known_truth, realised, rows
+from demo.known_truth import PATH, known_truth, rows
 from demo.planted import BEHAVIOURS, EXCLUDED, planted_answers, seats
 from demo.truth import STRATA, World
 from tests.sampling import examples
@@ -35,7 +35,6 @@ def many():
     return sums
 
 
-@pytest.mark.sampled(keep=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRATA)
 @pytest.mark.parametrize("statistic", ["accuracy", "agreement", "majority"])
@@ -62,18 +61,6 @@ def test_the_item_weighted_truths_are_those_of_the_paper_design():
     assert truth["majority"]["low_accuracy"] == pytest.approx(0.608, abs=0.002)
 
 
-def test_the_seed_of_the_demo_lies_within_four_standard_errors():
-    world = World()
-    result = realised(world, world.answers())
-    truth = expected(SIZES)
-
-    for name in ("individual", "majority"):
-        a = truth[name]["accuracy"]
-        assert abs(result[name]["accuracy"] - a) < 4 * sqrt(a * (1 - a) / 300)
-    g = truth["agreement"]["percent"]
-    assert abs(result["agreement"]["percent"] - g) < 4 * sqrt(g * (1 - g) / 300)
-
-
 def test_exact_mode_fixes_the_counts_of_every_stratum():
     for seed in (20240701, 3):
         world = World(seed, "exact")
@@ -86,49 +73,6 @@ def test_exact_mode_fixes_the_counts_of_every_stratum():
         assert right == {"direct": 41, "strong": 60, "weak": 74, "none": 41}
         for name, size in SIZES.items():
             assert abs(follows[name] - 3 * size * STRATA[name].c) <= 3
-
-
-def test_exact_mode_realises_the_same_accuracy_and_agreement_for_every_seed():
-    results = [realised(world, world.answers()) for world in (World(s, "exact") for s in (1, 2))]
-
-    first, second = results
-    assert first["individual"]["correct"] == second["individual"]["correct"] == 562
-    assert first["majority"]["correct"] == second["majority"]["correct"] == 196
-    assert first["agreement"]["percent"] == second["agreement"]["percent"]
-    assert first["individual"]["high"]["n"] == second["individual"]["high"]["n"]
-
-
-def test_an_answer_depends_on_seed_annotator_and_item_alone():
-    one, two, elsewhere = World(), World(), World(seed=9)
-    plan = one.seating()
-
-    forwards = [one.answer(*seat) for seat in plan]
-    backwards = [two.answer(*seat) for seat in reversed(plan)]
-
-    assert forwards == backwards[::-1]
-    assert [elsewhere.answer(*seat) for seat in plan] != forwards
-
-
-def test_the_seating_gives_everybody_thirty_items_and_every_item_three_people():
-    plan = World().seating()
-
-    assert len(set(plan)) == 900
-    assert set(Counter(annotator for annotator, _ in plan).values()) == {30}
-    assert set(Counter(item for _, item in plan).values()) == {3}
-
-
-def test_swapping_the_names_of_the_replies_changes_no_score():
-    world = World()
-    truth = {item.id: item.label for item in world.items}
-    table = rows(world.answers())
-    swap = {"r1": "r2", "r2": "r1"}
-    swapped = [
-        reference.ReferenceAnswer(r.item, r.rater, swap[r.choice], r.certainty) for r in table
-    ]
-    swapped_truth = {item: swap[label] for item, label in truth.items()}
-
-    assert reference.individual(table, truth) == reference.individual(swapped, swapped_truth)
-    assert reference.krippendorff_alpha(table) == reference.krippendorff_alpha(swapped)
 
 
 def test_the_brute_force_reference_reproduces_published_agreement():
@@ -179,15 +123,6 @@ def test_planted_annotators_behave_as_they_should():
     assert set(EXCLUDED) == {
         n for n, b in BEHAVIOURS.items() if b in ("straight_liner", "speeder", "inattentive")
     }
-
-
-def test_removing_the_planted_annotators_raises_accuracy():
-    planted = known_truth()["planted"]
-
-    before = planted["before_exclusions"]["individual"]
-    after = planted["after_exclusions"]["individual"]
-    assert (before["n"], after["n"]) == (900, 810)
-    assert after["accuracy"] > before["accuracy"]
 
 
 def test_the_stored_truth_is_what_the_model_says_today():

@@ -68,19 +68,6 @@ def test_the_link_of_a_named_annotator_leads_back_to_the_same_one(prolific):
     assert Annotator.objects.count() == 2
 
 
-@pytest.mark.django_db
-def test_a_page_has_a_link_into_every_published_study(prolific):
-    base = configured.PROLIFIC_BASE_URL
-    assert "No study is published" in requests.get(f"{base}/simulate/visit", timeout=60).text
-    study = make_recruiting(title="<b>Mine</b>")
-    row = published(study)
-
-    page = requests.get(f"{base}/simulate/visit", timeout=60).text
-
-    assert f'<a href="?study={row.prolific_id}">' in page
-    assert "<b>" not in page
-
-
 def test_the_feedback_of_a_practice_item_agrees_with_the_levels():
     """The number that is recommended for a hint lies in the level that speaks of hints."""
     lines = CHECK_ITEMS.read_text("utf-8").splitlines()

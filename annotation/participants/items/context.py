@@ -22,7 +22,6 @@ from studies.prompts import wording_in
 from studies.statements import clock
 from studies.texts.markdown import render_markdown
 from studies.texts.normalisation import reading_of
-from studies.texts.slots import Profile
 
 # A phone keeps a question of up to this many letters in view next to a long profile.
 _SHORT_QUESTION = 160

@@ -4,7 +4,7 @@ import pytest
 
 from annotation.load_test import measurement
 from annotation.load_test.client import Scenario
-from annotation.load_test.measurement import Measurement, Step, Times, carried, climb, numbers
+from annotation.load_test.measurement import Measurement, Step, Times, carried, climb
 
 
 def measured(people, *, wait=200.0, errors=None):
@@ -22,14 +22,6 @@ def measured(people, *, wait=200.0, errors=None):
         cpu=[0.25],
         client_cpu=0.1,
     )
-
-
-@pytest.mark.parametrize(
-    ("people", "expected"),
-    [(1, [1]), (5, [5]), (12, [5, 10, 12]), (40, [5, 10, 20, 40]), (50, [5, 10, 20, 40, 50])],
-)
-def test_the_number_of_people_doubles_up_to_the_last(people, expected):
-    assert numbers(people) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,7 +59,3 @@ def test_figures_as_json():
         "cpu_ms_per_answer": 25.0,
         "errors": {},
     }
-
-
-def test_times_of_few_measurements():
-    assert (str(Times.of([])), str(Times.of([0.25]))) == ("–", "250 / 250")

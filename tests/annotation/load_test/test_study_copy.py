@@ -57,19 +57,6 @@ def test_seats_and_quotas_of_the_study_are_not_taken(study):
     assert rows() == before
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError])
-def test_the_copy_is_deleted_after_an_error(study, error):
-    def fail():
-        with copied(study) as copy:
-            walk_in(copy.study, sex="f")
-            raise error
-
-    with pytest.raises(error):
-        fail()
-
-    assert list(Study.objects.all()) == [study]
-
-
 def test_a_study_without_items_for_annotators_cannot_be_copied():
     empty = make_study(slug="empty")
     make_item(study=empty, split=Item.Split.PRACTICE)

@@ -158,19 +158,3 @@ def test_a_tie_before_the_advice_has_no_certainty(client, study):
             certainty=5,
             answered_at=InitialAnswer.objects.get().answered_at,
         )
-
-
-def test_the_preview_shows_the_advice_and_stores_nothing(admin_client, study):
-    url = f"/s/{study.slug}/preview/task/"
-    page = admin_client.get(url)
-    assert "debaters" not in text_of(page)
-
-    again = admin_client.post(f"{url}?item=1", {"choice": "b", "certainty": "40"})
-    following = admin_client.post(
-        f"{url}?item=1", {"choice": "b", "certainty": "40", "after_advice": "yes"}
-    )
-
-    assert "debaters" in text_of(again)
-    assert "You selected response B." in text_of(again)
-    assert following.status_code == 303
-    assert not InitialAnswer.objects.exists()

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.test import Client
 
 from annotation.content.comprehension import (
     QuestionText,
@@ -43,14 +42,6 @@ def wrong(study, number):
     return str((question.right + 1) % len(question.options))
 
 
-def test_a_study_without_checks_goes_from_the_instructions_to_the_first_item(study):
-    client = start(study)
-
-    for path in ("quiz/", "quiz/1/", "practice/"):
-        response = client.get(f"/s/{study.slug}/{path}")
-        assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/")
-
-
 def test_the_whole_way_with_every_check(asking):
     make_item(study=asking, split="practice", key="try")
     for _ in range(2):
@@ -68,19 +59,6 @@ def test_the_whole_way_with_every_check(asking):
     page = answer_all(client, asking)
 
     assert "Your 4 answers are saved" in page.content.decode()
-
-
-@pytest.mark.parametrize("given", [{}, {"answer": "wrong"}], ids=["nothing", "wrong"])
-def test_what_is_wrong_with_an_answer_is_said_once(asking, given):
-    client = start(asking)
-    answer = {"answer": wrong(asking, 1)} if given else {}
-
-    page = client.post(f"/s/{asking.slug}/quiz/1/", answer | {"try": "1"}).content.decode()
-
-    body = page.split("<main")[1]
-    words = "That was not it." if given else "Select an answer"
-    assert body.count(words) == 1
-    assert 'role="alert"' in body
 
 
 def test_a_wrong_answer_shows_the_sentence_and_a_second_one_the_ending(asking):
@@ -103,14 +81,16 @@ def test_a_wrong_answer_shows_the_sentence_and_a_second_one_the_ending(asking):
     assert f"cc={code}" in page.content.decode()
 
 
-@pytest.mark.parametrize("answer", ["", "9", "x", "-1"])
+@pytest.mark.parametrize("answer", ["", "9", "x"])
 def test_nothing_chosen_costs_no_try(asking, answer):
     client = start(asking)
 
     response = client.post(f"/s/{asking.slug}/quiz/1/", {"answer": answer})
 
+    body = response.content.decode().split("<main")[1]
     assert response.status_code == 422
-    assert "Select an answer" in response.content.decode()
+    assert body.count("Select an answer") == 1
+    assert 'role="alert"' in body
     assert Annotator.objects.get().comprehension_answers.count() == 0
 
 
@@ -183,33 +163,12 @@ def test_an_attention_check_looks_like_an_item(study):
     assert re.search(r"[234] of 4", check)
 
 
-def test_posts_without_a_token_of_the_page_are_refused(asking):
-    client = Client(enforce_csrf_checks=True)
-    client.cookies = start(asking).cookies
-
-    for path in ("quiz/1/", "practice/"):
-        response = client.post(f"/s/{asking.slug}/{path}", {"answer": "0"})
-        assert response.status_code == 403, path
-
-
 # The researcher's page
 
 
 @pytest.fixture
 def editor(study):
     return sign_in(study)
-
-
-def test_only_editors_set_up_checks(study):
-    client = Client()
-    url = f"/studies/{study.slug}/people/checks/"
-    assert client.get(url).status_code == 302
-
-    viewer = sign_in(study, "viewer")
-
-    assert viewer.get(url).status_code == 404
-    assert viewer.post(url, {"standard": ""}).status_code == 404
-    assert questions_of(study) == []
 
 
 def test_editors_use_the_standard_questions_change_and_remove_them(study, editor):
@@ -238,13 +197,6 @@ def test_questions_with_a_fault_stay_on_the_page(study, editor):
     assert "not valid TOML" in response.content.decode()
     assert ">[[question</textarea>" in response.content.decode()
     assert questions_of(study) == []
-
-
-def test_setting_up_needs_the_token_of_the_page(study, editor):
-    client = Client(enforce_csrf_checks=True)
-    client.cookies = editor.cookies
-
-    assert client.post(f"/studies/{study.slug}/people/checks/", {"standard": ""}).status_code == 403
 
 
 def test_the_way_through_the_questions_takes_few_queries(asking, django_assert_max_num_queries):

@@ -4,7 +4,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 
 from annotation.models import Annotation, Assignment, Draft
 from annotation.participants.tokens import assignment_token, read_assignment_token
@@ -81,15 +80,6 @@ def test_a_draft_of_somebody_else_is_not_found(client, study):
     other = start(study, "somebody-else")
 
     assert save(other, page, choice="a").status_code == 404
-    assert not Draft.objects.exists()
-
-
-def test_a_draft_needs_the_csrf_token(client, study):
-    page = item_page(client, study)
-    strict = Client(enforce_csrf_checks=True)
-    strict.cookies = client.cookies
-
-    assert save(strict, page, choice="a").status_code == 403
     assert not Draft.objects.exists()
 
 

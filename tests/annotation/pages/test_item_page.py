@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Annotation, AnnotationRevision, Assignment
 from annotation.participants.tokens import assignment_token
 from studies.prompts import BANDS, wording
-from tests.annotation.pages.walking import item_page, post_answer, start, token_of
+from tests.annotation.pages.walking import begun, item_page, post_answer, start, token_of
 from tests.factories import make_item, make_items, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
@@ -63,10 +63,9 @@ def test_question_and_levels_are_those_of_the_judges_prompt(client, study):
     ],
 )
 def test_the_person_is_shown_in_the_style_of_the_study(style, shown):
-    study = make_study(items_per_annotator=1, persona_style=style)
-    make_items(study, 1)
+    study, client = begun(persona_style=style)
 
-    page = item_page(start(study), study).content.decode()
+    page = item_page(client, study).content.decode()
 
     assert shown in page
 
@@ -99,10 +98,7 @@ def test_a_certainty_may_be_typed_as_people_type_it(client, study, typed):
     assert Annotation.objects.get().certainty == 72
 
 
-@pytest.mark.sampled(keep=4)
-@pytest.mark.parametrize(
-    "typed", ["0", "101", "7.5", "abc", "", "-5", "+7", "1e2", "72 of 100", "9999", "٧٢x", None]
-)
+@pytest.mark.parametrize("typed", ["0", "101", "7.5", "abc", "", "-5", "1e2", None])
 def test_a_certainty_that_is_none_is_refused_with_clear_words_and_stores_nothing(
     client, study, typed
 ):
@@ -136,19 +132,8 @@ def test_an_untouched_item_names_both_problems_in_order(client, study):
     assert links == ["choice-a", "certainty"]
 
 
-def test_a_refused_answer_can_be_mended_on_the_page_that_shows_it(client, study):
-    refused = post_answer(client, item_page(client, study), certainty="0")
-
-    response = post_answer(client, refused, f"/s/{study.slug}/task/1/", certainty="1")
-
-    assert response.status_code == 303
-    assert Annotation.objects.get().certainty == 1
-
-
 def test_each_task_asks_for_its_own_choice():
-    study = make_study(items_per_annotator=1, task="authorship")
-    make_items(study, 1, task="authorship")
-    client = start(study)
+    study, client = begun(task="authorship")
 
     response = post_answer(client, item_page(client, study), choice=None)
 
@@ -156,9 +141,7 @@ def test_each_task_asks_for_its_own_choice():
 
 
 def test_a_tie_needs_no_certainty_and_stores_none():
-    study = make_study(items_per_annotator=1, allow_tie=True)
-    make_items(study, 1)
-    client = start(study)
+    study, client = begun(allow_tie=True)
     page = item_page(client, study)
 
     response = post_answer(client, page, choice="tie", certainty="abc")
@@ -170,9 +153,7 @@ def test_a_tie_needs_no_certainty_and_stores_none():
 
 
 def test_a_study_without_certainty_asks_for_none_and_stores_none():
-    study = make_study(items_per_annotator=1, ask_certainty=False)
-    make_items(study, 1)
-    client = start(study)
+    study, client = begun(ask_certainty=False)
     page = item_page(client, study)
 
     response = post_answer(client, page, certainty="80")
@@ -180,16 +161,6 @@ def test_a_study_without_certainty_asks_for_none_and_stores_none():
     assert 'id="certainty"' not in page.content.decode()
     assert response.status_code == 303
     assert Annotation.objects.get().certainty is None
-
-
-def test_an_identical_repeat_changes_nothing(client, study):
-    page = item_page(client, study)
-
-    first = post_answer(client, page)
-    second = post_answer(client, page)
-
-    assert (first.status_code, second.status_code) == (303, 303)
-    assert AnnotationRevision.objects.count() == 1
 
 
 def test_going_back_shows_the_earlier_answer_and_a_change_is_a_revision(client, study):
@@ -208,16 +179,11 @@ def test_going_back_shows_the_earlier_answer_and_a_change_is_a_revision(client, 
     assert list(AnnotationRevision.objects.values_list("certainty", flat=True)) == [55, 56]
 
 
-def test_items_ahead_cannot_be_opened(client, study):
-    response = client.get(f"/s/{study.slug}/task/3/")
+@pytest.mark.parametrize("position", [3, 999])
+def test_items_ahead_cannot_be_opened(client, study, position):
+    response = client.get(f"/s/{study.slug}/task/{position}/")
 
     assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/")
-
-
-def test_a_number_that_no_item_has_leads_to_the_item_whose_turn_it_is(client, study):
-    response = client.get(f"/s/{study.slug}/task/999/")
-
-    assert response["Location"] == f"/s/{study.slug}/task/"
 
 
 def test_after_completion_an_answer_is_refused(client, study):
@@ -321,32 +287,12 @@ def test_the_page_stays_small_with_the_longest_texts_people_get():
     assert total < 60_000
 
 
-def test_time_left_is_shown_after_five_items_from_the_persons_own_pace():
-    study = make_study(items_per_annotator=10)
-    make_items(study, 10)
-    client = start(study)
-    for _ in range(4):
-        post_answer(client, item_page(client, study))
-    assert "left" not in item_page(client, study).content.decode()
-
-    post_answer(client, item_page(client, study))
-    Annotation.objects.update(active_ms=60_000)
-
-    assert "about 5 minutes left" in " ".join(item_page(client, study).content.decode().split())
-
-
-@pytest.mark.parametrize("active", ["1500", "", "abc", "-3", "1" * 40, None])
-def test_an_active_time_is_a_measurement_and_never_a_reason_to_refuse(client, study, active):
+@pytest.mark.parametrize("active", ["", "abc", "-3", "1" * 40, None, "480000", "9" * 12])
+def test_a_made_up_active_time_is_no_refusal_and_is_cut_to_what_has_passed(client, study, active):
     response = post_answer(client, item_page(client, study), active_ms=active)
 
-    assert response.status_code == 303
-
-
-@pytest.mark.parametrize("active", ["480000", "86400000", "9" * 12])
-def test_a_made_up_active_time_is_cut_to_the_time_that_has_passed(client, study, active):
-    post_answer(client, item_page(client, study), active_ms=active)
-
     annotation = Annotation.objects.get()
+    assert response.status_code == 303
     assert (annotation.active_ms or 0) <= annotation.elapsed_ms < 60_000
 
 
@@ -376,20 +322,8 @@ def test_time_before_a_reload_is_kept(client, study):
     assert Annotation.objects.get().active_ms == 30_000
 
 
-def test_the_elapsed_time_runs_from_the_page_to_the_answer(client, study):
-    page = item_page(client, study)
-
-    post_answer(client, page)
-
-    annotation = Annotation.objects.get()
-    assert annotation.shown_at is not None
-    assert 0 <= annotation.elapsed_ms < 60_000
-
-
 def test_the_cost_of_a_page_does_not_grow_with_the_items(django_assert_max_num_queries):
-    study = make_study(items_per_annotator=40)
-    make_items(study, 40)
-    client = start(study)
+    study, client = begun(40)
     page = item_page(client, study)
     post_answer(client, page)  # The first answer of a study also freezes it.
 
@@ -418,12 +352,3 @@ def test_each_text_of_an_item_names_its_language():
         assert re.search(rf'<(\w+)[^>]* lang="ar" dir="auto"[^>]*>{text}</\1>', page), text
     assert '<dd lang="ar" dir="auto">' in page or '<li lang="ar" dir="auto">' in page
     assert '<html lang="en"' in page
-
-
-def test_an_item_without_a_language_has_that_of_the_study():
-    study = make_study(language="de", items_per_annotator=1)
-    make_item(study=study, question="Was soll ich kochen?")
-
-    page = item_page(start(study), study).content.decode()
-
-    assert 'lang="de" dir="auto">Was soll ich kochen?</blockquote>' in page

@@ -3,10 +3,9 @@
 import pytest
 from django.test import Client
 
-from annotation import services
-from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
+from annotation.models import Annotation, AnnotationRevision, Assignment
 from annotation.participants.items.task_views import ITEM
-from tests.annotation.pages.walking import post_answer, token_of
+from tests.annotation.pages.walking import token_of
 
 pytestmark = pytest.mark.django_db
 
@@ -29,12 +28,6 @@ def test_the_response_is_the_page_of_the_next_item(client, study):
     assert list(Annotation.objects.values_list("assignment__position", flat=True)) == [1, 2]
 
 
-def test_without_the_header_an_answer_redirects(client, study):
-    response = post_answer(client, client.get(f"/s/{study.slug}/task/"))
-
-    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/2/")
-
-
 def test_after_the_last_item_it_is_a_redirect(client, study):
     page = client.get(f"/s/{study.slug}/task/")
     for position in (2, 3):
@@ -43,16 +36,6 @@ def test_after_the_last_item_it_is_a_redirect(client, study):
     response = by_script(client, page, f"/s/{study.slug}/task/3/")
 
     assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/feedback/")
-
-
-def test_what_is_missing_is_refused_as_always(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-
-    response = by_script(client, page, choice="")
-
-    assert response.status_code == 422
-    assert "Content-Location" not in response.headers
-    assert not Annotation.objects.exists()
 
 
 def test_an_answer_sent_twice_leads_on_twice_and_is_stored_once(client, study):
@@ -64,26 +47,6 @@ def test_an_answer_sent_twice_leads_on_twice_and_is_stored_once(client, study):
     assert AnnotationRevision.objects.count() == 1
 
 
-def test_a_changed_answer_leads_to_the_first_open_item(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-    by_script(client, page)
-
-    response = by_script(client, client.get(f"/s/{study.slug}/task/1/"), choice="b")
-
-    assert response.headers["Content-Location"] == f"/s/{study.slug}/task/2/"
-    assert AnnotationRevision.objects.count() == 2
-
-
-def test_a_late_answer_is_kept_and_leads_to_the_ending(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-    services.time_out(annotator_id=Annotator.objects.get().pk)
-
-    response = by_script(client, page)
-
-    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/done/")
-    assert Annotation.objects.get().standing == "released"
-
-
 def test_a_browser_that_lost_its_cookie_is_bound_again_by_a_redirect(client, study):
     fresh = Client()
 
@@ -91,14 +54,6 @@ def test_a_browser_that_lost_its_cookie_is_bound_again_by_a_redirect(client, stu
 
     assert response.status_code == 303
     assert fresh.get(response["Location"]).status_code == 200
-
-
-def test_a_closed_study_says_so(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-    type(study).objects.update(state="closed")
-
-    assert by_script(client, page).status_code == 403
-    assert not Annotation.objects.exists()
 
 
 def test_the_next_item_costs_a_fixed_number_of_queries(client, study, django_assert_num_queries):

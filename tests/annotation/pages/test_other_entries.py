@@ -53,23 +53,9 @@ def test_the_whole_way_ends_on_a_page_and_sends_nobody_to_prolific(entry):
 
     annotator = Annotator.objects.get()
     assert annotator.state == "completed"
-    assert "Your 3 answers are saved." in page
-    assert "You can close this page." in page
     assert annotator.pseudonym in page
     assert "rolific" not in page
     assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
-
-
-@pytest.mark.parametrize("entry", ["link", "list"])
-def test_the_end_stays_the_end_when_the_link_is_opened_again(entry):
-    study = make_open(entry)
-    client = come(study)
-    finish(study, client)
-
-    again = client.get(f"/s/{study.slug}/", follow=True)
-
-    assert again.redirect_chain[-1][0] == f"/s/{study.slug}/done/"
-    assert Annotator.objects.count() == 1
 
 
 def test_the_code_leads_to_the_open_item_with_its_draft_and_to_the_end_page():
@@ -84,7 +70,8 @@ def test_the_code_leads_to_the_open_item_with_its_draft_and_to_the_end_page():
     )
 
     other = Client()
-    there = other.post(f"/s/{study.slug}/", {"code": annotator.resume_code}, follow=True)
+    typed = f" {annotator.resume_code.lower()} "
+    there = other.post(f"/s/{study.slug}/", {"code": typed}, follow=True)
     page = there.content.decode()
 
     assert "2 of 3" in page
@@ -119,16 +106,6 @@ def test_a_second_press_on_start_makes_nobody_twice():
     Client().post(f"/s/{study.slug}/", {"start": "forged"})
 
     assert Annotator.objects.count() == 2
-
-
-def test_nobody_is_pushed_aside_by_a_press_on_start():
-    study = make_open("link")
-    client = come(study)
-
-    again = client.post(f"/s/{study.slug}/")
-
-    assert again["Location"] == f"/s/{study.slug}/instructions/"
-    assert Annotator.objects.count() == 1
 
 
 def test_a_code_leads_to_whose_it_is_also_at_the_browser_of_somebody_else():
@@ -176,16 +153,6 @@ def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
     assert "Prolific" not in page
 
 
-def test_an_invited_person_who_declines_or_withdraws_reads_nothing_of_prolific():
-    study = make_open("list")
-    for pid, act in (("one", "consent"), ("two", "withdraw")):
-        Invitation.objects.create(study=study, key=pid)
-        client = Client()
-        client.get(f"/s/{study.slug}/?PROLIFIC_PID={pid}")
-        page = client.post(f"/s/{study.slug}/{act}/", {"consent": "no"}, follow=True)
-        assert "Prolific" not in page.content.decode()
-
-
 def test_the_code_to_come_back_stands_wherever_somebody_may_leave():
     study = make_open("link")
     client = come(study)
@@ -224,31 +191,6 @@ def test_everybody_returns_by_their_own_link_after_the_entry_has_changed(entry, 
     assert arrived.status_code == 200
     person = Annotator.objects.get()
     assert person.state in ("withdrew", "declined")
-
-
-def test_an_id_that_is_not_invited_does_not_begin_after_the_entry_has_changed():
-    study = make_open("prolific")
-    Client().get(f"/s/{study.slug}/?PROLIFIC_PID={'a' * 24}&STUDY_ID=st1&SESSION_ID=se1")
-    Study.objects.update(entry="list")
-
-    refused = Client().get(f"/s/{study.slug}/?PROLIFIC_PID={'b' * 24}")
-
-    assert refused.status_code == 400
-    assert Annotator.objects.count() == 1
-
-
-def test_a_code_can_be_entered_after_an_open_link_has_become_a_list():
-    study = make_open("link")
-    come(study)
-    Study.objects.update(entry="list")
-    device = Client()
-
-    page = device.get(f"/s/{study.slug}/consent/").content.decode()
-    code = Annotator.objects.get().resume_code
-    found = device.get(f"/s/{study.slug}/", {"code": code}, follow=True)
-
-    assert 'name="code"' in page
-    assert found.request["PATH_INFO"] == f"/s/{study.slug}/instructions/"
 
 
 def test_who_came_from_prolific_finishes_there_after_the_entry_has_changed():

@@ -58,16 +58,7 @@ def test_answering_in_the_preview_leads_on_and_stores_nothing(researcher, study)
     assert study.frozen_at is None
 
 
-def test_the_preview_checks_an_answer_as_the_real_page_does(researcher, study):
-    response = researcher.post(f"/s/{study.slug}/preview/task/", {"certainty": "0"})
-
-    page = response.content.decode()
-    assert response.status_code == 422
-    assert "Select the response this person would prefer" in page
-    assert "Enter a certainty from 1 to 100" in page
-
-
-@pytest.mark.parametrize("item", ["0", "99", "-1", "x", "²", ""])
+@pytest.mark.parametrize("item", ["0", "99", "x", "²"])
 def test_any_number_in_the_address_shows_an_item(researcher, study, item):
     page = researcher.get(f"/s/{study.slug}/preview/task/?item={item}")
 

@@ -26,13 +26,6 @@ def test_a_long_context_shows_its_start_and_how_long_the_rest_takes():
     assert html.index("folded-start") < html.index("<summary>Read all")
 
 
-def test_the_words_follow_the_language_of_the_study():
-    html = page_with("Es war einmal. " * 140, language="de")
-
-    assert "Alles lesen" in html
-    assert "etwa 2 Minuten Lesezeit" in html
-
-
 def test_a_short_context_is_shown_whole():
     html = page_with("a" * LONG)
 

@@ -4,11 +4,8 @@ import random
 import re
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from annotation import services
-from annotation.errors import InvalidAnswer
 from annotation.files.answers_out import annotation_rows
 from annotation.load_test.participants import SimulatedAnnotator as Simulated
 from annotation.models import Annotation, Assignment, Draft
@@ -23,7 +20,7 @@ from studies.services.settings import save_settings
 from studies.services.whole_studies import copy_study
 from tests.annotation.pages.walking import post_answer, start, token_of
 from tests.api.conftest import program
-from tests.factories import make_study, sign_in, walk_in
+from tests.factories import make_study, sign_in
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.media.files import picture, zipped
 from tests.studies.test_option_sets import of_four
@@ -174,19 +171,6 @@ def test_a_draft_keeps_the_places_that_are_given(client):
     assert re.findall(r'id="place-(\w-\d)" checked', again) == ["b-1", "c-4"]
 
 
-def test_a_choice_alone_is_no_answer_to_a_whole_set(study):
-    annotator = walk_in(study)
-    assignment = annotator.assignments.filter(option_order__isnull=False).first()
-    named = {"annotator_id": annotator.pk, "assignment_id": assignment.pk, "certainty": 50}
-
-    for wrong in ({"choice": "r1"}, {"choice": "", "ranking": [1, 2, 3]}):
-        with pytest.raises(InvalidAnswer):
-            services.record_answer(**named, **wrong)
-
-    answer = services.record_answer(**named, choice="", ranking=[4, 3, 2, 1])
-    assert answer.ranking == {"shown": assignment.option_order, "ranking": [4, 3, 2, 1]}
-
-
 def test_the_display_is_fixed_once_somebody_has_items(study):
     editor = sign_in(study)
     url = f"/studies/{study.slug}/settings/"
@@ -205,13 +189,6 @@ def test_the_display_is_fixed_once_somebody_has_items(study):
     assert "annotators with items, so these settings cannot change" in refused.content.decode()
 
 
-def test_people_who_answer_for_themselves_see_pairs():
-    study = Study(slug="own", title="Own", perspective="own", set_display="whole")
-
-    with pytest.raises(ValidationError, match="see pairs only"):
-        study.clean()
-
-
 def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
     with pytest.raises(StudyError, match="is about a pair"):
         store_draw(study_id=study.pk, probabilities={}, drawn=[], by={})
@@ -222,12 +199,6 @@ def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
     study.set_display = "whole"
     with pytest.raises(StudyError, match="which is about pairs"):
         save_settings(study, changed=["set_display"])
-
-
-def test_the_preview_shows_a_whole_set(study):
-    page = sign_in(study).get(f"/s/{study.slug}/preview/task/?item=2").content.decode()
-
-    assert page.count('type="radio" name="place_') == 16
 
 
 def test_the_simulated_annotators_of_a_load_test_put_a_set_in_order(client):

@@ -11,6 +11,7 @@ from annotation import services
 from annotation.content.texts import consent_text
 from annotation.participants.access import bind
 from studies.models import Study
+from tests.factories import make_items, make_study
 
 PID = "5f1d3b2c4a6e7d8091a2b3c4"
 
@@ -40,6 +41,13 @@ def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
     annotator = services.finish_instructions(annotator_id=annotator.pk)
     client.cookies.update(bind(HttpRequest(), HttpResponse(), annotator).cookies)
     return client
+
+
+def begun(items: int = 1, **fields: Any) -> tuple[Study, Client]:
+    """A study of so many items for each, and somebody at the first of them."""
+    study = make_study(items_per_annotator=items, **fields)
+    make_items(study, items, task=study.task)
+    return study, start(study)
 
 
 def item_page(client: Client, study: Study) -> Any:

@@ -34,9 +34,6 @@ BALANCE = {
     "us-political-affiliation": ["Democrat", "Republican", "Independent"],
 }
 SECRET = "hook-secret"
-# Faults after which nobody knows whether the call was heard, and those that refuse it.
-LOST = ["dropped_before", "dropped_after", "500", "502_html"]
-REFUSED = ["429", "429_wait", "401", "404"]
 
 
 def make_recruiting(*, items: int = 6, per_person: int = 3, **overrides: Any) -> Study:

@@ -20,8 +20,6 @@ from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
 from studies.money import major_units
 from tests.annotation.prolific.life import (
-    LOST,
-    REFUSED,
     answer_some,
     arrive,
     owed_to_two,
@@ -88,15 +86,6 @@ def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
     assert paid_there(prolific) == [[150], [150]]
 
 
-def test_another_total_than_the_one_seen_is_not_paid(study, owed, prolific):
-    payment = ready(study, owed)
-
-    with pytest.raises(NotAllowed, match=r"total is \$4\.20"):
-        money.pay(payment_id=payment.pk, confirmed=300)
-
-    assert paid_there(prolific) == [[], []]
-
-
 def test_the_same_work_is_never_owed_twice(study, owed, prolific):
     ready(study, owed)
 
@@ -106,8 +95,7 @@ def test_the_same_work_is_never_owed_twice(study, owed, prolific):
     assert Bonus.objects.count() == 2
 
 
-@pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("fault", [*LOST, *REFUSED])
+@pytest.mark.parametrize("fault", ["dropped_before", "dropped_after", "502_html", "429"])
 def test_no_fault_pays_a_bonus_twice_and_none_loses_one(fault, study, owed, prolific, monkeypatch):
     payment = ready(study, owed)
     prolific.fault("POST", "/pay/", fault)
@@ -183,8 +171,7 @@ def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
         money.prepare(study_id=study.pk, lines=[BonusLine(owed[0].submission_id, 50, "thanks")])
 
 
-@pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("fault", [*LOST, *REFUSED, "malformed", "empty"])
+@pytest.mark.parametrize("fault", ["dropped_before", "dropped_after", "401", "malformed"])
 def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed, prolific):
     payment = money.prepare(study_id=study.pk, lines=owed)
     prolific.fault("POST", "bonus-payments/", fault)

@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-import requests
 
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import (
@@ -18,8 +17,7 @@ from annotation.prolific.api.transport import (
     describe,
 )
 from annotation.prolific.api.types import TIMED_OUT, RemoteSubmission, status_name
-from demo.prolific.records import WORKSPACE
-from demo.prolific.server import TOKEN, SimulatedProlific, start
+from demo.prolific.server import TOKEN
 from tests.annotation.prolific.payloads import study_payload
 
 
@@ -84,14 +82,6 @@ def test_a_netrc_file_does_not_replace_the_token(client_of, monkeypatch, tmp_pat
 )
 def test_every_shape_of_an_error_is_read(body, words):
     assert describe(body) == words
-
-
-@pytest.mark.parametrize("shape", ["wrapped", "flat", "simple"])
-def test_a_refusal_tells_what_prolific_says_in_each_shape(shape, client_of, prolific):
-    prolific.world.behaviour.errors = shape
-
-    with pytest.raises(ProlificRejected, match="Below the minimum pay"):
-        client_of().create_study(study_payload(reward=1))
 
 
 @pytest.mark.parametrize(
@@ -189,18 +179,6 @@ def test_a_list_is_read_to_its_last_page(client_of, prolific):
     assert {s.id for s in client.submissions(study.id)} == arrived
 
 
-def test_a_page_past_the_end_ends_the_list(client_of, httpserver):
-    full = {"results": [{"id": "1", "status": "ACTIVE"}], "_links": {"next": {"href": "?page=2"}}}
-    httpserver.expect_request(
-        "/api/v1/studies/", query_string={"page": "1", "page_size": "100"}
-    ).respond_with_json(full)
-    httpserver.expect_request(
-        "/api/v1/studies/", query_string={"page": "2", "page_size": "100"}
-    ).respond_with_json({"detail": "Invalid page."}, status=404)
-
-    assert [s.id for s in client_of(base_url=httpserver.url_for("/")).studies()] == ["1"]
-
-
 def test_a_list_that_is_not_there_is_an_error_and_no_empty_list(client_of):
     with pytest.raises(NotFound):
         list(client_of().submissions("f" * 24))
@@ -235,36 +213,13 @@ def test_list_and_single_answer_mean_the_same_submission(client_of, prolific):
     assert listed.code == "DONE1234"
 
 
-@pytest.mark.parametrize("shape", ["object", "results"])
-def test_a_subscription_is_confirmed_in_either_form(shape, client_of, prolific):
-    prolific.world.behaviour.hooks = shape
-    client = client_of()
-    client.create_secret(WORKSPACE)
+def test_a_page_past_the_end_ends_the_list(client_of, httpserver):
+    full = {"results": [{"id": "1", "status": "ACTIVE"}], "_links": {"next": {"href": "?page=2"}}}
+    httpserver.expect_request(
+        "/api/v1/studies/", query_string={"page": "1", "page_size": "100"}
+    ).respond_with_json(full)
+    httpserver.expect_request(
+        "/api/v1/studies/", query_string={"page": "2", "page_size": "100"}
+    ).respond_with_json({"detail": "Invalid page."}, status=404)
 
-    client.subscribe(
-        workspace=WORKSPACE, event="submission.status.change", url="https://example.org/hook/"
-    )
-
-    assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True]
-
-
-def test_another_server_is_used_by_its_address_and_token_alone(settings, client_of):
-    other = SimulatedProlific(token="another-token-of-another-server")
-    http = start(other)
-    try:
-        client = client_of(
-            base_url=f"http://127.0.0.1:{http.server_address[1]}",
-            token="another-token-of-another-server",
-        )
-        client.me()
-    finally:
-        http.shutdown()
-        http.server_close()
-
-    assert other.requests == ["GET users/me/"]
-
-
-def test_the_simulated_prolific_refuses_another_token(prolific, settings):
-    response = requests.get(f"{settings.PROLIFIC_BASE_URL}/api/v1/users/me/", timeout=60)
-
-    assert response.status_code == 401
+    assert [s.id for s in client_of(base_url=httpserver.url_for("/")).studies()] == ["1"]

@@ -16,20 +16,6 @@ from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recru
 from tests.annotation.prolific.payloads import study_payload
 
 pytestmark = pytest.mark.django_db
-# The calls of a dry run, in their order; of the same two, the second is fewer times in the table.
-CALLS = [
-    ("GET", "workspaces/"),
-    ("GET", "/projects/"),
-    ("GET", "projects/"),
-    ("GET", "filters/"),
-    ("POST", "studies/"),
-    ("GET", "studies/"),
-    ("GET", "/cost/"),
-    ("DELETE", "studies/"),
-    ("GET", "participant-groups/"),
-    ("POST", "participant-groups/"),
-    ("DELETE", "participant-groups/"),
-]
 
 
 @pytest.fixture
@@ -98,9 +84,17 @@ def test_groups_apart_are_all_tried_and_their_group_is_deleted(prolific, planned
     assert len(prolific.world.studies) == 2
 
 
-@pytest.mark.sampled(keep=5)
-@pytest.mark.parametrize("fault", ["404", "500", "dropped_before", "dropped_after", "malformed"])
-@pytest.mark.parametrize(("method", "path"), CALLS)
+@pytest.mark.parametrize(
+    ("method", "path", "fault"),
+    [
+        ("GET", "filters/", "500"),
+        ("POST", "studies/", "dropped_after"),
+        ("GET", "/cost/", "404"),
+        ("DELETE", "studies/", "dropped_before"),
+        ("POST", "participant-groups/", "malformed"),
+        ("DELETE", "participant-groups/", "500"),
+    ],
+)
 def test_no_fault_leaves_a_draft_behind(method, path, fault, prolific, planned):
     """Whatever fails: nothing stays, or what stays is named and the next dry run deletes it."""
     prolific.fault(method, path, fault)
@@ -113,20 +107,6 @@ def test_no_fault_leaves_a_draft_behind(method, path, fault, prolific, planned):
         told = str(error)
     assert is_empty(prolific.world) or "thirdperson-" in told, told
 
-    prolific.faults.clear()
-    assert dry_run(study_id=planned.pk).is_clean
-    assert is_empty(prolific.world)
-
-
-def test_what_cannot_be_deleted_is_named_also_when_something_else_failed(prolific, planned):
-    prolific.fault("GET", "/cost/", "500")
-    prolific.fault("DELETE", "studies/", "500", times=9)
-
-    with pytest.raises(ProlificError, match=r"Still on Prolific: thirdperson-dry-run-\w+-1\. "):
-        dry_run(study_id=planned.pk)
-
-    (left,) = prolific.world.studies.values()
-    assert left["status"] == "UNPUBLISHED"
     prolific.faults.clear()
     assert dry_run(study_id=planned.pk).is_clean
     assert is_empty(prolific.world)

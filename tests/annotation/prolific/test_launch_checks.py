@@ -2,7 +2,6 @@
 
 import pytest
 
-from annotation.models import CompletionCode, Ending
 from annotation.prolific.api.client import Account, connect, read_account
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed
 from annotation.prolific.launch import launch, launch_checks, publication
@@ -65,26 +64,6 @@ def test_what_other_parts_of_the_platform_find_blocks_a_launch(study, prolific, 
         launch.launch(study_id=study.pk)
 
 
-def test_every_ending_has_a_code_of_its_own(study):
-    assert not about(study, "its own completion code").is_open
-
-    codes = list(CompletionCode.objects.filter(study=study).values_list("code", flat=True))
-    assert len(set(codes)) == len(codes) == len(Ending)
-
-
-def test_the_own_consent_is_told_with_its_version(study):
-    assert about(study, "standard one").is_open
-    assert "does not state who asks or where" in about(study, "standard one").text
-    study.researchers, study.storage = "Ada, University", "In the EU, ten years."
-    assert "does not state the ethics approval" in about(study, "standard one").text
-    study.ethics = "Board 2026/17"
-    assert not about(study, "standard one").is_open
-
-    study.consent = "Our own words."
-
-    assert not about(study, "your own, version").is_open
-
-
 @pytest.mark.parametrize("is_up", [True, False])
 def test_judges_are_asked_for_a_sign_of_life(is_up, study, httpserver):
     httpserver.expect_request("/v1/models").respond_with_data(status=401)
@@ -96,13 +75,6 @@ def test_judges_are_asked_for_a_sign_of_life(is_up, study, httpserver):
 
     assert found.is_open is not is_up
     assert "steady" in found.text
-
-
-def test_a_study_without_judges_is_told_that_they_can_come_later(study):
-    (found,) = judges_of(study)
-
-    assert not found.is_open
-    assert "afterwards" in found.text
 
 
 def test_a_simulated_study_spends_no_real_money(prolific, settings):
@@ -156,3 +128,11 @@ def test_a_wallet_that_is_not_shown_is_not_doubted(prolific):
     assert account.balance is None
     assert "could not be read" in account.balance_problem
     assert published(study).status in ("ACTIVE", "PUBLISHING")
+
+
+def test_a_consent_that_leaves_out_who_asks_where_or_who_approved_is_told(study):
+    assert about(study, "standard one").is_open
+    study.researchers, study.storage, study.ethics = "Ada, University", "In the EU", "Board 7"
+    assert not about(study, "standard one").is_open
+    study.consent = "Our own words."
+    assert not about(study, "your own, version").is_open

@@ -30,21 +30,10 @@ from tests.annotation.prolific.life import (
     make_recruiting,
     published,
 )
-from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
 
 GET_PAGES = ["", "-plan", "-launch", "-publish", "-settle", "-bonuses"]
-POST_PAGES = [
-    "-change",
-    "-places",
-    "-act",
-    "-webhooks",
-    "-approve",
-    "-returns",
-    "-reject",
-    "-payment",
-]
 ATTACK = "<script>alert(1)</script>"
 
 
@@ -70,61 +59,25 @@ def said(response) -> str:
     return " ".join(str(message) for message in response.context["messages"])
 
 
-@pytest.mark.parametrize("page", GET_PAGES + POST_PAGES)
-def test_who_is_not_signed_in_is_sent_to_the_sign_in(page, study, client):
-    response = client.post(url(study, page)) if page in POST_PAGES else client.get(url(study, page))
+def test_every_page_opens_before_and_after_the_launch_and_without_a_token(
+    study, signed_in, prolific, settings
+):
+    def opened() -> dict[str, str]:
+        pages = {page: signed_in.get(url(study, page)) for page in GET_PAGES}
+        assert {page.status_code for page in pages.values()} == {200}
+        return {name: page.content.decode() for name, page in pages.items()}
 
-    assert response.status_code == 302
-    assert response.url.startswith(reverse("login"))
-
-
-@pytest.mark.parametrize("page", GET_PAGES + POST_PAGES)
-def test_viewers_and_strangers_see_nothing_of_it(page, study, user, signed_in, prolific):
-    Membership.objects.update(role=Membership.Role.VIEWER)
-    foreign = make_study()
-
-    for one in (study, foreign):
-        method = signed_in.post if page in POST_PAGES else signed_in.get
-        assert method(url(one, page)).status_code == 404
-    assert prolific.requests == []
-
-
-@pytest.mark.parametrize("page", POST_PAGES)
-def test_what_changes_something_is_posted(page, study, signed_in):
-    assert signed_in.get(url(study, page)).status_code == 405
-
-
-@pytest.mark.parametrize("page", [*POST_PAGES, "-plan", "-launch", "-publish", "-bonuses"])
-def test_a_post_without_its_token_is_refused(page, study, user, prolific):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(user)
-
-    assert client.post(url(study, page)).status_code == 403
-    assert prolific.requests == []
-
-
-@pytest.mark.sampled(keep=3)
-@pytest.mark.parametrize("page", GET_PAGES)
-def test_every_page_opens_before_and_after_the_launch(page, study, signed_in, prolific):
-    assert signed_in.get(url(study, page)).status_code == 200
+    opened()
     launched(study)
-    assert signed_in.get(url(study, page)).status_code == 200
-
-
-@pytest.mark.parametrize("page", GET_PAGES)
-def test_every_page_opens_without_a_token_and_says_what_to_set(page, study, signed_in, settings):
+    opened()
     settings.PROLIFIC_API_TOKEN = ""
+    without = opened()
 
-    response = signed_in.get(url(study, page))
-
-    assert response.status_code == 200
-    if page in ("", "-launch"):
-        assert "PROLIFIC_API_TOKEN" in response.content.decode()
+    assert "PROLIFIC_API_TOKEN" in without[""]
+    assert "PROLIFIC_API_TOKEN" in without["-launch"]
 
 
-@pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("page", GET_PAGES)
-def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, signed_in, prolific):
+def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(study, signed_in, prolific):
     study.title = ATTACK
     study.save()
     row = published(study)
@@ -133,18 +86,13 @@ def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, s
     ProlificStudy.objects.update(label=ATTACK, status=ATTACK)
     follow(study_id=study.pk)
 
-    html = signed_in.get(url(study, page)).content.decode()
-
-    assert ATTACK not in html
-    assert TOKEN not in html
-    assert person["participant"] not in html
-    assert person["submission"] not in html
+    for page in GET_PAGES:
+        html = signed_in.get(url(study, page)).content.decode()
+        for hidden in (ATTACK, TOKEN, person["participant"], person["submission"]):
+            assert hidden not in html, page
 
 
-@pytest.mark.parametrize("page", ["", "-settle", "-bonuses"])
-def test_queries_do_not_grow_with_people(
-    page, study, signed_in, prolific, django_assert_max_num_queries
-):
+def test_queries_do_not_grow_with_people(study, signed_in, prolific, django_assert_max_num_queries):
     row = published(study)
     for _ in range(4):
         person, annotator = arrive(prolific, row)
@@ -156,24 +104,9 @@ def test_queries_do_not_grow_with_people(
         {"submission": list(ProlificSubmission.objects.values_list("pk", flat=True))},
     )
 
-    with django_assert_max_num_queries(22):
-        signed_in.get(url(study, page))
-
-
-def test_the_home_asks_prolific_nothing(study, signed_in, prolific):
-    launched(study)
-    prolific.requests.clear()
-
-    signed_in.get(url(study, ""))
-
-    assert prolific.requests == []
-
-
-def test_the_papers_settings_are_one_click(study, signed_in):
-    response = signed_in.post(url(study, "-plan"), {"paper": "1"}, follow=True)
-
-    assert launch.plan_of(study).places == 30
-    assert 'value="Male, Female"' in response.content.decode()
+    for page in ("", "-settle", "-bonuses"):
+        with django_assert_max_num_queries(22):
+            signed_in.get(url(study, page))
 
 
 @pytest.mark.parametrize(
@@ -239,11 +172,13 @@ def test_any_question_is_balanced_by_a_filter_that_is_chosen_by_name(
 
     sent = {"devices": ["desktop"], "filter-education": EDUCATION}
     asked = signed_in.post(url(study, "-plan"), sent)
+    half = signed_in.post(url(study, "-plan"), sent | {"label-education-0": "One"})
 
     # No option is called as on Prolific: the form asks, and stores nothing meanwhile.
     assert asked.status_code == 422
     assert "Choose what each option is called on Prolific" in asked.content.decode()
     assert "“Bachelor” is on Prolific" in asked.content.decode()
+    assert half.status_code == 422
     assert launch.plan_of(study).matches == {}
 
     sent |= {
@@ -278,21 +213,6 @@ def test_options_with_the_names_of_a_filters_choices_need_no_second_look(
     }
 
 
-def test_another_filter_forgets_the_names_of_the_one_before(study, education, signed_in, prolific):
-    labels = {"school": "High school diploma", "ba": "Undergraduate degree"}
-    match = {"education": {"filter": EDUCATION, "labels": labels}}
-    launch.save_plan(study_id=study.pk, plan=LaunchPlan(matches=match))
-    names = {f"label-education-{n}": label for n, label in enumerate(labels.values())}
-
-    page = signed_in.post(
-        url(study, "-plan"), {"devices": ["desktop"], "filter-education": "diet"} | names
-    ).content.decode()
-
-    assert "Choose what each option is called on Prolific" in page
-    assert '<option value="Vegan">Vegan</option>' in page
-    assert "Undergraduate degree</option>" not in page
-
-
 def test_filters_are_found_by_words_and_a_stored_one_that_is_gone_stays_visible(
     study, education, signed_in, prolific
 ):
@@ -307,13 +227,6 @@ def test_filters_are_found_by_words_and_a_stored_one_that_is_gone_stays_visible(
     assert "Which diet do you follow?" in found
     assert '<option value="gone" selected>gone (not in Prolific’s list)</option>' in found
     assert '<option value="Atlantis" selected>Atlantis (not in Prolific’s list)</option>' in found
-
-
-def test_the_list_of_filters_is_read_once_for_several_visits(study, signed_in, prolific):
-    for _ in range(3):
-        signed_in.get(url(study, "-plan"))
-
-    assert len([request for request in prolific.requests if "filters" in str(request)]) == 1
 
 
 def test_without_prolifics_list_names_are_typed(study, education, signed_in):
@@ -333,15 +246,6 @@ def test_without_prolifics_list_names_are_typed(study, education, signed_in):
         "sex": ["Male", "Female"],
         EDUCATION: ["High school diploma", "Undergraduate degree"],
     }
-
-
-def test_a_filter_needs_the_labels_of_two_options(study, education, signed_in):
-    sent = {"devices": ["desktop"], "filter-education": EDUCATION, "label-education-0": "One"}
-
-    page = signed_in.post(url(study, "-plan"), sent)
-
-    assert page.status_code == 422
-    assert "labels of at least two options" in page.content.decode()
 
 
 def test_an_option_without_a_label_has_no_group_on_prolific():
@@ -401,8 +305,7 @@ def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 
-@pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("extra", ["", "0", "-1", "x", "1e3", "999999"])
+@pytest.mark.parametrize("extra", ["0", "x", "999999"])
 def test_a_number_of_places_that_is_none_adds_nothing(extra, study, signed_in, prolific):
     row = published(study)
 
@@ -420,25 +323,11 @@ def test_an_unknown_action_does_nothing(page, study, signed_in, prolific):
     assert prolific.requests == []
 
 
-@pytest.mark.sampled(keep=3)
-@pytest.mark.parametrize("fault", ["429", "500", "502_html", "401", "404", "dropped_before"])
-def test_a_fault_is_told_in_words_and_changes_nothing_here(fault, study, signed_in, prolific):
-    row = published(study)
-    follow(study_id=study.pk)
-    prolific.fault("*", "studies/", fault)
-
-    response = signed_in.post(url(study, "-change"), {"action": "PAUSE"}, follow=True)
-
-    assert response.status_code == 200
-    assert "Prolific" in said(response)
-    row.refresh_from_db()
-    assert row.status == "ACTIVE"
-
-
 @pytest.mark.parametrize("role", ["editor", "viewer"])
 def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, role):
     finish(prolific, *arrive(prolific, published(study)))
     follow(study_id=study.pk)
+    assert "Approve selected" in signed_in.get(url(study, "-settle")).content.decode()
     submission = ProlificSubmission.objects.get()
     payment = BonusPayment.objects.create(
         prolific_study=submission.prolific_study, state="ready", bulk_id="b1", total=100
@@ -472,18 +361,10 @@ def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, ro
     with pytest.raises(NotAllowed, match="Only an owner"):
         money.pay(payment_id=payment.pk, confirmed=100, user=user)
     assert prolific.requests == asked
-
-
-def test_editors_see_why_they_cannot_decide(study, signed_in, prolific):
-    finish(prolific, *arrive(prolific, published(study)))
-    follow(study_id=study.pk)
-    assert "Approve selected" in signed_in.get(url(study, "-settle")).content.decode()
-    Membership.objects.update(role="editor")
-
-    page = signed_in.get(url(study, "-settle")).content.decode()
-
-    assert "Only an owner of this study can approve, reject or pay." in page
-    assert "Approve selected" not in page
+    if role == "editor":
+        page = signed_in.get(url(study, "-settle")).content.decode()
+        assert "Only an owner of this study can approve, reject or pay." in page
+        assert "Approve selected" not in page
 
 
 def test_people_of_another_study_cannot_be_chosen(study, signed_in, prolific):

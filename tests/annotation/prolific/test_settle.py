@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotation, Annotator, ProlificSubmission
 from annotation.participants.access import bind
-from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
@@ -36,8 +36,6 @@ from studies.models import Item, Membership
 from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
     BALANCE,
-    LOST,
-    REFUSED,
     answer_some,
     arrive,
     finish,
@@ -66,18 +64,66 @@ def submission_of(person) -> ProlificSubmission:
 # Proposals
 
 
-def test_complete_here_and_awaiting_review_there_is_approved(study, row, prolific):
-    finish(prolific, *arrive(prolific, row))
+def work_on(annotator, work: str) -> None:
+    """How many items are answered here, and what else happens: "2 skips completes"."""
+    count, *rest = work.split()
+    if count == "all":
+        answer_all(annotator)
+    else:
+        answer_some(annotator, int(count))
+    if "skips" in rest:
+        for left in annotator.assignments.filter(annotation=None):
+            services.skip_item(annotator_id=annotator.pk, assignment_id=left.pk)
+    if "completes" in rest:
+        services.complete(annotator_id=annotator.pk)
+    if "withdraws" in rest:
+        services.withdraw(annotator_id=annotator.pk)
+    if "fails" in rest:
+        Annotator.objects.filter(pk=annotator.pk).update(failed_attention=True)
 
-    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
 
+@pytest.mark.parametrize(
+    ("work", "leaves", "action", "bonus", "why"),
+    [
+        ("all completes", "completed", APPROVE, 0, ""),
+        ("all completes", "mistyped", APPROVE, 0, "without one of our codes"),
+        ("all completes", "time_out", BONUS, 450, IN_FULL),
+        ("all completes withdraws", "time_out", BONUS, 450, IN_FULL),
+        ("all completes withdraws", "give_back", BONUS, 450, IN_FULL),
+        ("all completes fails", "completed", REVIEW, 0, ""),
+        ("2 skips completes", "completed", APPROVE, 0, ""),
+        ("2 withdraws", "mistyped", RETURN, 0, ""),
+        ("2", "give_back", BONUS, 300, PARTIAL),
+        ("1", "mistyped", RETURN, 150, PARTIAL),
+        ("1", "", WAIT, 0, ""),
+        ("", "completed", REVIEW, 0, ""),
+        ("", "mistyped", RETURN, 0, ""),
+        ("", "ineligible", RETURN, 23, TURNED_AWAY),
+        ("", "ineligible give_back", BONUS, 23, TURNED_AWAY),
+    ],
+)
+def test_work_and_ending_decide_what_is_proposed(
+    work, leaves, action, bonus, why, study, row, prolific
+):
+    if work:
+        person, annotator = arrive(prolific, row)
+        work_on(annotator, work)
+    else:
+        person = prolific.world.arrive(row.prolific_id)
+    for act in leaves.split():
+        if act in ("time_out", "give_back"):
+            getattr(prolific.world, act)(person["submission"])
+        else:
+            code = act if act == "mistyped" else code_for(study_id=study.pk, ending=act)
+            prolific.world.finish(person["submission"], code)
 
-@pytest.mark.parametrize("code", ["NOCODE", "mistyped"])
-def test_all_data_without_our_code_is_approved(code, study, row, prolific):
-    finish(prolific, *arrive(prolific, row), code=code)
+    found = only(study)
 
-    assert only(study).action == APPROVE
-    assert "without one of our codes" in only(study).reason
+    assert (found.action, found.bonus) == (action, bonus)
+    if bonus:
+        assert found.bonus_reason == why
+    else:
+        assert why in found.reason
 
 
 def test_who_is_flagged_is_looked_at_by_a_person_and_the_page_says_why(prolific, client, user):
@@ -113,51 +159,6 @@ def test_who_is_flagged_is_looked_at_by_a_person_and_the_page_says_why(prolific,
     assert "words per minute; flagged above 1500" in page
 
 
-def test_a_code_without_data_is_looked_at_by_a_person(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    code = prolific.world.studies[row.prolific_id]["completion_codes"][0]["code"]
-    prolific.world.finish(person["submission"], code)
-
-    assert only(study).action == REVIEW
-
-
-def test_no_code_and_no_data_is_asked_to_return(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    prolific.world.finish(person["submission"], "NOCODE")
-
-    assert only(study).action == RETURN
-
-
-def test_partial_work_awaiting_review_returns_and_is_paid_for_its_part(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_some(annotator, 1)
-    prolific.world.finish(person["submission"], "NOCODE")
-
-    found = only(study)
-
-    assert (found.action, found.bonus, found.bonus_reason) == (RETURN, 150, PARTIAL)
-    assert found.work.minutes == pytest.approx(1.0)
-
-
-def test_complete_here_and_timed_out_there_is_paid_in_full_by_a_bonus(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
-    prolific.world.time_out(person["submission"])
-
-    found = only(study)
-
-    assert (found.action, found.bonus, found.bonus_reason) == (BONUS, 450, IN_FULL)
-
-
-def test_returned_with_answers_is_paid_for_its_part(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_some(annotator, 2)
-    prolific.world.give_back(person["submission"])
-
-    assert (only(study).action, only(study).bonus) == (BONUS, 300)
-
-
 def page_text(response):
     return " ".join(response.content.decode().split())
 
@@ -191,19 +192,6 @@ def test_who_finishes_and_withdraws_keeps_the_pay_and_the_code(first, study, row
     assert (only(study).action, only(study).bonus) == (APPROVE, 0)
 
 
-@pytest.mark.parametrize("leaves", ["give_back", "time_out"])
-def test_who_finishes_withdraws_and_loses_the_place_is_paid_in_full(leaves, study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
-    services.withdraw(annotator_id=annotator.pk)
-    getattr(prolific.world, leaves)(person["submission"])
-
-    found = only(study)
-
-    assert (found.action, found.bonus, found.bonus_reason) == (BONUS, 450, IN_FULL)
-
-
 def test_who_was_rejected_and_withdraws_reads_nothing_of_pay(study, row, prolific):
     person, annotator = arrive(prolific, row)
     finish(prolific, person, annotator)
@@ -232,17 +220,6 @@ def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study
     assert code_for(study_id=study.pk, ending="completed") not in said
 
 
-def test_who_skipped_an_item_and_completed_is_approved(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_some(annotator, 2)
-    last = annotator.assignments.get(annotation=None)
-    services.skip_item(annotator_id=annotator.pk, assignment_id=last.pk)
-    services.complete(annotator_id=annotator.pk)
-    prolific.world.finish(person["submission"], code_for(study_id=study.pk, ending="completed"))
-
-    assert (only(study).action, only(study).bonus) == (APPROVE, 0)
-
-
 @pytest.mark.parametrize("at_once", [1, 2], ids=["one page", "two pages open at once"])
 def test_time_that_a_browser_made_up_is_not_paid(at_once, study, row, prolific):
     person, annotator = arrive(prolific, row)
@@ -265,31 +242,6 @@ def test_time_that_a_browser_made_up_is_not_paid(at_once, study, row, prolific):
 
     assert found.work.minutes == pytest.approx(0.5, abs=0.1)
     assert found.bonus == at_once * 150
-
-
-def test_who_withdrew_is_asked_to_return_and_their_work_is_not_counted(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_some(annotator, 2)
-    services.withdraw(annotator_id=annotator.pk)
-    prolific.world.finish(person["submission"], "NOCODE")
-
-    assert (only(study).action, only(study).bonus) == (RETURN, 0)
-
-
-def test_who_is_under_way_is_waited_for(study, row, prolific):
-    arrive(prolific, row)
-
-    assert only(study).action == WAIT
-
-
-def test_failed_attention_checks_are_looked_at_and_never_rejected_by_themselves(
-    study, row, prolific
-):
-    person, annotator = arrive(prolific, row)
-    finish(prolific, person, annotator)
-    Annotator.objects.filter(pk=annotator.pk).update(failed_attention=True)
-
-    assert only(study).action == REVIEW
 
 
 def test_of_two_submissions_of_one_person_one_is_paid(study, row, prolific):
@@ -363,17 +315,7 @@ def test_who_left_meanwhile_is_not_approved_and_is_told(study, row, prolific):
     assert (result.asked, result.approved, dict(result.gone)) == (1, 1, {"RETURNED": 1})
 
 
-def test_submissions_of_another_study_are_not_approved(study, row, prolific):
-    ids = awaiting(prolific, row, 1)
-    other = make_recruiting()
-    published(other)
-
-    with pytest.raises(NotAllowed, match="not part of this study"):
-        approve(study_id=other.pk, submission_ids=ids, confirmed=1)
-
-
-@pytest.mark.sampled(keep=2)
-@pytest.mark.parametrize("fault", [*LOST, *REFUSED])
+@pytest.mark.parametrize("fault", ["dropped_after", "dropped_before", "429"])
 def test_an_approval_that_a_fault_lost_is_asked_for_again(fault, study, row, prolific):
     ids = awaiting(prolific, row, 2)
     prolific.fault("POST", "bulk-approve/", fault)
@@ -445,8 +387,8 @@ def test_a_rejected_place_is_filled_again(reopens, prolific, user):
     assert statuses == ["AWAITING REVIEW", "AWAITING REVIEW", "REJECTED"]
 
 
-@pytest.mark.parametrize("fault", LOST)
-def test_a_request_to_return_is_sent_once_whatever_is_lost(fault, study, row, prolific):
+@pytest.mark.parametrize(("fault", "sent"), [("dropped_after", 1), ("500", 1), ("401", 2)])
+def test_a_request_to_return_is_sent_again_only_after_a_refusal(fault, sent, study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     prolific.world.finish(person["submission"], "NOCODE")
     follow(study_id=study.pk)
@@ -455,44 +397,17 @@ def test_a_request_to_return_is_sent_once_whatever_is_lost(fault, study, row, pr
     prolific.requests.clear()
 
     for _ in range(2):
-        with suppress(OutcomeUnknown):
+        with suppress(ProlificError):
             request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers")
 
-    assert sum("request-return" in line for line in prolific.requests) == 1
-
-
-def test_a_refused_request_to_return_can_be_sent_again(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    prolific.world.finish(person["submission"], "NOCODE")
-    follow(study_id=study.pk)
-    pk = submission_of(person).pk
-    prolific.fault("POST", "request-return/", "401")
-
-    with pytest.raises(ProlificError):
-        request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers")
-
-    assert request_returns(study_id=study.pk, submission_ids=[pk], reason="No answers") == 1
-
-
-@pytest.mark.parametrize("then", ["stays", "returns"])
-def test_who_was_turned_away_is_paid_for_the_time(then, study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    code = code_for(study_id=study.pk, ending="ineligible")
-    prolific.world.finish(person["submission"], code)
-    if then == "returns":
-        prolific.world.give_back(person["submission"])
-
-    found = only(study)
-
-    assert (found.action, found.bonus) == ({"stays": RETURN, "returns": BONUS}[then], 23)
-    assert found.bonus_reason == TURNED_AWAY
+    assert sum("request-return" in line for line in prolific.requests) == sent
 
 
 @pytest.fixture
 def reviewed(prolific):
     """A full study: everybody finished and awaits review."""
-    row = published(make_recruiting())
-    people = [arrive(prolific, row) for _ in range(6)]
+    row = published(make_recruiting(items=3))
+    people = [arrive(prolific, row) for _ in range(row.places)]
     for person, annotator in people:
         finish(prolific, person, annotator)
     follow(study_id=row.study_id)

@@ -44,25 +44,6 @@ def test_subscribing_shows_the_secret_once(study, editor, prolific):
     assert "Notifications rejected" in home(editor, study)
 
 
-def test_where_the_server_has_the_secret_it_is_not_shown(study, editor, prolific, settings):
-    subscribe(editor, study)
-    settings.PROLIFIC_WEBHOOK_SECRET = prolific.world.hook_secret
-
-    page = subscribe(editor, study).content.decode()
-
-    assert prolific.world.hook_secret not in page
-    assert "Prolific notifies us of changes immediately" in page
-
-
-def test_another_secret_than_the_workspaces_is_said(study, editor, settings):
-    settings.PROLIFIC_WEBHOOK_SECRET = "of-another-workspace"
-
-    assert (
-        "secret differs from the secret of the workspace"
-        in subscribe(editor, study).content.decode()
-    )
-
-
 def test_a_failure_is_said_and_nothing_counts_as_subscribed(study, editor, prolific):
     prolific.fault("POST", "hooks/subscriptions/", "500")
 

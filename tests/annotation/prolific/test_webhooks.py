@@ -1,12 +1,10 @@
 """Webhooks: lost, twice, shuffled, late, forged or of others, our state ends as Prolific says."""
 
-import itertools
-import random
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 
 from annotation.models import (
@@ -17,19 +15,16 @@ from annotation.models import (
 from annotation.prolific.api.client import ProlificClient as Client_
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event
 from demo.prolific.records import WORKSPACE, Delivery, signature
 from tests.annotation.prolific.life import (
     SECRET,
-    answer_some,
     arrive,
     finish,
     launched,
     make_recruiting,
     post,
-    seats_taken,
     state_of,
 )
 
@@ -63,15 +58,6 @@ def test_the_signature_is_the_documented_one():
 )
 def test_another_signature_is_refused(broken):
     assert not is_signed(secret="s", timestamp="1", body=b"{}", signature=broken)
-
-
-def test_a_webhook_moves_the_person_within_one_request(study, row, prolific, hooked):
-    person, annotator = arrive(prolific, row)
-    prolific.world.give_back(person["submission"])
-
-    assert prolific.deliver(post=lambda d: hooked(d)) > 0
-
-    assert state_of(annotator) == State.RETURNED
 
 
 def test_webhooks_twice_and_shuffled_end_in_the_right_state(study, row, prolific, hooked):
@@ -142,7 +128,6 @@ def test_the_raw_bytes_are_what_is_signed(row, prolific, hooked, client):
     "body",
     [
         "[]",
-        "{}",
         '{"event_type": 1, "resource_id": "x"}',
         "no json",
         '{"event_type": "x", "resource_id": "../../users"}',
@@ -177,14 +162,22 @@ def test_events_of_other_studies_change_nothing(resource, study, row, prolific, 
     assert not ProlificSubmission.objects.exists()
 
 
-def test_webhooks_are_posted_and_nothing_else(client):
-    assert client.get(reverse("prolific-webhook")).status_code == 405
-
-
-def test_a_webhook_needs_no_csrf_token(row, prolific, hooked):
+def test_only_a_webhook_and_the_api_need_no_csrf_token(row, prolific, hooked):
     delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
 
     assert post(Client(enforce_csrf_checks=True), delivery).status_code == 204
+    assert exempt_from_csrf(get_resolver()) == {"prolific/webhook/", "api/v1/"}
+
+
+def exempt_from_csrf(resolver: URLResolver, before: str = "") -> set[str]:
+    found = set()
+    for entry in resolver.url_patterns:
+        route = before + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            found |= exempt_from_csrf(entry, route)
+        elif getattr(entry.callback, "csrf_exempt", False):
+            found.add(route.partition("<")[0])
+    return found
 
 
 @pytest.mark.parametrize("shape", ["object", "results"])
@@ -229,9 +222,10 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
     assert len(prolific.world.hooks) == 2
 
 
-@pytest.mark.sampled(keep=3)
-@pytest.mark.parametrize("fault", ["dropped_after", "malformed", "empty", "500"])
-@pytest.mark.parametrize("path", ["hooks/subscriptions/", "hooks/secrets/"])
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [("hooks/subscriptions/", "dropped_after"), ("hooks/secrets/", "malformed")],
+)
 def test_a_subscription_whose_answer_was_lost_is_made_anew(path, fault, prolific, settings):
     study = make_recruiting()
     launched(study)
@@ -256,56 +250,6 @@ def test_webhooks_need_an_address_that_prolific_can_call(prolific, settings):
 
     with pytest.raises(NotAllowed, match="PUBLIC_BASE_URL"):
         subscribe(study_id=study.pk)
-
-
-@pytest.mark.sampled(keep=1)
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
-def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooked):
-    """People come, work, return, time out; webhooks get lost, come twice and out of order."""
-    rng = random.Random(seed)
-    people: list[tuple[dict[str, str], Annotator]] = []
-    for _ in itertools.repeat(None, 40):
-        action = rng.choice(["arrive", "answer", "finish", "return", "time out", "deliver"])
-        alive = [
-            p for p in people if prolific.world.submissions[p[0]["submission"]].status == "ACTIVE"
-        ]
-        if (
-            action == "arrive"
-            and prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
-            and len(alive) < 3
-        ):
-            people.append(arrive(prolific, row))
-        elif action == "deliver":
-            if rng.random() < 0.5:
-                prolific.world.outbox.clear()
-            prolific.deliver(twice=rng.random() < 0.5, shuffle=True, post=lambda d: hooked(d))
-        elif alive:
-            person, annotator = rng.choice(alive)
-            if action == "answer" and state_of(annotator) == State.ANNOTATING:
-                answer_some(annotator, rng.randint(1, 3))
-            elif action == "finish" and state_of(annotator) == State.ANNOTATING:
-                finish(prolific, person, annotator)
-            elif action == "return":
-                prolific.world.give_back(person["submission"])
-            elif action == "time out":
-                prolific.world.time_out(person["submission"])
-    follow(study_id=study.pk)
-
-    expected = {
-        "RETURNED": {State.RETURNED},
-        "TIMED-OUT": {State.TIMED_OUT},
-        "AWAITING REVIEW": {State.COMPLETED},
-        "ACTIVE": {State.ANNOTATING},
-    }
-    for person, annotator in people:
-        status = prolific.world.submissions[person["submission"]].status
-        assert state_of(annotator) in expected[status], status
-    holding = [a for _, a in people if state_of(a) in (State.ANNOTATING, State.COMPLETED)]
-    held = sum(
-        a.assignments.filter(is_surplus=False).exclude(state="released").count() for a in holding
-    )
-    assert seats_taken(study) == held
 
 
 def test_the_same_signed_bytes_are_one_event_whatever_their_id_says(client, settings, now):

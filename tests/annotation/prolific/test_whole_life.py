@@ -11,6 +11,7 @@ from django.core.management import call_command
 
 from annotation import services
 from annotation.models import ProlificStudy, QuotaGroup
+from demo.prolific.server import TOKEN
 from studies.models import Item
 from tests.annotation.prolific.life import (
     answer_some,
@@ -30,7 +31,7 @@ def run(*args: str) -> None:
     call_command("prolific", *args)
 
 
-def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, capsys):
+def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, capsys, monkeypatch):
     """Returns, time-outs and late finishers; people come while earlier ones are at work."""
     study = with_quotas(make_recruiting(items=18, per_person=3), each=3)
     run(
@@ -38,12 +39,21 @@ def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, ca
         study.slug,
         "--country",
         "United States",
+        "--age",
+        "18-75",
+        "--devices",
+        "desktop,tablet",
+        "--approval-rate",
+        "95",
         "--balance",
         "sex=Male,Female",
         "--balance",
         "us-political-affiliation=Democrat,Republican,Independent",
     )
-    run("publish", study.slug, "--yes")
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "113.40")
+    run("publish", study.slug)
+    assert "$113.40" in asked[0]
     row = ProlificStudy.objects.get(study=study)
 
     came, late = 0, []
@@ -76,7 +86,10 @@ def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, ca
     assert prolific.world.show_study(row.prolific_id)["status"] == "COMPLETED"
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
     assert set(QuotaGroup.objects.values_list("completed", "reserved", "target")) == {(3, 0, 3)}
-    assert "Approve" not in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "Approve" not in said.err
+    assert TOKEN not in said.out + said.err
+    assert not any(s.participant in said.out for s in prolific.world.submissions.values())
 
 
 def finish_late(*annotators) -> None:
@@ -105,10 +118,9 @@ def other_server(tmp_path):
     process.stdout.close()
 
 
-@pytest.mark.parametrize("path", ["/api/v1/", "/", ""])
-def test_another_server_is_used_by_its_address_and_token_alone(path, other_server, settings):
+def test_another_server_is_used_by_its_address_and_token_alone(other_server, settings):
     url, settings.PROLIFIC_API_TOKEN = other_server
-    settings.PROLIFIC_BASE_URL = url.removesuffix("/api/v1/") + path
+    settings.PROLIFIC_BASE_URL = url.removesuffix("/api/v1/")
     study = make_recruiting()
 
     run("launch", study.slug)

@@ -142,12 +142,6 @@ def test_what_cannot_be_is_refused(editor, study, fields, words):
     assert set(Item.everything.values_list("split", flat=True)) == {"main"}
 
 
-def test_practice_needs_an_own_answer_for_its_feedback(editor, study):
-    Item.everything.filter(key="x1").update(first_person="")
-
-    assert "no own answer" in use(editor, item="x1", use="practice")[0]
-
-
 def test_items_keep_their_use_once_annotators_have_them(editor, study):
     type(study).objects.update(state="open", items_per_annotator=1)
     study.refresh_from_db()
@@ -155,10 +149,3 @@ def test_items_keep_their_use_once_annotators_have_them(editor, study):
 
     assert "annotators have been given some of them" in use(editor, item="x1", use="practice")[0]
     assert editor.get(CHECKS).context["fixed"]
-
-
-def test_only_editors_change_the_use_of_items(study):
-    assert (
-        sign_in(study, "viewer").post(ITEMS, {"item": "x1", "use": "practice"}).status_code == 404
-    )
-    assert sign_in(study).get(ITEMS).status_code == 405

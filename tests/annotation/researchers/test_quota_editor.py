@@ -6,9 +6,8 @@ import pytest
 
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion, QuotaGroup
-from annotation.researchers.quota_views import combinations, evenly, make_grid, shared_out
+from annotation.researchers.quota_views import combinations, shared_out
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
-from studies.models import Membership
 from tests.factories import make_annotator, make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -52,16 +51,6 @@ def test_two_questions_make_rows_and_columns_and_the_sum_stands_against_the_seat
     assert (page.context["needed"], page.context["total"], page.context["missing"]) == (6, 6, 0)
 
 
-def test_the_only_question_makes_the_grid_without_being_chosen(editor, study):
-    set_quotas(study_id=study.pk, questions=[GENDER], groups=[])
-
-    page = editor.get(QUOTA)
-
-    assert [line.label for line in page.context["grid"].lines] == ["Woman", "Man"]
-    assert page.context["total"] == 6
-    assert not study.quota_groups.exists()
-
-
 def test_a_study_without_questions_gets_a_usual_one_and_its_grid_by_one_button(editor, study):
     set_quotas(study_id=study.pk, questions=[], groups=[])
     assert "Ask for gender" in editor.get(QUOTA).text
@@ -71,24 +60,6 @@ def test_a_study_without_questions_gets_a_usual_one_and_its_grid_by_one_button(e
     assert page.redirect_chain == [(QUOTA, 302)]
     assert page.context["grid"].questions[0].key == "gender"
     assert [question.key for question in study.demographic_questions.all()] == ["gender"]
-
-
-@pytest.mark.parametrize(
-    ("chosen", "rows", "columns"),
-    [
-        ([GENDER], ["Woman", "Man"], ()),
-        ([GENDER, AGE], ["Woman", "Man"], ("Under 40", "40 or older")),
-        ([GENDER, AGE, PARTY], ["Woman, Under 40", "Woman, 40 or older"], None),
-    ],
-    ids=["one", "two", "three"],
-)
-def test_any_number_of_questions_makes_a_grid(chosen, rows, columns):
-    grid = make_grid(chosen, {})
-
-    assert [line.label for line in grid.lines][:2] == rows
-    assert columns is None or grid.columns == columns
-    names = [cell.name for line in grid.lines for cell in line.cells]
-    assert names == [f"target-{n}" for n in range(len(combinations(chosen)))]
 
 
 GENDERS = QuotaQuestion(
@@ -113,26 +84,6 @@ def test_filling_evenly_gives_small_groups_no_equal_part_and_says_where_they_go(
     again = editor.post(QUOTA, {"q": keys, "do": "even", "everyone-else": "1", "total": "7"})
     assert again.context["total"] == 7
     assert "No places for" not in again.content.decode()
-
-
-def test_filling_evenly_keeps_the_groups_that_were_chosen_and_numbers_of_small_groups():
-    texts = {("woman",): "9", ("man",): "", ("non_binary",): "2"}
-
-    assert evenly(20, [GENDERS], texts) == {("woman",): "18", ("man",): "", ("non_binary",): "2"}
-    assert evenly(20, [GENDERS], dict.fromkeys(texts, "")) == {
-        ("woman",): "10",
-        ("man",): "10",
-        ("non_binary",): "",
-    }
-
-
-def test_everyone_else_is_part_of_all_annotators(editor):
-    page = editor.post(
-        QUOTA, {"q": ["gender", "party"], "do": "even", "total": "20", "everyone-else": "2"}
-    )
-
-    filled = [int(cell.text) for line in page.context["grid"].lines for cell in line.cells]
-    assert (filled, page.context["total"]) == ([3] * 6, 20)
 
 
 @pytest.mark.parametrize(
@@ -163,15 +114,6 @@ def test_the_grid_fills_without_a_script_and_stores_nothing(editor, study, sent,
     assert filled == expected
     assert page.context["total"] == sum(filled)
     assert not QuotaGroup.objects.exists()
-
-
-def test_working_out_adds_up_what_was_typed(editor):
-    sent = {"q": ["gender", "party"], "do": "sum", "everyone-else": "2", **cells(1, 1, 1, 1, 1, 1)}
-
-    page = editor.post(QUOTA, sent)
-
-    assert (page.context["total"], page.context["beyond"], page.context["pay"]) == (8, 2, "$36.00")
-    assert page.context["grid"].column_totals == (2, 2, 2)
 
 
 def test_a_saved_grid_is_the_quota_and_is_shown_again(editor, study):
@@ -312,14 +254,6 @@ def test_a_question_that_cannot_be_is_refused(editor, study, rows, words):
     assert page.status_code == 422
     assert words in page.context["fault"]
     assert study.demographic_questions.get().label == "Gender?"
-
-
-@pytest.mark.parametrize("address", [QUOTA, QUESTIONS])
-def test_only_editors_open_the_pages(study, address):
-    viewer = sign_in(study, role=Membership.Role.VIEWER)
-
-    assert viewer.get(address).status_code == 404
-    assert viewer.post(address).status_code == 404
 
 
 def test_parts_add_up_to_the_whole():

@@ -4,7 +4,6 @@ import pytest
 
 from annotation.content.texts import (
     TEXTS,
-    consent_parts,
     consent_text,
     placeholders,
     template_for,
@@ -49,20 +48,17 @@ NAMED = (
 ).split("|")
 
 
-@pytest.mark.parametrize("words", NAMED)
-def test_the_ready_made_consent_names_what_ethics_boards_ask_for(study, words):
-    assert words in template_for(study, "consent")
-
-
 GERMAN = (
     "Wer diese Studie|Zweck|30 kurze Profile|20 Minuten|$4.50 ($13.50 pro Stunde)|Risiken|"
     "speichern|Pseudonym|freiwillig|zurückziehen|Ethikvotum|- [ ]"
 ).split("|")
 
 
-@pytest.mark.parametrize("words", GERMAN)
-def test_the_ready_made_consent_of_a_german_study_names_the_same_in_german(words):
-    assert words in template_for(make_study(language="de-at"), "consent")
+@pytest.mark.parametrize(("language", "named"), [("en", NAMED), ("de-at", GERMAN)])
+def test_the_ready_made_consent_names_what_ethics_boards_ask_for(language, named):
+    text = template_for(make_study(language=language), "consent")
+
+    assert [words for words in named if words not in text] == []
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -73,17 +69,6 @@ def test_a_ready_made_text_has_as_many_placeholders_and_lines_in_every_language(
     assert len(placeholders(english)) == len(placeholders(german))
     assert len(english.splitlines()) == len(german.splitlines())
     assert "{" not in english + german
-
-
-def test_the_page_says_in_which_language_the_ready_made_texts_are(editor, study):
-    said = []
-    for language in ("de", "en", "fr"):
-        Study.objects.update(language=language)
-        said.append(" ".join(editor.get(PAGE).text.split()))
-
-    assert "They are in German, the language of the study." in said[0]
-    assert "They are in English, the language of the study." in said[1]
-    assert "There is no ready-made text in French: it is in English" in said[2]
 
 
 def test_a_ready_made_text_says_what_the_settings_know_and_asks_for_the_rest(study):
@@ -130,14 +115,6 @@ def test_somebody_elses_change_in_the_meantime_is_kept(editor, study):
     assert "Mine" in page.content.decode()
 
 
-def test_a_wrong_address_is_marked(editor, study):
-    page = editor.post(PAGE, texts(study, contact="nobody", debrief="Kept"))
-
-    assert page.status_code == 422
-    assert "Enter a valid email address" in page.content.decode()
-    assert "Kept" in page.content.decode()
-
-
 def test_after_the_first_answer_only_the_debrief_and_the_contact_change(editor, study):
     Study.objects.update(frozen_at="2026-11-01T00:00Z", consent="Old")
 
@@ -172,15 +149,6 @@ def test_an_unfilled_placeholder_blocks_every_launch(study):
     assert not any(c.is_open for c in study_checks(study) if "placeholder" in c.text)
 
 
-def test_boxes_leave_the_text_and_count_in_its_version():
-    assert consent_parts(BOXES) == ("Read this.", ("I am 18.", "I agree."))
-    assert consent_parts("- [x] no box\n") == ("- [x] no box\n", ())
-    with_boxes = consent_text(make_study(consent=BOXES))
-    without = consent_text(make_study(consent="Read this."))
-    assert with_boxes.html == without.html
-    assert with_boxes.version != without.version
-
-
 def test_nobody_agrees_before_every_box_is_ticked():
     study = make_study(consent=BOXES)
     client = arrive(study)
@@ -204,18 +172,3 @@ def test_refusing_needs_no_box():
     arrive(study).post(f"/s/{study.slug}/consent/", {"consent": "no"})
 
     assert Annotator.objects.get().state == "declined"
-
-
-def test_the_navigation_and_the_list_of_set_up_lead_to_the_texts(editor, study):
-    assert f'href="{PAGE}"' in editor.get("/studies/one/people/checks/").content.decode()
-    Study.objects.update(consent="Ask [[whom]].", contact="a@example.org")
-
-    page = editor.get("/studies/one/").content.decode()
-
-    assert "Fill in 1 placeholder, first “whom”" in page
-    assert f'href="{PAGE}"' in page
-
-
-@pytest.mark.parametrize("address", [PAGE, f"{PAGE}preview/"])
-def test_only_editors_write_texts(study, address):
-    assert sign_in(study, "viewer").post(address, {"name": "consent"}).status_code == 404
