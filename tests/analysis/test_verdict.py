@@ -13,7 +13,7 @@ from analysis.report.build import build_report
 from analysis.report.render import render_html
 from analysis.report.study import shared_by
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import POWER, answer_of, headline_run, replacement_of
+from analysis.report.verdict.answer import POWER, answer_of, headline_run
 from analysis.report.verdict.first_screen import (
     CAVEATS,
     labels_needed,
@@ -74,16 +74,6 @@ def test_every_state_has_an_answer_in_one_sentence_and_what_would_settle_it(
     assert (verdict.answer.word, verdict.answer.sentence.count(". ")) == (word, 0)
     assert words in verdict.answer.sentence
     assert verdict.settling.endswith(".")
-
-
-def test_a_study_without_judges_asks_no_question_of_yes_or_no(report):
-    report |= {"judges": [], "comparison": [], "headline": {"state": "people_only"}}
-
-    verdict = verdict_of(report)
-
-    assert verdict.answer.word == ""
-    assert verdict.chart is None
-    assert verdict.settling == "A judge: run one on the same items."
 
 
 def test_the_chart_has_the_best_judges_first_and_names_how_many_it_leaves_out(report):
@@ -193,19 +183,6 @@ def test_without_right_answers_the_judge_is_compared_as_an_annotator(advantage, 
     assert "Agreement is not accuracy" in str(CAVEATS[0](report))
 
 
-def test_so_many_labels_settle_whether_a_judge_agrees_as_an_annotator():
-    report = without_truth(advantage=0.04, se=0.04, p=0.07)
-
-    needed = labels_needed(report)
-
-    factor = (900 + needed) / 900
-    drawn = np.random.default_rng(1).normal(0.04, 0.04 / math.sqrt(factor), 200_000)
-    share = float((drawn + 1.645 * 0.04 / math.sqrt(factor) < 0.1).mean())
-    assert POWER - 0.01 < share < POWER + 0.03
-    assert replacement_of(report).state == "cannot_tell"
-    assert "more items" in settling_of(report)
-
-
 def test_a_settled_comparison_needs_no_labels_and_a_missing_one_cannot_say(report):
     for state in ("better", "worse", "equivalent"):
         assert labels_needed(report | {"headline": {"state": state}}) == 0
@@ -295,17 +272,6 @@ def test_what_keeps_a_judge_from_being_trusted_is_the_sentence(other, words, set
     assert words in verdict.sentence
     assert settling in settling_of(report)
     assert sensitivity_of(report) == ""
-
-
-def test_a_constant_judge_is_not_yes_with_right_answers_either(report):
-    report["headline"]["state"] = "equivalent"
-    entry = next(e for e in report["comparison"] if e["run"] == report["headline"]["run"])
-    entry["pooled_replacement"] |= {"same_label": 1.0, "decided": 600}
-
-    answer = answer_of(report)
-
-    assert answer.word == "Not yet known"
-    assert "gives the same label to 600 of 600 items" in answer.sentence
 
 
 def test_the_answer_holds_for_every_epsilon_that_is_printed():
@@ -416,16 +382,6 @@ def test_a_person_who_gave_most_answers_is_named_where_people_would_be_enough(re
 
     assert "gave 59\u00a0% of the answers" in words
     assert "More people" not in words
-
-
-def test_what_is_settled_is_not_said_of_other_personas_where_there_is_one(report):
-    report["headline"]["state"] = "better"
-    difference_of(report)["one"] = ["personas"]
-
-    words = settling_of(report)
-
-    assert words.startswith("It is settled for items, people and questions like these, and for ")
-    assert "the only persona." in words
 
 
 def test_no_known_answer_is_said_only_where_it_is_so(report):

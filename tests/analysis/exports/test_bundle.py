@@ -109,11 +109,9 @@ def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(s
 
     card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
 
-    assert "an hour" not in card
-    assert "### What people agreed to" not in card
+    for words in ("an hour", "### What people agreed to", "Models were asked"):
+        assert words not in card
     assert "What people were told and agreed to is not known" in card
-    assert "What people were shown is not known" in card
-    assert "Models were asked" not in card
 
 
 def test_the_head_of_the_card_is_yaml_that_says_what_the_files_hold(study, tmp_path):
@@ -226,13 +224,6 @@ def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, se
     assert not any(name in text for name in names)
 
 
-def test_a_study_without_a_report_says_so(study, tmp_path):
-    out = export(study, "all", tmp_path / "out")
-
-    assert "No report had been built of the answers" in (out / "README.md").read_text()
-    assert not (out / "report").exists()
-
-
 def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, db, monkeypatch):
     monkeypatch.setattr(section, "RAISES", False)
     settings.VAR_DIR = tmp_path
@@ -258,21 +249,3 @@ def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, setting
 
     assert not (out / "report").exists()
     assert "Withdrawn, and not in this data set: 1." in (out / "README.md").read_text()
-
-
-def test_the_citation_is_bibtex_whatever_the_title(study, tmp_path):
-    Study.objects.update(title="50% {of} A&B_c")
-    study.refresh_from_db()
-
-    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
-
-    assert r"title  = {{50\% \{of\} A\&B\_c}}," in card
-
-
-def test_the_default_instructions_are_in_the_card_in_the_language_of_the_study(study, tmp_path):
-    Study.objects.update(language="de")
-    study.refresh_from_db()
-
-    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
-
-    assert "> - Antworten Sie" in card

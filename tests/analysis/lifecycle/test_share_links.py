@@ -154,17 +154,6 @@ def test_a_report_whose_answers_were_withdrawn_is_marked_wherever_it_is_shown(
         assert "uperseded" in client.get(page).content.decode(), page
 
 
-@pytest.mark.parametrize(("role", "status"), [("viewer", 404), ("editor", 404), ("owner", 200)])
-def test_only_owners_see_and_make_links(client, report, role, status):
-    user = User.objects.create_user("somebody")
-    Membership.objects.create(user=user, study=report.study, role=role)
-    client.force_login(user)
-
-    assert client.get(address(report)).status_code == status
-    assert client.post(address(report), {"days": 7}).status_code == status
-    assert ShareLink.objects.exists() == (role == "owner")
-
-
 def test_the_page_shows_a_new_link_once_and_it_works(client, report, owner):
     client.force_login(owner)
 

@@ -57,43 +57,6 @@ def test_a_tied_majority_is_counted_and_not_an_answer():
     assert panel.human_majority.overall.n == 1
 
 
-def test_items_without_truth_count_nowhere():
-    people = Votes.from_matrix([[0, 0, 0], [1, 1, 1]], [[90] * 3, [90] * 3])
-
-    panel = like_for_like(people, people, [0, -1], rng=np.random.default_rng(0))
-
-    assert panel.human_single.overall.n == 3
-    assert panel.human_majority.overall.n == 1
-    assert (
-        like_for_like(people, people, [-1, -1], rng=np.random.default_rng(0)).human_single.reason
-        == "empty_group"
-    )
-
-
-def test_from_more_answers_than_needed_a_random_three_make_the_majority():
-    labels = np.tile([0, 0, 0, 1, 1, 1], (400, 1))
-    people = Votes.from_matrix(labels)
-
-    panel = like_for_like(people, people, [0] * 400, rng=np.random.default_rng(1))
-
-    # Three of six, half of them right: the majority is right on half the items.
-    assert panel.human_majority.overall.n == 400
-    assert panel.human_majority.overall.value == pytest.approx(0.5, abs=0.1)
-
-
-def test_intervals_say_how_they_were_made():
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 2, 120)
-    people, runs = judge_with_impressions(rng, truth, 3), judge_with_impressions(rng, truth, 3)
-
-    panel = like_for_like(people, runs, truth, rng=rng)
-
-    assert "two-way" in panel.human_single.overall.interval.method
-    assert "item-clustered" in panel.model_single.overall.interval.method
-    assert panel.human_majority.overall.interval.note == "conditional on these annotators"
-    assert panel.model_majority.overall.interval.method == "wilson"
-
-
 def test_panels_about_different_items_are_refused():
     two, three = Votes.from_matrix([[0]] * 2), Votes.from_matrix([[0]] * 3)
     with pytest.raises(ValueError, match="same items"):
