@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_tables, build_report
 from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from judging.models import Attempt
@@ -131,23 +131,3 @@ def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certain
     assert (row[4]["n"], row[4]["correct"], row[6], row[7]) == (11, 11, 11 / 40, -0.25)
     assert (row[8]["n"], row[10], row[11]) == (0, 0.0, -1.0)
     assert (row[14], row[15]) == (None, -1.0)
-
-
-def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
-    study = make_study()
-    rater = make_rater(study=study)
-    with stored_at_once():
-        for topic, count in (("large", 40), ("small", 12), ("tiny", 3)):
-            for _ in range(count):
-                answer(rater, make_item(study=study, topic=topic, first_person="r1"), "r1", 70)
-
-    figure = all_figures(report_of(study))["heat_topics"]
-
-    people, stripes, words = figure.panels[0].drawing["data"]
-    rows = dict(zip(people["text"], people["y"], strict=True))
-    striped = {round(y) for y in stripes["y"] if y is not None}
-    assert set(rows) == {"0.0<br>n 40", "0.0<br>n 12", "–<br>n 3"}
-    assert striped == {rows["0.0<br>n 12"]}
-    assert people["marker"]["color"][rows["–<br>n 3"]] == "#FFFFFF"
-    assert set(words["text"]) == set(rows)
-    assert figure.title == "Accuracy by topics"

@@ -126,12 +126,39 @@ def test_so_much_data_finds_it_with_the_promised_probability(value, finding):
     assert POWER - 0.01 < share < POWER + 0.03
 
 
-def test_a_difference_at_the_margin_needs_no_promise_of_data(report):
-    difference = difference_of(report)
-    difference |= {"value": 0.0, "se": 0.5, "margin": 0.01}
-    report["headline"]["state"] = "cannot_tell"
+@pytest.mark.parametrize(
+    ("state", "difference", "begins", "absent"),
+    [
+        (
+            "cannot_tell",
+            {"value": 0.0, "se": 0.5, "margin": 0.01},
+            "More than 30 times as many items and people",
+            "About",
+        ),
+        (
+            "cannot_tell",
+            {"too_few": ["people"], "people_uneven": True, "people_largest": 0.59},
+            "gave 59\u00a0% of the answers",
+            "More people",
+        ),
+        (
+            "better",
+            {"one": ["personas"]},
+            "for items, people and questions like these, and for the only persona.",
+            "personas",
+        ),
+    ],
+)
+def test_what_would_settle_it_follows_from_the_difference(
+    report, state, difference, begins, absent
+):
+    report["headline"]["state"] = state
+    difference_of(report).update(difference)
 
-    assert verdict_of(report).settling.startswith("More than 30 times as many items and people")
+    words = settling_of(report)
+
+    assert begins in words
+    assert absent not in words
 
 
 def without_truth(*, advantage, se, p, judges=1, balanced=None, **other):
@@ -370,18 +397,6 @@ def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):
     items = rounded(report["inputs"]["items"] * (factor - 1))
     people = rounded(report["human"]["annotators"] * (factor - 1))
     assert f"About {items:,} more items and {people:,} more people" in words
-
-
-def test_a_person_who_gave_most_answers_is_named_where_people_would_be_enough(report):
-    report["headline"]["state"] = "cannot_tell"
-    difference_of(report).update(
-        too_few=["people"], people_uneven=True, people_largest=0.59, people_effective=2.7
-    )
-
-    words = settling_of(report)
-
-    assert "gave 59\u00a0% of the answers" in words
-    assert "More people" not in words
 
 
 def test_no_known_answer_is_said_only_where_it_is_so(report):

@@ -15,8 +15,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.report import section
 from annotation.models import Annotation, QuotaGroup
 from judging.wordings import save_wording
-from studies.importers.files.bundle import open_path
-from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Study
 from tests.analysis.builders import little_study
@@ -67,21 +65,6 @@ def test_a_title_cannot_break_out_of_the_head_of_the_card(study, tmp_path):
     head = (export(study, "all", tmp_path / "out") / "README.md").read_text().split("---\n")[1]
 
     assert head.startswith('pretty_name: "---\\nlicense: mit"\n')
-
-
-@pytest.mark.parametrize("path", ["jsonl", "csv/items.csv"])
-def test_exported_items_come_back_as_the_same_items(study, tmp_path, path):
-    out = export(study, "all", tmp_path / "out")
-    read = read_bundle(open_path(out / path), task="preference")
-
-    copy = import_items("two", [read], create=True)
-    again = import_items("two", [read])
-
-    assert (copy.created, again.created, again.unchanged) == (2, 0, 2)
-    texts = ["question", "r1__text", "r2__text", "first_person", "persona__features", "task"]
-    assert list(copy.study.all_items.order_by("key").values_list(*texts)) == list(
-        study.all_items.order_by("key").values_list(*texts)
-    )
 
 
 def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):

@@ -1,10 +1,7 @@
 import ast
 import doctest
 import inspect
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import get_args
@@ -82,25 +79,6 @@ def test_the_methods_pages_use_every_public_function_in_an_example():
 
 def test_the_methods_pages_name_every_reason():
     assert not [reason for reason in get_args(Reason) if f"`{reason}`" not in WORDS]
-
-
-def test_the_package_works_without_django_and_its_settings():
-    program = (
-        "import sys, analysis.stats; "
-        "print(sorted({name.split('.')[0] for name in sys.modules} & {'django', 'config'}))"
-    )
-    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
-
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout.strip() == "[]"
 
 
 def test_every_public_function_has_an_example_and_takes_randomness_from_its_caller():

@@ -141,20 +141,20 @@ def test_the_unit_is_the_item_with_everything_that_items_share():
 
 
 def test_the_error_of_balanced_agreement_is_that_of_leaving_out_one_item_after_another():
-    votes, model = spread_votes(2, n=400, people=80)
+    votes, model = spread_votes(2, n=160, people=40)
 
     found = pooled_replacement_test(
-        votes, model, epsilon=0.1, sharing=Sharing.of_items(400, {})
+        votes, model, epsilon=0.1, sharing=Sharing.of_items(160, {})
     ).balanced
 
-    labels = np.full((400, 80), -1)
+    labels = np.full((160, 40), -1)
     labels[votes.item, votes.annotator] = votes.choice
     without = [
         np.subtract(*by_hand(np.delete(labels, i, 0), np.delete(model, i), 2)[2:][::-1])
-        for i in range(400)
+        for i in range(160)
     ]
-    jackknife = np.sqrt(399 / 400 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    assert found.se == pytest.approx(jackknife, rel=0.02)
+    jackknife = np.sqrt(159 / 160 * ((np.array(without) - np.mean(without)) ** 2).sum())
+    assert found.se == pytest.approx(jackknife, rel=0.04)
 
 
 def test_a_constant_judge_has_half_of_the_balanced_agreement_and_is_never_replaceable():

@@ -99,7 +99,7 @@ def test_the_start_is_the_strictest_threshold_with_thirty_expected_answers():
 @pytest.mark.parametrize("by", ["item", "cluster"])
 def test_drawn_items_share_nothing_and_each_item_or_persona_has_the_same_chance(by):
     """Personas of 1 to 11 items, of which a third ask one of three popular questions."""
-    rng, draws = np.random.default_rng(8), 2000
+    rng, draws = np.random.default_rng(8), 400
     size = rng.integers(1, 12, 40)
     persona = np.repeat(np.arange(40), size)
     is_popular = rng.random(persona.size) < 0.3
