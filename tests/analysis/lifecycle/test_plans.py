@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analysis.data.dataset import load_dataset
-from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.lifecycle.build_job import write_report
@@ -492,25 +491,6 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
         *("answers wanted at each item", "3", "5", day, "ada")
     ]
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-
-
-def test_a_plan_says_what_it_did_not_seal_and_counts_from_the_first_answer():
-    study = little_study(46)
-    before_data(study, bootstrap=100)
-    row = AnalysisPlan.objects.get()
-    del row.content["sealed"]
-    row.seal = FrozenPlan(row.content, 0, 0, row.frozen_at.isoformat()).sealed()
-    row.save()
-
-    report = built(study, bootstrap=100)
-    study.frozen_at = timezone.now()
-    study.save()
-    add_items(study, 2)
-    later = built(study, bootstrap=100)
-
-    assert report["registration"]["departures"] == []
-    assert report["registration"]["not_sealed"][:2] == ["items", "answers wanted at each item"]
-    assert item_departures(later)[0]["done"].endswith(": 2 added")
 
 
 def test_a_planned_run_that_was_asked_with_other_words_is_a_departure(real_words):
