@@ -132,6 +132,15 @@ def test_a_probe_without_its_baseline_has_reasons_instead_of_numbers(study):
     assert entry["mitigations"] == ["warning"]
 
 
+def test_runs_that_asked_otherwise_are_no_baseline(study):
+    ask(study, "", framing="persona")
+    ask(study, "length")
+
+    (entry,) = section_of(study)["probes"]
+
+    assert entry["compared_with"] is None
+
+
 def test_a_mitigated_probe_is_compared_with_its_own_baseline_and_with_the_plain_probe(study):
     ask(study, "")
     ask(study, "length", follows=0.75)

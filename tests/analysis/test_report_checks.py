@@ -194,3 +194,21 @@ def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_o
     assert recalibration["raw"] == pytest.approx((0.1**2 + 0.4**2) / 2)
     assert recalibration["isotonic"] == pytest.approx(0)
     assert recalibration["base_rate"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
+    study = make_study()
+    short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")
+    with stored_at_once():
+        for number in range(24):
+            item = make_item(study=study, first_person="r1")
+            choice = "r1" if number % 2 else "r2"
+            answer(long, item, choice, 90 if number % 2 else 20)
+            if number < 8:
+                answer(short, item, choice, 90 if number % 2 else 20)
+
+    rows = {row["rater"]: row for row in computed(study, "annotators")["human"]["raters"]}
+
+    assert (rows["P-1"]["auroc"], rows["P-1"]["auroc_reason"]) == (None, "too_few_items")
+    assert rows["P-2"]["auroc"] == 1.0
+    assert (rows["P-2"]["n"], rows["P-2"]["correct"], rows["P-2"]["share_a"]) == (24, 12, 0.5)

@@ -72,6 +72,18 @@ def test_items_of_few_personas_are_not_counted_as_independent():
     assert "No threshold is certified." in figure.panels[0].alt
 
 
+def test_more_runs_share_the_chance_of_a_wrong_certificate():
+    study = study_of(40, right=lambda n: n > 3, certainty=lambda n: 90, runs=1)
+    several = study_of(40, right=lambda n: n > 3, certainty=lambda n: 90, runs=10)
+
+    (alone,) = certified(study)
+    among = certified(several)
+
+    assert alone["threshold"] == 50.0
+    assert {entry["guarantee_reason"] for entry in among} == {"not_certified"}
+    assert {entry["certificate"]["judges"] for entry in among} == {10}
+
+
 def test_another_threshold_of_the_reader_changes_no_certificate():
     study = random_study(5, n_items=60)
 

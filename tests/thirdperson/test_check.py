@@ -360,6 +360,17 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path, capsys):
     assert "write to a file in a folder that exists" in capsys.readouterr().err
 
 
+def test_a_file_that_nobody_may_read_is_refused(tmp_path, capsys, monkeypatch):
+    def closed(path, mode):
+        raise PermissionError(13, "Permission denied")
+
+    table = labels_table(tmp_path / "labels.csv", items=3)
+    monkeypatch.setattr(Path, "open", closed)
+
+    assert check([str(table), "--out", str(tmp_path / "r.html")]) == 2
+    assert "labels.csv cannot be read: Permission denied" in capsys.readouterr().err
+
+
 def test_a_file_that_is_no_report_is_never_overwritten(tmp_path, capsys):
     table, out = labels_table(tmp_path / "labels.csv", items=40), tmp_path / "thesis.html"
     out.write_text("my only copy")

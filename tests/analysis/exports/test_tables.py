@@ -232,6 +232,19 @@ def test_exported_answers_can_be_imported_elsewhere(study, tmp_path):
     assert answers("two") == answers("one")
 
 
+def test_an_export_that_fails_leaves_nothing(study, tmp_path, monkeypatch):
+    def broken(study):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("analysis.exports.catalogue.judgment_table", broken)
+
+    with pytest.raises(CommandError, match="cannot be written: No space left on device"):
+        call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))
+
+    assert list(tmp_path.iterdir()) == []
+    assert not study.log.filter(event="exported").exists()
+
+
 def test_the_command_writes_a_file_and_refuses_what_makes_no_sense(study, tmp_path, capsys):
     out = tmp_path / "items.csv"
     call_command("export", "one", "--what", "items", "--format", "csv", "--out", str(out))

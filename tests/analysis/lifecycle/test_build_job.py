@@ -134,6 +134,13 @@ def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tm
         call_command("report", slugs[0], out=str(tmp_path / slugs[0]), bootstrap=100)
 
 
+def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(CommandError, match=r"file cannot be written: .*\. Name another folder"):
+        call_command("report", little_study(6).slug, out=str(tmp_path / "file"), bootstrap=100)
+
+
 def test_a_new_report_replaces_the_old_one_whole(tmp_path):
     study = little_study(6)
     call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100)
