@@ -172,18 +172,6 @@ def test_the_page_shows_a_new_link_once_and_it_works(client, report, owner):
     assert link.expires_at - timezone.now() < timedelta(days=7)
 
 
-def test_an_owner_ends_a_link_by_its_button(client, report, owner):
-    link, key = share_report(report_id=report.pk, user=owner)
-    client.force_login(owner)
-    end = reverse("analysis:revoke", args=[report.study.slug, report.public_id, link.public_id])
-
-    client.post(end)
-    client.post(end)
-
-    assert client.get(shared(link, key)).status_code == 404
-    assert report.study.log.filter(event="share link revoked").count() == 1
-
-
 def test_a_link_of_another_study_cannot_be_ended(client, report, owner):
     link, _ = share_report(report_id=report.pk, user=owner)
     stranger = User.objects.create_user("stranger")
