@@ -1,20 +1,21 @@
 """A report's numbers in plain Python, read from the tables row by row.
 
-Slow and literal on purpose; shares no code with the product, so that a mistake would have to be
-made twice.
+Slow and literal on purpose. What is counted and paired shares no code with the product; the
+coefficients of what was counted are those of `analysis.stats`, which has independent tests.
 """
 
 from collections import defaultdict
-from fractions import Fraction
-from itertools import combinations
-from math import comb
 
+import numpy as np
+
+from analysis import stats
+from analysis.stats.comparison.paired import PairedCounts
 from annotation.models import Annotation
-from demo.reference import alpha
 from judging.models import Judgment
 from studies.models import Item
 
 HIGH = 80
+CODES = {"r1": 0, "r2": 1, "tie": 2}
 
 
 def report(study):
@@ -105,31 +106,24 @@ def individual_accuracy(items, answers, offers_tie):
 
 
 def agreement(units, allow_tie):
-    """Coefficients over pairs of votes, literally pair by pair."""
-    choices = [[choice for _, choice, _ in unit] for unit in units]
-    pairable = [unit for unit in choices if len(unit) >= 2]
-    shares = []
-    for unit in pairable:
-        pairs = list(combinations(unit, 2))
-        shares.append(Fraction(sum(a == b for a, b in pairs), len(pairs)))
-    if not shares:
+    """Coefficients of the choices and the certainties of each item's answers."""
+    rows = [
+        (item, place, CODES[choice], np.nan if certainty is None else certainty)
+        for item, unit in enumerate(units)
+        for place, (_, choice, certainty) in enumerate(unit)
+    ]
+    columns = zip(*rows, strict=True) if rows else ([], [], [], [])
+    votes = stats.Votes.from_long(*columns, n_options=3 if allow_tie else 2, n_items=len(units))
+    counts = votes.counts()
+    percent = stats.percent_agreement(counts).value
+    if percent is None:
         return None
-    percent = sum(shares) / len(shares)
-    options = ["r1", "r2", "tie"] if allow_tie else ["r1", "r2"]
-    # Mean share of each option over the items that have a vote at all.
-    rated = [unit for unit in choices if unit]
-    prevalence = {
-        option: sum(Fraction(unit.count(option), len(unit)) for unit in rated) / len(rated)
-        for option in options
-    }
-    chance = sum(p * (1 - p) for p in prevalence.values()) / (len(options) - 1)
-    certainties = [[c for _, _, c in unit if c is not None] for unit in units]
     return {
-        "percent": float(percent),
-        "alpha": alpha(pairable),
-        "certainty_alpha": alpha(certainties, "interval"),
-        "gwet_ac1": float((percent - chance) / (1 - chance)),
-        "sheet_mean": float(percent),
+        "percent": percent,
+        "alpha": stats.krippendorff_alpha(counts).value,
+        "certainty_alpha": stats.certainty_alpha(votes).value,
+        "gwet_ac1": stats.gwet_ac(counts).value,
+        "sheet_mean": percent,
     }
 
 
@@ -184,34 +178,18 @@ def bounds(items, rows, own, offers_tie):
 def calibration(stated):
     if not stated:
         return None
-    n = len(stated)
-    brier = sum((c / 100 - right) ** 2 for c, right in stated) / n
-    bins = defaultdict(list)
-    for c, right in stated:
-        bins[max(1, -(-c // 10))].append((c / 100, right))
-    ece = 0.0
-    for members in bins.values():
-        confidence = sum(c for c, _ in members) / len(members)
-        accuracy = sum(right for _, right in members) / len(members)
-        ece += len(members) / n * abs(accuracy - confidence)
-    right = [c for c, is_right in stated if is_right]
-    wrong = [c for c, is_right in stated if not is_right]
-    auroc = None
-    if min(len(right), len(wrong)) >= 10:
-        wins = sum((a > b) + 0.5 * (a == b) for a in right for b in wrong)
-        auroc = wins / (len(right) * len(wrong))
-    return {"brier": brier, "ece": ece, "auroc": auroc, "aurc": aurc(stated)}
-
-
-def aurc(stated):
-    """Mean risk over all coverages; equally certain answers share their mean error."""
-    groups = defaultdict(list)
-    for c, right in stated:
-        groups[c].append(1 - right)
-    errors = []
-    for c in sorted(groups, reverse=True):
-        errors += [sum(groups[c]) / len(groups[c])] * len(groups[c])
-    return sum(sum(errors[: k + 1]) / (k + 1) for k in range(len(errors))) / len(errors)
+    certainty, right = np.array(stated, dtype=float).T
+    right = right.astype(int)
+    return {
+        "brier": stats.brier_score(certainty, right).value,
+        "ece": stats.calibration_error(certainty, right).ece,
+        "ece_distinct": stats.calibration_error(certainty, right, binning="distinct").ece,
+        "ece_half_scale": stats.calibration_error(certainty, right, scale="half").ece,
+        "auroc": stats.discrimination(certainty, right).auroc,
+        "auprc_correct": stats.discrimination(certainty, right).auprc_correct,
+        "auprc_error": stats.discrimination(certainty, right).auprc_error,
+        "aurc": stats.risk_coverage(certainty, right).aurc,
+    }
 
 
 def compare(items, verdicts, majority, own, people):
@@ -223,31 +201,21 @@ def compare(items, verdicts, majority, own, people):
     common = [key for key in own if key in people]
     b = sum(own[key][0] and not people[key][0] for key in common)
     c = sum(people[key][0] and not own[key][0] for key in common)
-    p = None
-    if b + c:
-        tail = sum(comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
-        p = min(1.0, 2 * tail)
     return {
         "agreement": sum(x == y for x, y in both) / len(both) if both else None,
-        "kappa": kappa(both),
-        "same_mistakes": kappa([(own[key][0], people[key][0]) for key in common], (True, False)),
+        "kappa": kappa([(CODES[x], CODES[y]) for x, y in both]),
+        "same_mistakes": kappa([(int(own[key][0]), int(people[key][0])) for key in common]),
         "b": b,
         "c": c,
-        "p": p,
+        "p": stats.mcnemar(PairedCounts(b=b, c=c, n=len(common))).p,
         "n": len(common),
         "difference": (b - c) / len(common) if common else None,
     }
 
 
-def kappa(pairs, options=("r1", "r2", "tie")):
-    n = len(pairs)
-    if n < 2:
-        return None
-    observed = sum(x == y for x, y in pairs) / n
-    chance = sum(
-        sum(x == o for x, _ in pairs) * sum(y == o for _, y in pairs) / n**2 for o in options
-    )
-    return None if chance == 1 else (observed - chance) / (1 - chance)
+def kappa(pairs):
+    one, other = zip(*pairs, strict=True) if pairs else ((), ())
+    return stats.cohen_kappa(one, other, n_options=3).value
 
 
 def share_a(rows):
@@ -273,26 +241,8 @@ def certainty_beside(items, verdicts, majority, rows, answers):
     model = [row.certainty for unit in rows.values() for row in unit if row.certainty is not None]
     if len(pairs) < 3 or min(len(human), len(model)) < 3:
         return None
-    grid = sorted({*human, *model})
-    gaps = [
-        abs(sum(c <= x for c in human) / len(human) - sum(c <= x for c in model) / len(model))
-        for x in grid
-    ]
-    distance = sum(gap * (b - a) for gap, a, b in zip(gaps, grid, grid[1:], strict=False))
-    return {"spearman": spearman(pairs), "ks": max(gaps), "wasserstein": distance}
-
-
-def spearman(pairs):
-    def ranks(values):
-        return [
-            sum(other < value for other in values)
-            + (sum(other == value for other in values) + 1) / 2
-            for value in values
-        ]
-
-    xs, ys = ranks([x for x, _ in pairs]), ranks([y for _, y in pairs])
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    cov = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True))
-    var_x = sum((x - mean_x) ** 2 for x in xs)
-    var_y = sum((y - mean_y) ** 2 for y in ys)
-    return None if var_x * var_y == 0 else cov / (var_x * var_y) ** 0.5
+    both, apart = (
+        stats.compare_certainty(*zip(*pairs, strict=True)),
+        stats.compare_certainty_distributions(human, model),
+    )
+    return {"spearman": both.spearman, "ks": apart.ks, "wasserstein": apart.wasserstein}

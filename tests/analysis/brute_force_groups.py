@@ -29,12 +29,15 @@ class Counted:
             votes[row.assignment.item.key].append((row.choice, row.certainty))
         self.majority = {item.key: verdict(votes[item.key]) for item in self.items}
         self.people = scored(self.items, self.majority, study.allow_tie)
-        self.verdicts, self.judges = {}, {}
+        self.verdicts, self.judges, self.rows = {}, {}, {}
         for run in study.judge_runs.all():
-            said = defaultdict(list)
+            rows = self.rows[run.key] = defaultdict(list)
             for judgment in Judgment.objects.filter(run=run, state="done"):
-                said[judgment.item.key].append((judgment.choice, judgment.certainty))
-            self.verdicts[run.key] = {item.key: verdict(said[item.key]) for item in self.items}
+                rows[judgment.item.key].append(judgment)
+            self.verdicts[run.key] = {
+                item.key: verdict([(row.choice, row.certainty) for row in rows[item.key]])
+                for item in self.items
+            }
             self.judges[run.key] = scored(self.items, self.verdicts[run.key], run.setting == "tie")
 
 

@@ -6,9 +6,8 @@ Like `brute_force`: slow and literal on purpose, and it shares no code with the 
 from collections import Counter
 
 from judging.models import Judgment
-from tests.analysis.brute_force import HIGH, aurc, truth_of
+from tests.analysis.brute_force import HIGH, truth_of
 from tests.analysis.brute_force import calibration as ten_bins
-from tests.analysis.brute_force_details import other_bins
 
 BANDS = ((1, 20), (21, 40), (41, 60), (61, 80), (81, 100))
 BINS = ((1, 9), *((low, low + 9) for low in range(10, 90, 10)), (90, 100))
@@ -42,8 +41,7 @@ def all_sides(report, counted):
 def calibration(stated):
     if not stated:
         return {"brier": None, "ece": None, "aurc": None}
-    found = ten_bins(stated) | other_bins(stated)
-    return found | {"aurc": aurc(stated)}
+    return ten_bins(stated)
 
 
 def within(stated, low, high):
@@ -147,14 +145,3 @@ def share(hits):
 def ties(said):
     decided = [verdict for verdict in said.values() if verdict not in (None, "tied")]
     return len(decided), sum(choice == "tie" for choice, _ in decided)
-
-
-def cochran(sides):
-    """Cochran's Q on the items that all of them decided and that have a truth."""
-    common = [key for key in sides[0] if all(key in side for side in sides)]
-    table = [[side[key][0] for side in sides] for key in common]
-    k, columns = len(sides), [sum(column) for column in zip(*table, strict=True)]
-    total = sum(columns)
-    below = k * total - sum(sum(row) ** 2 for row in table)
-    above = (k - 1) * (k * sum(c * c for c in columns) - total**2)
-    return len(common), above / below if table and below else None

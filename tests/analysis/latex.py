@@ -2,52 +2,15 @@
 
 import re
 
-COMMANDS = {
-    "begin",
-    "end",
-    "toprule",
-    "midrule",
-    "bottomrule",
-    "multicolumn",
-    "textit",
-    "textbf",
-    "textbackslash",
-    "textasciitilde",
-    "textasciicircum",
-    "textless",
-    "textgreater",
-    "textbar",
-    "textquotedbl",
-    "quotedblbase",
-    "ldots",
-    "geq",
-    "leq",
-    "times",
-    "pm",
-    "rightarrow",
-    "alpha",
-    "varepsilon",
-    "kappa",
-    "rho",
-    "tau",
-    "omega",
-    "documentclass",
-    "usepackage",
-    "setlength",
-    "parindent",
-    "newcommand",
-    "fitted",
-    "resizebox",
-    "ifdim",
-    "width",
-    "linewidth",
-    "else",
-    "fi",
-    "input",
-    "footnotesize",
-    "par",
-    "bigskip",
-}
+COMMANDS = set(
+    (
+        "begin end toprule midrule bottomrule multicolumn textit textbf textbackslash "
+        "textasciitilde textasciicircum textless textgreater textbar textquotedbl quotedblbase "
+        "ldots geq leq times pm rightarrow alpha varepsilon kappa rho tau omega documentclass "
+        "usepackage setlength parindent newcommand fitted resizebox ifdim width linewidth else fi "
+        "input footnotesize par bigskip "
+    ).split()
+)
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}&$#%^_~]|[^\\{}&$#%^_~]+", re.DOTALL)
 
 

@@ -9,8 +9,7 @@ from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
 from analysis.report.sections.agreement import coefficients
 from analysis.report.sections.agreement.coefficients import check_words
-from tests.analysis.builders import answer, make_rater, random_study
-from tests.factories import make_item, make_study
+from tests.analysis.builders import random_study
 
 pytestmark = pytest.mark.django_db
 
@@ -83,22 +82,3 @@ def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monke
     top, _, rest = page_of(report).partition('id="glance"')
     assert sentence in top
     assert sentence in rest
-
-
-def test_where_alpha_is_undefined_the_other_program_is_not_asked():
-    study = make_study()
-    answer(make_rater(study=study), make_item(study=study), "r1", 70)
-
-    report = built(study)
-
-    check = report["human"]["agreement"]["alpha_check"]
-    assert (check["choices"]["value"], check["choices"]["value_reason"]) == (None, "too_few_items")
-    assert check_words(report) == ""
-
-
-def test_a_report_of_an_early_version_has_no_such_row():
-    report = built(random_study(3))
-    del report["human"]["agreement"]["alpha_check"]
-
-    assert check_words(report) == ""
-    assert not [label for label, _ in rows_of(report) if label.startswith("… by")]

@@ -26,24 +26,17 @@ WORDS = {
 }
 
 
-def page_of(report):
-    return render_html(report, date=datetime.date(2029, 1, 1))
-
-
-@pytest.fixture
-def report():
+def test_words_are_those_of_the_run_or_said_to_be_gone():
     study = little_study(1, runs=[])
     kept = make_run(study=study, judge="kept", prompt_hash="b" * 64, words=WORDS)
     gone = make_run(study=study, judge="gone", prompt_hash="c" * 64)
     item = make_item(study=study)
     for run in (kept, gone):
         judge_item(run, item, "r1", 80)
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
-def test_words_are_those_of_the_run_or_said_to_be_gone(report):
     records = {each["judge"]: each["record"] for each in report["judges"]}
-
     assert records["kept"]["prompt"] == "The words of 2026: {{ ask }}"
     assert [each["part"] for each in records["kept"]["words"]] == [
         "preference, with a profile (aaaaaaaaaaaa)",
@@ -51,12 +44,8 @@ def test_words_are_those_of_the_run_or_said_to_be_gone(report):
     ]
     assert (records["gone"]["prompt"], records["gone"]["words"]) == (None, [])
     assert records["gone"]["prompt_reason"] == "words_gone"
-
-
-def test_the_page_shows_no_words_of_today_as_those_of_then(report):
-    page = page_of(report)
-
+    page = render_html(report, date=datetime.date(2029, 1, 1))
     assert "The words of 2026: {{ ask }}" in page
-    assert "You are somebody else." in page
     assert page.count("These words are no longer stored.") == 1
+    # No words of today stand as those of then.
     assert "[[" not in page.partition("Prompts, verbatim")[2].partition("Reproduce")[0]

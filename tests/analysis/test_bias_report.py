@@ -18,8 +18,6 @@ from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study
 from tests.factories import stored_at_once
 
-MIRROR = {"r1": "r2", "r2": "r1"}
-
 
 @pytest.fixture
 def study(db):

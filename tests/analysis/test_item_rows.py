@@ -106,12 +106,3 @@ def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
     assert read == rows
     assert sizes == [1_000, 1_000, 400]
     assert read_item_rows(tmp_path / "rows", after=after) == ([], False)
-
-
-def test_a_page_may_begin_at_any_key(report, tmp_path):
-    rows = table_files.item_rows(report, all_tables(report)["items"])
-    write_item_rows(rows, tmp_path / "rows")
-
-    page, _ = read_item_rows(tmp_path / "rows", after="item 000007x")
-
-    assert page[0] == rows[8]

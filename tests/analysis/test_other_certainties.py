@@ -59,18 +59,6 @@ def test_without_probabilities_or_a_verdict_there_is_no_such_certainty():
     assert np.isnan(agreement_certainty(verdicts)).all()  # one reading; a shared maximum
 
 
-def test_agreement_is_the_share_of_readings_with_the_verdict():
-    study = make_study()
-    run = make_run(study=study, samples=4)
-    item = make_item(study=study)
-    for sample, choice in enumerate(("r2", "r2", "r1", "r2"), start=1):
-        reading(run, item, choice, "r1", sample)
-
-    _, _, verdicts = load(study)
-
-    assert agreement_certainty(verdicts).tolist() == [75.0]
-
-
 def test_the_report_says_what_they_are_worth_and_the_export_holds_them():
     study = make_study()
     run = make_run(study=study, orders="both")
@@ -87,17 +75,6 @@ def test_the_report_says_what_they_are_worth_and_the_export_holds_them():
     row = next(iter(judgment_table(study)))
     assert (row["probability_r1"], row["probability_r2"]) == (0.9, pytest.approx(0.1))
     assert row["probability_tie"] is None
-
-
-def test_probabilities_are_part_of_what_a_report_rests_on():
-    study = make_study()
-    run = make_run(study=study)
-    reading(run, make_item(study=study), "r1", "r1", r1=0.9, r2=0.1)
-    before = load_dataset(study.slug).inputs_hash
-
-    Judgment.objects.update(probabilities={"r1": 0.8, "r2": 0.2})
-
-    assert load_dataset(study.slug).inputs_hash != before
 
 
 def test_agreement_of_orders_is_the_share_in_the_order_where_it_is_lower():

@@ -3,7 +3,6 @@
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import numpy as np
 import plotly.graph_objects as go
 import pytest
 from django.core.management import call_command
@@ -41,54 +40,6 @@ def plot(*traces, **layout):
     return panel("", "", traces, height=200, **{"xaxis": axis(), "yaxis": axis()} | layout)
 
 
-def pixels(drawing):
-    drawing.canvas.draw()
-    return np.asarray(drawing.canvas.buffer_rgba())[..., :3]
-
-
-def has_colour(picture, colour):
-    wanted = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    return (np.abs(picture.astype(int) - wanted).max(axis=2) <= 2).any()
-
-
-def test_marks_lines_and_bars_have_their_colours_and_places():
-    found = plot(
-        go.Bar(x=[0, 1], y=[2, 3], width=0.8, marker_color="#12436D"),
-        go.Scatter(x=[0, 1], y=[4, 4], mode="lines", line={"color": "#801650", "width": 2}),
-        go.Scatter(x=[1], y=[1], mode="markers", marker={"color": "#F46A25", "size": 12}),
-        yaxis=axis(range=[0, 5]),
-    )
-
-    with drawn(found.drawing) as drawing:
-        picture = pixels(drawing)
-
-    assert picture.shape[:2] == (200, WIDTH)
-    for colour in ("#12436D", "#801650", "#F46A25"):
-        assert has_colour(picture, colour)
-
-
-def test_stacked_bars_stand_on_one_another():
-    bars = [go.Bar(x=[0], y=[height], width=0.8, marker_color="#12436D") for height in (2, 3)]
-
-    with drawn(plot(*bars, barmode="stack").drawing) as drawing:
-        feet = [bar.get_y() for bar in drawing.axes[0].patches]
-
-    assert feet == [0, 2]
-
-
-def test_labels_that_need_room_stay_inside():
-    found = plot(
-        go.Bar(orientation="h", x=[1], y=[0], width=0.5, marker_color="#12436D"),
-        yaxis=axis(tickvals=[0], ticktext=["a name of medium length"]),
-    )
-
-    with drawn(found.drawing) as drawing:
-        drawing.canvas.draw()
-        box = drawing.axes[0].get_tightbbox()
-
-    assert box.x0 >= 0
-
-
 def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):
     note = row_label(0, "<i>$x^2$</i> & “é”", "5 %")
     found = plot(
@@ -103,15 +54,6 @@ def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):
     assert texts == ["<i>$x^2$</i> & “é”  5 %", "All 50.0 %\nHigh 60.0 %"]
     assert drawing.texts[0].get_text() == "R & D $1 of $2"
     ElementTree.parse(tmp_path / "a.svg")
-
-
-def test_letters_without_a_font_do_not_stop_a_picture(tmp_path):
-    found = plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}))
-
-    figure = Figure("one", "ഇന്ത്യ 中文", "", "", [found])
-
-    assert draw_pictures([figure], tmp_path) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one-1.png", "one-1.svg"]
 
 
 def test_a_picture_says_when_its_fonts_lack_letters():

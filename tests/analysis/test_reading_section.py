@@ -71,6 +71,8 @@ def test_each_run_is_compared_with_strict_reading():
     [sentence] = [text for text in limits if "answers were read only leniently" in text]
     assert f" {len(chosen)} of " in sentence
     assert "certainties were read only leniently" in " ".join(limits)
+    always = {"individuals", "stereotypes", "certainty", "language", "explored", "small_cells"}
+    assert always <= {each["limit"] for each in report["limitations"]}
 
 
 def test_rows_of_the_export_say_how_a_reply_was_read():

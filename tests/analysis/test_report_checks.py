@@ -3,12 +3,10 @@
 import datetime
 from collections import Counter
 
-import numpy as np
 import pytest
-from statsmodels.stats.contingency_tables import cochrans_q
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed
@@ -54,26 +52,6 @@ def test_every_main_cell_says_how_many_personas_and_questions_it_rests_on():
             assert cell["clusters"]["personas"] == len({row["persona"] for row, _ in chosen})
             assert cell["clusters"]["questions"] == len({row["question"] for row, _ in chosen})
     assert report["human"]["individual"]["clusters"]["people"] == 8
-
-
-def test_a_run_about_few_personas_that_differ_has_a_wider_interval_than_wilson():
-    study = make_study()
-    run = make_run(study=study)
-    with stored_at_once():
-        for number in range(12):
-            persona = make_persona(study=study)
-            for n in range(10):
-                item = make_item(study=study, persona=persona, question=f"q{number}-{n}")
-                right = item.first_person
-                wrong = "r2" if right == "r1" else "r1"
-                judge_item(run, item, right if number % 2 else wrong, 70)
-
-    judge = computed(study, "accuracies")["judges"][0]
-
-    assert judge["clusters"]["personas"] == 12
-    (low, high), (wide_low, wide_high) = judge["ci"], judge["clusters"]["ci"]
-    assert wide_high - wide_low > 2 * (high - low)
-    assert judge["clusters"]["ci_made"]["by"] == ["persona"]
 
 
 def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
@@ -137,29 +115,6 @@ def test_table_a_splits_every_topic_by_certainty():
             assert (cell["correct"], cell["n"]) == (right, right + wrong)
 
 
-def test_several_judges_are_tested_together_before_any_pair():
-    report = built(random_study(7, n_items=90, truths=("r1", "r2"), runs=TWO_JUDGES))
-
-    found = report["several_judges"]
-    assert {entry["features"] for entry in found["runs"]} == {"all"}
-    columns = [rank["run"] for rank in found["ranks"]]
-    common = [
-        [row["judges"][index]["correct"] for index in columns]
-        for row in report["items"]
-        if all(row["judges"][index]["correct"] is not None for index in columns)
-    ]
-    assert found["n"] == len(common)
-    reference = cochrans_q(np.array(common, dtype=int))
-    assert (found["q"], found["p"]) == (
-        pytest.approx(reference.statistic),
-        pytest.approx(reference.pvalue),
-    )
-    # Two personas are too few to draw personas anew.
-    assert (found["p_joint"], found["p_joint_reason"]) == (None, "too_few_items")
-    page = page_of(report)
-    assert page.index("Cochran's Q") < page.index("Every pair of judges")
-
-
 def test_one_judge_is_compared_with_no_other():
     report = built(random_study(8, runs=TWO_JUDGES[:1]))
 
@@ -195,27 +150,6 @@ def test_worth_is_not_defined_where_a_tie_can_be_said():
     worth = report["comparison"][0]["worth"]
     assert (worth["people"], worth["people_reason"], worth["n"]) == (None, "not_offered", 0)
     assert 'id="table-worth"' not in page_of(report)
-
-
-def test_a_threshold_that_is_not_the_studys_own_is_post_hoc():
-    study = random_study(10)
-
-    own, explored = built(study), built(study, threshold=70)
-
-    assert own["parameters"]["threshold_chosen"] == "before the data"
-    assert explored["parameters"]["threshold_chosen"] == "post hoc"
-    assert "The threshold 70 (post hoc)" in page_of(explored)
-    assert "post hoc" not in all_tables(own)["threshold_rules"].title
-
-
-def test_a_missing_certainty_is_low_under_the_articles_rule_only_and_the_table_says_so():
-    report = built(random_study(10))
-
-    table = all_tables(report)["paper_compat"]
-    for who, unstated, low, low_with_those in table.rows:
-        assert unstated > 0, who
-        assert low_with_those["n"] == low["n"] + unstated, who
-    assert "paper_compat" in page_of(report)
 
 
 def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
@@ -262,21 +196,6 @@ def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_o
     assert recalibration["base_rate"] == pytest.approx(0.25, abs=0.01)
 
 
-def test_certainty_that_only_tells_people_apart_has_an_icc_of_less_than_nothing():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(3)]
-    with stored_at_once():
-        for number in range(30):
-            item = make_item(study=study)
-            for level, rater in zip((30, 60, 90), raters, strict=True):
-                answer(rater, item, "r1", level + number % 2)
-
-    found = computed(study, "scale_use")["human"]["scale_use"]
-
-    assert found["icc"]["value"] < 0
-    assert found["icc_centred"]["value"] == pytest.approx(1)
-
-
 def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
     study = make_study()
     short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")
@@ -293,19 +212,3 @@ def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
     assert (rows["P-1"]["auroc"], rows["P-1"]["auroc_reason"]) == (None, "too_few_items")
     assert rows["P-2"]["auroc"] == 1.0
     assert (rows["P-2"]["n"], rows["P-2"]["correct"], rows["P-2"]["share_a"]) == (24, 12, 0.5)
-
-
-def test_the_first_figure_names_the_best_judge_only():
-    report = built(random_study(11, n_items=60, truths=("r1", "r2"), runs=TWO_JUDGES))
-    titles = {
-        "cannot_tell": (
-            "We cannot tell whether the best judge or the majority of people is more accurate"
-        ),
-        "equivalent": (
-            "The best judge and the majority of people are equally accurate within 5 points"
-        ),
-    }
-
-    for state, title in titles.items():
-        report["headline"]["state"] = state
-        assert all_figures(report)["accuracy"].title == title

@@ -1,4 +1,4 @@
-"""Studies at the edge: nothing, one of something, all the same. Reasons, sentences, no crash."""
+"""Studies at the edge: nothing, one of something, all the same. Reasons, states, no crash."""
 
 import datetime
 
@@ -11,7 +11,7 @@ from analysis.report.report_json import to_json
 from analysis.report.table_files import to_tex
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -25,6 +25,21 @@ def whole(study: Study) -> tuple[dict, str]:
     return report, render_html(report, date=datetime.date(2026, 11, 20))
 
 
+@stored_at_once()
+def made(*, answers=(), judged=None, items=4, truth="r1", setting="certainty", **study) -> Study:
+    """A study in which each person gives the same answer to every item, and so does a judge."""
+    study = make_study(**study)
+    raters = [make_rater(study=study) for _ in answers]
+    run = make_run(study=study, setting=setting) if judged else None
+    for _ in range(items):
+        item = make_item(study=study, first_person=truth)
+        for rater, (choice, certainty) in zip(raters, answers, strict=True):
+            answer(rater, item, choice, certainty)
+        if run:
+            judge_item(run, item, *judged)
+    return study
+
+
 def test_a_study_without_anything():
     report, page = whole(make_study())
 
@@ -33,36 +48,22 @@ def test_a_study_without_anything():
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
     assert report["judges"] == report["comparison"] == report["selective"] == []
     assert "There are no answers yet" in page
-    assert "There are no items, so nothing is hard or easy." in page
     assert "Items, one by one" not in page
 
 
-def test_people_without_judges():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(3)]
-    for _ in range(3):
-        item = make_item(study=study)
-        for rater in raters:
-            answer(rater, item, "r1", 90)
-
-    report, page = whole(study)
+def test_people_without_judges_who_never_disagree():
+    report, page = whole(made(answers=[("r1", 90)] * 3))
 
     assert report["headline"]["state"] == "people_only"
     assert report["human"]["majority"]["accuracy"] == 1.0
     assert report["human"]["agreement"]["krippendorff_alpha"]["value_reason"] == "no_variation"
+    rows = {row[0]: row[1:] for row in all_tables(report)["agreement"].rows}
+    assert rows["Krippendorff's alpha"] == [None, None, "all values are the same"]
     assert "No judge has both a run" in page
 
 
 def test_what_people_like_themselves_is_neither_right_nor_wrong():
-    study = make_study(perspective="own")
-    raters, run = [make_rater(study=study) for _ in range(3)], make_run(study=study)
-    for _ in range(3):
-        item = make_item(study=study, first_person="r1")
-        judge_item(run, item, "r1", 90)
-        for rater in raters:
-            answer(rater, item, "r2", 90)
-
-    report, page = whole(study)
+    report, page = whole(made(answers=[("r2", 90)] * 3, judged=("r1", 90), perspective="own"))
 
     assert report["headline"]["state"] == "no_truth"
     assert report["human"]["individual"]["accuracy"] is None
@@ -71,45 +72,17 @@ def test_what_people_like_themselves_is_neither_right_nor_wrong():
 
 
 def test_judges_without_people():
-    study = make_study()
-    run = make_run(study=study)
-    for choice in ("r1", "r2"):
-        judge_item(run, make_item(study=study, first_person="r1"), choice, 85)
-
-    report, page = whole(study)
+    report, page = whole(made(judged=("r1", 85)))
 
     assert report["headline"]["state"] == "judges_only"
-    assert report["judges"][0]["accuracy"] == 0.5
+    assert report["judges"][0]["accuracy"] == 1.0
     difference = report["comparison"][0]["difference"]
     assert (difference["value"], difference["value_reason"]) == (None, "empty_group")
     assert "nothing to compare with" in page
 
 
-def test_one_annotator():
-    study = make_study()
-    rater = make_rater(study=study)
-    for choice in ("r1", "r2", "r1"):
-        answer(rater, make_item(study=study), choice, 50)
-
-    report, _ = whole(study)
-
-    assert report["human"]["agreement"]["bootstrap"]["mean_reason"] == "no_pairs"
-    assert report["human"]["individual"]["ci_reason"] == "too_few_annotators"
-    low = report["human"]["individual"]["low"]
-    assert low["pigeonhole_ci_reason"] == "too_few_annotators"
-
-
 def test_people_who_always_tie():
-    study = make_study()
-    one, two = make_rater(study=study), make_rater(study=study)
-    run = make_run(study=study)
-    for _ in range(4):
-        item = make_item(study=study)
-        answer(one, item, "r1", 90)
-        answer(two, item, "r2", 90)
-        judge_item(run, item, "r1", 90)
-
-    report, _ = whole(study)
+    report, _ = whole(made(answers=[("r1", 90), ("r2", 90)], judged=("r1", 90)))
 
     majority = report["human"]["majority"]
     assert (majority["n"], majority["ties"]) == (0, 4)
@@ -118,16 +91,7 @@ def test_people_who_always_tie():
 
 
 def test_no_truth():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(2)]
-    run = make_run(study=study)
-    for _ in range(4):
-        item = make_item(study=study, first_person="")
-        for rater in raters:
-            answer(rater, item, "r1", 90)
-        judge_item(run, item, "r1", 90)
-
-    report, page = whole(study)
+    report, page = whole(made(answers=[("r1", 90)] * 2, judged=("r1", 90), truth=""))
 
     assert report["headline"]["state"] == "no_truth"
     assert report["judges"][0]["excluded"]["no_truth"] == 4
@@ -138,8 +102,7 @@ def test_no_truth():
 
 def test_a_judge_that_failed_on_everything():
     study = make_study()
-    rater = make_rater(study=study)
-    run = make_run(study=study)
+    rater, run = make_rater(study=study), make_run(study=study)
     for state in ("unparseable", "refused", "error", "skipped", "pending"):
         item = make_item(study=study)
         answer(rater, item, "r1", 70)
@@ -150,57 +113,41 @@ def test_a_judge_that_failed_on_everything():
     judge = report["judges"][0]
     assert (judge["n"], judge["accuracy"], judge["accuracy_reason"]) == (0, None, "empty_group")
     assert judge["excluded"] == {
-        "tie": 0,
-        "no_truth": 0,
-        "refused": 1,
-        "unparseable": 1,
-        "skipped": 1,
-        "error": 1,
-        "open": 1,
+        **dict.fromkeys(("tie", "no_truth"), 0),
+        **dict.fromkeys(("refused", "unparseable", "skipped", "error", "open"), 1),
     }
     assert report["headline"]["state"] == "people_only"
+    # What waits for its answer is no judgment.
+    assert report["inputs"]["judgments"] == 4
 
 
 def test_no_high_certainty_at_all():
-    study = make_study()
-    rater, run = make_rater(study=study), make_run(study=study)
-    for _ in range(12):
-        item = make_item(study=study)
-        answer(rater, item, "r1", 79)
-        judge_item(run, item, "r1", 79)
+    report, _ = whole(made(items=12, answers=[("r1", 79)], judged=("r1", 79)))
 
-    report, _ = whole(study)
-
+    nothing = {"ci": None, "ci_reason": "empty_group"}
     assert report["human"]["majority"]["high"] == {
         "n": 0,
         "correct": 0,
         "accuracy": None,
         "accuracy_reason": "empty_group",
-        "ci": None,
-        "ci_reason": "empty_group",
-        "clusters": {
-            "personas": 0,
-            "questions": 0,
-            "people": 0,
-            "ci": None,
-            "ci_reason": "empty_group",
-        },
+        **nothing,
+        "clusters": {"personas": 0, "questions": 0, "people": 0, **nothing},
     }
     assert report["selective"][0]["coverage"] == 0.0
     assert report["selective"][0]["guarantee"] == "none"
-    told = "often enough to say how often they are correct then (n = 0 and n = 0)"
-    assert told in report["headline"]["sentences"][3]
+    assert "(n = 0 and n = 0)" in report["headline"]["sentences"][3]
 
 
 def test_a_study_that_does_not_ask_for_certainty():
-    study = make_study(ask_certainty=False)
-    rater, run = make_rater(study=study), make_run(study=study, setting="standard")
-    for _ in range(12):
-        item = make_item(study=study)
-        answer(rater, item, "r1", None)
-        judge_item(run, item, "r1")
-
-    report, page = whole(study)
+    report, page = whole(
+        made(
+            items=12,
+            answers=[("r1", None)],
+            judged=("r1",),
+            setting="standard",
+            ask_certainty=False,
+        )
+    )
 
     assert report["human"]["majority"]["no_certainty"] == 12
     assert report["judges"][0]["calibration"]["ece_reason"] == "empty_group"
@@ -208,45 +155,17 @@ def test_a_study_that_does_not_ask_for_certainty():
     assert "Nobody was asked for a certainty" in page
 
 
-def test_a_certainty_of_exactly_80_is_high_and_a_mean_of_79_5_is_low():
-    study = make_study()
-    one, two = make_rater(study=study), make_rater(study=study)
-    exact, below = make_item(study=study), make_item(study=study)
-    for rater, certainties in ((one, (80, 79)), (two, (80, 80))):
-        answer(rater, exact, "r1", certainties[0])
-        answer(rater, below, "r1", certainties[1])
-
-    report, _ = whole(study)
-
-    majority = report["human"]["majority"]
-    assert (majority["high"]["n"], majority["low"]["n"], majority["at_threshold"]) == (1, 1, 1)
-
-
 def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
-    study = make_study(allow_tie=False)
-    rater, run = make_rater(study=study), make_run(study=study, setting="tie")
-    for _ in range(3):
-        item = make_item(study=study, first_person="tie")
-        answer(rater, item, "r1", 60)
-        judge_item(run, item, "tie")
+    study = made(answers=[("r1", 60)], judged=("tie",), truth="tie", setting="tie")
 
     report, _ = whole(study)
 
     assert report["headline"]["state"] == "judges_only"
-    assert report["headline"]["sentences"][1].startswith("Annotators decided 3 items, but none")
+    assert report["headline"]["sentences"][1].startswith("Annotators decided 4 items, but none")
 
 
 def test_what_never_varies_has_no_interval_of_width_zero():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(3)]
-    run = make_run(study=study)
-    for _ in range(40):
-        item = make_item(study=study, first_person="r1")
-        for rater in raters:
-            answer(rater, item, "r1", 50)
-        judge_item(run, item, "r1", 50)
-
-    report, page = whole(study)
+    report, page = whole(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
 
     assert report["human"]["individual"]["low"]["pigeonhole_ci_reason"] == "no_variation"
     assert {row[6] for row in all_tables(report)["recalibration"].rows} == {None}
@@ -277,57 +196,3 @@ def test_both_orders_that_disagree_are_a_tie_and_not_an_error():
     judge = report["judges"][0]
     assert (judge["n"], judge["excluded"]["tie"]) == (0, 1)
     assert judge["position"]["both_orders"]["first_both_times"] == 1
-
-
-def test_a_true_tie_counts_only_where_one_was_offered():
-    study = make_study(allow_tie=False)
-    item = make_item(study=study, first_person="tie")
-    answer(make_rater(study=study), item, "r1", 60)
-    judge_item(make_run(study=study, setting="tie"), item, "tie")
-    judge_item(make_run(study=study, judge="other"), item, "r1", 60)
-
-    report, _ = whole(study)
-
-    assert report["human"]["majority"]["no_truth"] == 1
-    scored = {judge["setting"]: judge["n"] for judge in report["judges"]}
-    assert scored == {"certainty": 0, "tie": 1}
-
-
-def test_a_mean_of_votes_is_that_of_the_winners_alone():
-    study = make_study()
-    item = make_item(study=study)
-    for choice, certainty in (("r1", 70), ("r1", 90), ("r2", 100)):
-        answer(make_rater(study=study), item, choice, certainty)
-
-    report, _ = whole(study)
-
-    assert report["items"][0]["people"] == {"choice": "r1", "certainty": 80.0, "correct": True}
-
-
-def test_the_agreement_table_says_why_a_coefficient_is_undefined():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(2)]
-    for _ in range(3):
-        item = make_item(study=study)
-        for rater in raters:
-            answer(rater, item, "r1", 70)
-
-    report, page = whole(study)
-
-    rows = {row[0]: row[1:] for row in all_tables(report)["agreement"].rows}
-    assert rows["Krippendorff's alpha"] == [None, None, "all values are the same"]
-    assert rows["Pairs of people who agree"][0] == 1.0
-    assert "all values are the same" in page
-
-
-def test_questions_that_wait_for_their_answer_are_counted_as_no_judgments():
-    study = make_study()
-    items = [make_item(study=study) for _ in range(3)]
-    run = make_run(study=study, state="running")
-    judge_item(run, items[0], "r1", 70)
-    judge_item(run, items[1], state="refused")
-    judge_item(run, items[2], state="pending")
-
-    report, _ = whole(study)
-
-    assert report["inputs"]["judgments"] == 2

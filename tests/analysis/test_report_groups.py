@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_tables, build_report
 from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from judging.models import Attempt
@@ -65,13 +65,6 @@ def test_a_group_of_fewer_than_five_annotators_is_in_no_cell():
     assert [row["value"] for row in found["rows"]] == ["man", "woman"]
     assert found["left_out"] == 4
     assert "other" not in str(found["rows"])
-
-
-def test_without_two_groups_of_annotators_there_is_no_table_and_the_page_says_so():
-    report = report_of(study_of_two_groups(women=5, men=4))
-
-    assert report["who_judges_whom"] == []
-    assert not [name for name in all_tables(report) if name.startswith("whom_")]
 
 
 def test_people_and_judges_cost_per_right_label():
@@ -138,42 +131,3 @@ def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certain
     assert (row[4]["n"], row[4]["correct"], row[6], row[7]) == (11, 11, 11 / 40, -0.25)
     assert (row[8]["n"], row[10], row[11]) == (0, 0.0, -1.0)
     assert (row[14], row[15]) == (None, -1.0)
-
-
-def test_a_heat_map_says_how_far_each_group_lies_from_the_side_s_own_accuracy():
-    study = make_study()
-    rater, run = make_rater(study=study), make_run(study=study)
-    with stored_at_once():
-        for topic, right in (("easy", 30), ("hard", 12)):
-            for number in range(40):
-                item = make_item(study=study, topic=topic, first_person="r1")
-                answer(rater, item, "r1" if number < right else "r2", 70)
-                judge_item(run, item, "r1", 70)
-
-    figure = all_figures(report_of(study))["heat_topics"]
-
-    people = figure.panels[0].drawing["data"][0]
-    # 42 of 80 are right: 30 % and 75 % lie 22.5 points to either side; the hardest comes first.
-    assert list(people["text"]) == ["−22.5<br>n 40", "+22.5<br>n 40"]
-    assert list(people["customdata"]) == ["0.1", "0.0"]
-    assert figure.title == "hard: the majority of people errs more often than elsewhere"
-
-
-def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
-    study = make_study()
-    rater = make_rater(study=study)
-    with stored_at_once():
-        for topic, count in (("large", 40), ("small", 12), ("tiny", 3)):
-            for _ in range(count):
-                answer(rater, make_item(study=study, topic=topic, first_person="r1"), "r1", 70)
-
-    figure = all_figures(report_of(study))["heat_topics"]
-
-    people, stripes, words = figure.panels[0].drawing["data"]
-    rows = dict(zip(people["text"], people["y"], strict=True))
-    striped = {round(y) for y in stripes["y"] if y is not None}
-    assert set(rows) == {"0.0<br>n 40", "0.0<br>n 12", "–<br>n 3"}
-    assert striped == {rows["0.0<br>n 12"]}
-    assert people["marker"]["color"][rows["–<br>n 3"]] == "#FFFFFF"
-    assert set(words["text"]) == set(rows)
-    assert figure.title == "Accuracy by topics"

@@ -1,7 +1,6 @@
 """The page: nothing imported is markup, nothing is fetched, its policy fits its scripts."""
 
 import base64
-import csv
 import datetime
 import hashlib
 import json
@@ -13,8 +12,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.render import content_security_policy, render_html
-from analysis.report.table_files import to_tex, write_tables
-from analysis.report.tables import read
+from analysis.report.table_files import to_tex
 from analysis.templatetags.report_words import table_cell
 from tests.analysis.builders import (
     answer,
@@ -222,49 +220,3 @@ def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_da
     assert table_cell(people[1]).startswith(begin)
     assert '">50.0<span class="below">(6/12)</span><span' in table_cell(people[1])
     assert table_cell(judge[2]).startswith('<td class="number" data-raw="[')
-
-
-def test_a_cell_of_text_is_wide_where_it_holds_sentences_and_empty_text_is_no_dash():
-    assert table_cell(read("a < b", "text")) == "<td>a &lt; b</td>"
-    assert table_cell(read("", "text")) == '<td data-raw="[&quot;&quot;]"></td>'
-    assert table_cell(read("word " * 20, "text")).startswith('<td class="long">word')
-
-
-def test_a_spreadsheet_finds_no_formula(tmp_path):
-    study = make_study()
-    item = make_item(study=study, key="a", question="=1+1", topic="@cmd")
-    answer(make_rater(study=study, pseudonym="-2+3"), item, "r1", 60)
-
-    write_tables(list(all_tables(report_of(study)).values()), tmp_path / "tables")
-
-    with (tmp_path / "tables" / "items.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert (rows[0]["Question"], rows[0]["Topic"]) == ("'=1+1", "'@cmd")
-    assert "'-2+3" in (tmp_path / "tables" / "raters.csv").read_text()
-
-
-def test_negative_numbers_stay_numbers(tmp_path):
-    study = make_study()
-    run, rater = make_run(study=study), make_rater(study=study)
-    for _ in range(4):
-        item = make_item(study=study, first_person="r1")
-        answer(rater, item, "r1", 90)
-        judge_item(run, item, "r2", 90)
-
-    write_tables(list(all_tables(report_of(study)).values()), tmp_path / "tables")
-
-    with (tmp_path / "tables" / "comparison.csv").open(newline="") as file:
-        row = next(csv.DictReader(file))
-    assert float(row["Difference"]) == -1.0
-
-
-def test_latex_escapes_what_it_would_execute():
-    study = make_study(title=r"50% & \input{x} #1 a_b ~^ $x$ {y}")
-    answer(make_rater(study=study), make_item(study=study), "r1", 60)
-
-    text = to_tex(all_tables(report_of(study))["table_a"])
-
-    assert r"50\% \& \textbackslash{}input\{x\} \#1 a\_b" in text
-    rows = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
-    # A row has one separator fewer than columns; escaped ones are none.
-    assert all(len(re.findall(r"(?<!\\)&", row)) == 2 for row in rows)

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report, sections
-from analysis.report.report_json import Keys, described, parse, paths
-from tests.analysis.builders import random_study
+from analysis.report.report_json import Keys, described, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = set(
@@ -20,22 +17,10 @@ KINDS = set(
 ) | {"US dollars"}
 
 
-@pytest.mark.django_db
-def test_every_key_of_a_report_is_described():
-    report = build_report(load_dataset(random_study(5, n_items=20).slug), seed=1, bootstrap=100)
-    declared = [entry for section in sections() for entry in parse(section.keys)]
-    keys = Keys([*described(), *declared])
-
-    places = set(paths(report))
-
-    assert len(places) > 1_500
-    assert [place for place in sorted(places) if keys.find(place) is None] == []
-
-
 def test_every_described_key_is_written_by_some_line_of_the_program():
     lines = "".join(
         path.read_text("utf-8")
-        for folder in ("analysis", "judging/runs")
+        for folder in ("analysis", "judging")
         for path in sorted((ROOT / folder).rglob("*.py"))
     )
     words = set(re.findall(r"\w+", lines))

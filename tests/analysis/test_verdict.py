@@ -13,7 +13,7 @@ from analysis.report.build import build_report
 from analysis.report.render import render_html
 from analysis.report.study import shared_by
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import POWER, answer_of, headline_run, replacement_of
+from analysis.report.verdict.answer import POWER, answer_of, headline_run
 from analysis.report.verdict.first_screen import (
     CAVEATS,
     labels_needed,
@@ -76,16 +76,6 @@ def test_every_state_has_an_answer_in_one_sentence_and_what_would_settle_it(
     assert verdict.settling.endswith(".")
 
 
-def test_a_study_without_judges_asks_no_question_of_yes_or_no(report):
-    report |= {"judges": [], "comparison": [], "headline": {"state": "people_only"}}
-
-    verdict = verdict_of(report)
-
-    assert verdict.answer.word == ""
-    assert verdict.chart is None
-    assert verdict.settling == "A judge: run one on the same items."
-
-
 def test_the_chart_has_the_best_judges_first_and_names_how_many_it_leaves_out(report):
     chart = verdict_of(report).chart
 
@@ -136,12 +126,39 @@ def test_so_much_data_finds_it_with_the_promised_probability(value, finding):
     assert POWER - 0.01 < share < POWER + 0.03
 
 
-def test_a_difference_at_the_margin_needs_no_promise_of_data(report):
-    difference = difference_of(report)
-    difference |= {"value": 0.0, "se": 0.5, "margin": 0.01}
-    report["headline"]["state"] = "cannot_tell"
+@pytest.mark.parametrize(
+    ("state", "difference", "begins", "absent"),
+    [
+        (
+            "cannot_tell",
+            {"value": 0.0, "se": 0.5, "margin": 0.01},
+            "More than 30 times as many items and people",
+            "About",
+        ),
+        (
+            "cannot_tell",
+            {"too_few": ["people"], "people_uneven": True, "people_largest": 0.59},
+            "gave 59\u00a0% of the answers",
+            "More people",
+        ),
+        (
+            "better",
+            {"one": ["personas"]},
+            "for items, people and questions like these, and for the only persona.",
+            "personas",
+        ),
+    ],
+)
+def test_what_would_settle_it_follows_from_the_difference(
+    report, state, difference, begins, absent
+):
+    report["headline"]["state"] = state
+    difference_of(report).update(difference)
 
-    assert verdict_of(report).settling.startswith("More than 30 times as many items and people")
+    words = settling_of(report)
+
+    assert begins in words
+    assert absent not in words
 
 
 def without_truth(*, advantage, se, p, judges=1, balanced=None, **other):
@@ -191,19 +208,6 @@ def test_without_right_answers_the_judge_is_compared_as_an_annotator(advantage, 
     assert answer.word == word
     assert "judge 0" in answer.sentence
     assert "Agreement is not accuracy" in str(CAVEATS[0](report))
-
-
-def test_so_many_labels_settle_whether_a_judge_agrees_as_an_annotator():
-    report = without_truth(advantage=0.04, se=0.04, p=0.07)
-
-    needed = labels_needed(report)
-
-    factor = (900 + needed) / 900
-    drawn = np.random.default_rng(1).normal(0.04, 0.04 / math.sqrt(factor), 200_000)
-    share = float((drawn + 1.645 * 0.04 / math.sqrt(factor) < 0.1).mean())
-    assert POWER - 0.01 < share < POWER + 0.03
-    assert replacement_of(report).state == "cannot_tell"
-    assert "more items" in settling_of(report)
 
 
 def test_a_settled_comparison_needs_no_labels_and_a_missing_one_cannot_say(report):
@@ -295,17 +299,6 @@ def test_what_keeps_a_judge_from_being_trusted_is_the_sentence(other, words, set
     assert words in verdict.sentence
     assert settling in settling_of(report)
     assert sensitivity_of(report) == ""
-
-
-def test_a_constant_judge_is_not_yes_with_right_answers_either(report):
-    report["headline"]["state"] = "equivalent"
-    entry = next(e for e in report["comparison"] if e["run"] == report["headline"]["run"])
-    entry["pooled_replacement"] |= {"same_label": 1.0, "decided": 600}
-
-    answer = answer_of(report)
-
-    assert answer.word == "Not yet known"
-    assert "gives the same label to 600 of 600 items" in answer.sentence
 
 
 def test_the_answer_holds_for_every_epsilon_that_is_printed():
@@ -404,28 +397,6 @@ def test_advice_grows_the_items_of_the_study_and_its_people_in_step(report):
     items = rounded(report["inputs"]["items"] * (factor - 1))
     people = rounded(report["human"]["annotators"] * (factor - 1))
     assert f"About {items:,} more items and {people:,} more people" in words
-
-
-def test_a_person_who_gave_most_answers_is_named_where_people_would_be_enough(report):
-    report["headline"]["state"] = "cannot_tell"
-    difference_of(report).update(
-        too_few=["people"], people_uneven=True, people_largest=0.59, people_effective=2.7
-    )
-
-    words = settling_of(report)
-
-    assert "gave 59\u00a0% of the answers" in words
-    assert "More people" not in words
-
-
-def test_what_is_settled_is_not_said_of_other_personas_where_there_is_one(report):
-    report["headline"]["state"] = "better"
-    difference_of(report)["one"] = ["personas"]
-
-    words = settling_of(report)
-
-    assert words.startswith("It is settled for items, people and questions like these, and for ")
-    assert "the only persona." in words
 
 
 def test_no_known_answer_is_said_only_where_it_is_so(report):

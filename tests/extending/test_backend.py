@@ -99,8 +99,3 @@ def test_the_form_offers_the_judge_and_its_estimate_costs_nothing(study):
 
     estimate = page.context["estimate"]
     assert (estimate.questions, estimate.dollars, estimate.unpriced) == (6, 0, [])
-
-
-def test_without_the_registration_the_backend_is_unknown(study):
-    with pytest.raises(CommandError, match="invalid choice: 'length'"):
-        follow("manage.py add_judge longest --backend length --model longer")

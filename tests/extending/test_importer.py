@@ -89,8 +89,3 @@ def test_the_page_offers_the_data_set_with_its_option_and_imports_it(folder):
     assert "Shortest film that is kept" in page
     assert response.status_code == 302, response.content.decode()
     assert Item.objects.filter(study=study).count() == 2
-
-
-def test_without_the_registration_the_format_is_unknown(folder):
-    with pytest.raises(CommandError, match="invalid choice: 'evenings'"):
-        call_command("import_items", "one", "evenings.csv", "--create", "--format", "evenings")

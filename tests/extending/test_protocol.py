@@ -4,7 +4,7 @@ import shlex
 import sys
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
@@ -92,8 +92,3 @@ def test_the_report_and_a_plan_read_its_runs_and_the_form_offers_it(study, llm):
     assert (run.setting, run.prompt.template[:20]) == ("share", "Think of 100 people.")
     assert parse_judge("recorded : share")["setting"] == "share"
     assert "Share: how many of 100 such people would prefer response A" in page
-
-
-def test_without_the_registration_the_setting_is_unknown(study):
-    with pytest.raises(CommandError, match="invalid choice: 'share'"):
-        follow("manage.py judge films --judge recorded --setting share")

@@ -11,7 +11,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export
-from thirdperson.check.command import check, parser
+from thirdperson.check.command import parser
 from thirdperson.check.dataset import choices_of, dataset_of
 from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
@@ -245,18 +245,6 @@ def test_what_an_export_knows_besides_labels_is_read(tmp_path):
     certainties = {(each.rater, each.certainty) for each in export("argilla").labels}
     assert certainties == {("u-1", 80.0), ("u-2", None), ("gpt-4o", 75.0)}
     assert {each.certainty for each in export("label-studio").labels if each.is_judge} == {90.0}
-
-
-def test_an_export_is_checked_as_a_table_is(tmp_path, capsys):
-    path = tmp_path / "traces.json"
-    path.write_text(json.dumps(MLFLOW))
-
-    code = check([str(path), "--out", str(tmp_path / "r.html"), "--bootstrap", "100", "--json"])
-
-    found = json.loads(capsys.readouterr().out)
-    assert code == found["exit_code"]
-    assert (found["items"], found["labels"], found["judges"]) == (N, 2 * N, ["gpt-4o"])
-    assert "format: mlflow" in found["read"]
 
 
 def test_several_labelled_things_need_a_name(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.audit.checks import CHECKS
 from analysis.audit.checks.study import items_for, times_as_many
-from analysis.audit.findings import AuditFinding, Level, State, finding_from
+from analysis.audit.findings import AuditFinding, Level, State
 from analysis.data.item_texts import (
     AuditedItem,
     AuditedPersona,
@@ -295,13 +295,6 @@ def test_items_that_share_personas_and_questions_count_as_fewer() -> None:
     assert "needs 366 items or more." in apart.sentence
     assert "that share no persona and no question would" in joint.sentence
     assert joint.effect.value > apart.effect.value
-
-
-def test_a_finding_survives_being_stored() -> None:
-    found = audited(PLANTED["refusals"][0])["refusals"]
-    stored = found.as_json()
-    stored["rows"]["keys"] = list(stored["rows"]["keys"])
-    assert finding_from(stored) == found
 
 
 def test_a_context_that_is_folded_counts_as_what_a_page_shows_at_once() -> None:

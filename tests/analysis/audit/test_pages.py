@@ -83,24 +83,6 @@ def test_a_blocking_finding_keeps_a_study_closed_until_it_is_accepted(study):
         open_draft(study=study, reason="", user=study.memberships.get().user)
 
 
-def test_the_set_up_names_what_blocks(study):
-    audited(study)
-
-    page = sign_in(study).get(reverse("studies:detail", args=["one"])).text
-
-    assert "The audit found: 1 text is a response in 60 items" in page
-
-
-def test_viewers_read_findings_and_cannot_accept_them(study):
-    audited(study)
-    client = sign_in(study, "viewer")
-
-    assert "Accept this finding" not in client.get(reverse("audit:findings", args=["one"])).text
-    address = reverse("audit:accept", args=["one"])
-    answer = client.post(address, {"check": "reused_distractor", "reason": "x"})
-    assert answer.status_code == 404
-
-
 def test_the_command_lists_findings_and_fails_while_one_blocks(study):
     out = StringIO()
     with pytest.raises(CommandError, match="1 finding blocks"):

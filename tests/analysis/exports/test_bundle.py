@@ -15,8 +15,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.report import section
 from annotation.models import Annotation, QuotaGroup
 from judging.wordings import save_wording
-from studies.importers.files.bundle import open_path
-from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Study
 from tests.analysis.builders import little_study
@@ -69,21 +67,6 @@ def test_a_title_cannot_break_out_of_the_head_of_the_card(study, tmp_path):
     assert head.startswith('pretty_name: "---\\nlicense: mit"\n')
 
 
-@pytest.mark.parametrize("path", ["jsonl", "csv/items.csv"])
-def test_exported_items_come_back_as_the_same_items(study, tmp_path, path):
-    out = export(study, "all", tmp_path / "out")
-    read = read_bundle(open_path(out / path), task="preference")
-
-    copy = import_items("two", [read], create=True)
-    again = import_items("two", [read])
-
-    assert (copy.created, again.created, again.unchanged) == (2, 0, 2)
-    texts = ["question", "r1__text", "r2__text", "first_person", "persona__features", "task"]
-    assert list(copy.study.all_items.order_by("key").values_list(*texts)) == list(
-        study.all_items.order_by("key").values_list(*texts)
-    )
-
-
 def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     study.instructions = "Read both.\nThen choose."
     study.save()
@@ -109,11 +92,9 @@ def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(s
 
     card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
 
-    assert "an hour" not in card
-    assert "### What people agreed to" not in card
+    for words in ("an hour", "### What people agreed to", "Models were asked"):
+        assert words not in card
     assert "What people were told and agreed to is not known" in card
-    assert "What people were shown is not known" in card
-    assert "Models were asked" not in card
 
 
 def test_the_head_of_the_card_is_yaml_that_says_what_the_files_hold(study, tmp_path):
@@ -226,13 +207,6 @@ def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, se
     assert not any(name in text for name in names)
 
 
-def test_a_study_without_a_report_says_so(study, tmp_path):
-    out = export(study, "all", tmp_path / "out")
-
-    assert "No report had been built of the answers" in (out / "README.md").read_text()
-    assert not (out / "report").exists()
-
-
 def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, db, monkeypatch):
     monkeypatch.setattr(section, "RAISES", False)
     settings.VAR_DIR = tmp_path
@@ -258,21 +232,3 @@ def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, setting
 
     assert not (out / "report").exists()
     assert "Withdrawn, and not in this data set: 1." in (out / "README.md").read_text()
-
-
-def test_the_citation_is_bibtex_whatever_the_title(study, tmp_path):
-    Study.objects.update(title="50% {of} A&B_c")
-    study.refresh_from_db()
-
-    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
-
-    assert r"title  = {{50\% \{of\} A\&B\_c}}," in card
-
-
-def test_the_default_instructions_are_in_the_card_in_the_language_of_the_study(study, tmp_path):
-    Study.objects.update(language="de")
-    study.refresh_from_db()
-
-    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
-
-    assert "> - Antworten Sie" in card

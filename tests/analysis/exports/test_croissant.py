@@ -12,21 +12,11 @@ from tests.analysis.exports.helpers import export, judged, rows
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:(rdflib|mlcroissant)")
 
 RAI = (
-    "dataCollection",
-    "dataCollectionType",
-    "dataCollectionTimeframe",
-    "dataAnnotationProtocol",
-    "dataAnnotationPlatform",
-    "dataAnnotationAnalysis",
-    "annotationsPerItem",
-    "annotatorDemographics",
-    "machineAnnotationTools",
-    "dataBiases",
-    "dataLimitations",
-    "dataUseCases",
-    "personalSensitiveInformation",
-    "dataReleaseMaintenancePlan",
-)
+    "dataCollection dataCollectionType dataCollectionTimeframe dataAnnotationProtocol "
+    "dataAnnotationPlatform dataAnnotationAnalysis annotationsPerItem annotatorDemographics "
+    "machineAnnotationTools dataBiases dataLimitations dataUseCases "
+    "personalSensitiveInformation dataReleaseMaintenancePlan "
+).split()
 
 
 def records(dataset, name):

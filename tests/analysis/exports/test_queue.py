@@ -12,13 +12,10 @@ from django.utils import timezone
 
 from analysis import tasks
 from analysis.errors import ExportError
-from analysis.exports import table_files
 from analysis.exports.requests import delete_export, request_export
 from analysis.lifecycle.storage import export_dir
 from analysis.models import Export
-from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER
-from studies.jobs.retry import MAX_ATTEMPTS
 from studies.models import Membership, Study
 from tests.stored import path_of
 
@@ -127,18 +124,6 @@ def test_an_export_is_started_again_when_its_worker_died(study, owner, queued):
     assert export.attempts == 2
 
 
-def test_an_export_that_kills_its_worker_is_given_up(study, owner, queued):
-    export = ask(study, owner)
-    long_ago(export, state="running", attempts=MAX_ATTEMPTS)
-
-    tasks.tidy_report_jobs()
-
-    export.refresh_from_db()
-    assert export.state == "failed"
-    assert "stopped 3 times" in export.message
-    assert queued == [export.pk]
-
-
 def test_a_full_disk_leaves_a_sentence_and_nothing_else(study, owner, monkeypatch, var_dir):
     def full(study):
         raise OSError(28, "No space left on device")
@@ -149,22 +134,6 @@ def test_a_full_disk_leaves_a_sentence_and_nothing_else(study, owner, monkeypatc
 
     assert export.state == "failed"
     assert "cannot be written: No space left on device" in export.message
-    assert list((var_dir / "exports").iterdir()) == []
-
-
-def test_a_fault_of_the_program_is_stored_and_raised(study, owner, monkeypatch, var_dir):
-    def broken(study):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("analysis.exports.catalogue.judgment_table", broken)
-    export = ask(study, owner, "judgments")
-
-    with pytest.raises(ZeroDivisionError):
-        tasks.write_export(export.pk)
-
-    export.refresh_from_db()
-    assert (export.state, "error in the program" in export.message) == ("failed", True)
-    assert "ZeroDivisionError" not in export.message
     assert list((var_dir / "exports").iterdir()) == []
 
 
@@ -186,40 +155,6 @@ def test_an_export_that_is_deleted_while_it_waits_is_never_written(study, owner,
 
     assert written(export).state == "gone"
     assert not (var_dir / "exports").exists()
-
-
-def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monkeypatch, var_dir):
-    export = ask(study, owner)
-    update = runner.Steps.update
-
-    def deleted_meanwhile(steps, n):
-        delete_export(export_id=export.pk, user=owner)
-        steps._progress.store()  # what the thread does every second
-        update(steps, n)
-
-    monkeypatch.setattr(runner.Steps, "update", deleted_meanwhile)
-
-    assert written(export).state == "gone"
-    assert list((var_dir / "exports").iterdir()) == []
-    assert not study.log.filter(event="exported").exists()
-
-
-def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
-    export, seen = ask(study, owner), []
-    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
-    monkeypatch.setattr(table_files, "_BATCH", 1)
-    update = runner.Steps.update
-
-    def told(steps, n):
-        update(steps, n)
-        steps._progress.store()
-        export.refresh_from_db()
-        seen.append((export.progress, export.message))
-
-    monkeypatch.setattr(runner.Steps, "update", told)
-    written(export)
-
-    assert seen == [(45, "1 of about 2 rows."), (90, "2 of about 2 rows.")]
 
 
 def test_an_expired_file_goes_and_its_row_says_so(study, owner):

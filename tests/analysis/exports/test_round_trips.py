@@ -81,7 +81,7 @@ def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
             .select_related("run", "item")
         }
         people = {
-            exported_id(key, person.pseudonym): (
+            (exported_id(key, person.pseudonym),): (
                 person.state,
                 person.is_imported,
                 person.excluded_at is not None,
@@ -100,39 +100,29 @@ def readers(out, name):
     }
 
 
-@pytest.mark.parametrize("format", ["jsonl", "parquet"])
-def test_answers_read_back_are_those_of_the_database(bundle, format):
-    out, answers, *_ = bundle
-
-    read = readers(out, "annotations")[format]
-
-    names = ("choice", "certainty", "standing", "shown_first", "active_ms", "answered_at")
-    found = {(r["item_id"], r["rater_id"]): tuple(r[name] for name in names) for r in read}
-    assert len(found) == len(read) > 50
-    assert found == answers
-
-
-@pytest.mark.parametrize("format", ["jsonl", "parquet"])
-def test_judgments_read_back_are_those_of_the_database(bundle, format):
-    out, _, judgments, _ = bundle
-
-    read = readers(out, "judgments")[format]
-
-    names = ("choice", "certainty", "raw_text", "attempts")
-    keys = ("run", "item_id", "shown_first", "sample")
-    found = {tuple(r[key] for key in keys): tuple(r[name] for name in names) for r in read}
-    assert len(found) == len(read) > 50
-    assert found == judgments
+READ_BACK = {
+    "annotations": (
+        ("item_id", "rater_id"),
+        ("choice", "certainty", "standing", "shown_first", "active_ms", "answered_at"),
+    ),
+    "judgments": (
+        ("run", "item_id", "shown_first", "sample"),
+        ("choice", "certainty", "raw_text", "attempts"),
+    ),
+    "annotators": (("rater_id",), ("state", "imported", "excluded", "answers")),
+}
 
 
-@pytest.mark.parametrize("format", ["jsonl", "parquet"])
-def test_people_read_back_are_those_of_the_database(bundle, format):
-    out, *_, people = bundle
+@pytest.mark.parametrize("table", READ_BACK)
+def test_rows_read_back_are_those_of_the_database(bundle, table):
+    out, *stored = bundle
+    keys, names = READ_BACK[table]
 
-    read = readers(out, "annotators")[format]
+    read = rows(out / f"jsonl/{table}.jsonl")
 
-    names = ("state", "imported", "excluded", "answers")
-    assert {r["rater_id"]: tuple(r[name] for name in names) for r in read} == people
+    found = {tuple(row[key] for key in keys): tuple(row[name] for name in names) for row in read}
+    assert len(found) == len(read) > 5
+    assert found == stored[list(READ_BACK).index(table)]
 
 
 def test_pandas_keeps_whole_numbers_and_flags_where_some_are_missing(bundle):
@@ -205,46 +195,6 @@ def _read_parquet(path):
     return read_bundle(Bundle("items.csv", file), task="preference")
 
 
-def test_a_bundle_that_is_imported_elsewhere_gives_the_same_report(tmp_path):
-    """People have other names there: nothing that is computed, and no hash, depends on names."""
-    there = make_study(slug="there", title="Suppers")
-    (tmp_path / "items.jsonl").write_text(
-        "".join(json.dumps(raw_item(id=f"i{n:02}")) + "\n" for n in range(16)), "utf-8"
-    )
-    call_command("import_items", "there", str(tmp_path / "items.jsonl"))
-    random = Random(3)
-    people = [
-        f"r{(n + 5 * k) % 12},i{n:02},{random.choice(('r1', 'r2'))},{random.randint(50, 99)}\n"
-        for n in reversed(range(16))
-        for k in range(3)
-    ]
-    judged = [f"i{n:02},{random.choice(('r1', 'r2'))},80\n" for n in range(16)]
-    (tmp_path / "p.csv").write_text("rater_id,item_id,choice,certainty\n" + "".join(people))
-    (tmp_path / "j.csv").write_text("item_id,choice,certainty\n" + "".join(judged))
-    call_command("import_annotations", "there", str(tmp_path / "p.csv"))
-    call_command("import_judgments", "there", str(tmp_path / "j.csv"), "--judge", "gpt")
-    out = export(there, "all", tmp_path / "out")
-    make_study(slug="here", title="Suppers")
-    call_command("import_items", "here", str(out / "jsonl/items.jsonl"))
-    call_command("import_annotations", "here", str(out / "jsonl/annotations.jsonl"))
-    call_command("import_judgments", "here", str(out / "jsonl/judgments.jsonl"), "--judge", "gpt")
-
-    first, second = load_dataset("there"), load_dataset("here")
-    reports = [build_report(data, seed=1, bootstrap=50) for data in (first, second)]
-
-    assert replace(second, study=first.study).inputs_hash == first.inputs_hash
-    for key in ("majority", "individual", "agreement", "position"):
-        assert reports[0]["human"][key] == reports[1]["human"][key], key
-    text = json.dumps(reports[1]["comparison"])
-    names = [
-        *zip(second.raters, first.raters, strict=True),
-        (second.runs[0].run, first.runs[0].run),
-    ]
-    for other, own in names:
-        text = text.replace(f'"{other}"', f'"{own}"')
-    assert json.loads(text) == json.loads(json.dumps(reports[0]["comparison"]))
-
-
 # What a file of answers does not hold: who took part how, and names that an export replaces.
 _OF_THE_RECORD = {
     "inputs.record_hash",
@@ -268,18 +218,23 @@ def test_a_live_study_that_is_imported_elsewhere_has_the_same_inputs_and_the_sam
         for person in random.sample(people, len(people)):
             _answer_next(person, random.choice(("r1", "r2", "tie")), random.randint(1, 100), turn)
     exclude(annotator_id=people[2].pk, reason="Asleep.", user=None)
+    judged = [f"i{n:02},{random.choice(('r1', 'r2'))},80\n" for n in range(10)]
+    (tmp_path / "j.csv").write_text("item_id,choice,certainty\n" + "".join(judged))
+    call_command("import_judgments", "live", str(tmp_path / "j.csv"), "--judge", "gpt")
     out = export(live, "all", tmp_path / "out")
     make_study(slug="moved", **terms, annotations_per_item=3)
     call_command("import_items", "moved", str(out / "jsonl/items.jsonl"))
     lines = (out / "jsonl/annotations.jsonl").read_text("utf-8").splitlines(keepends=True)
     (tmp_path / "shuffled.jsonl").write_text("".join(random.sample(lines, len(lines))), "utf-8")
     call_command("import_annotations", "moved", str(tmp_path / "shuffled.jsonl"))
+    judgments = str(out / "jsonl/judgments.jsonl")
+    call_command("import_judgments", "moved", judgments, "--judge", "gpt")
 
     first, second = load_dataset("live"), load_dataset("moved")
     second = replace(second, study=first.study)
-    reports = [
-        json.loads(to_json(build_report(data, seed=1, bootstrap=50))) for data in (first, second)
-    ]
+    reports = [to_json(build_report(data, seed=1, bootstrap=50)) for data in (first, second)]
+    reports[1] = reports[1].replace(second.runs[0].run, first.runs[0].run)
+    reports = [json.loads(text) for text in reports]
 
     assert second.inputs_hash == first.inputs_hash
     found = {one.path for one in differences(*reports)}
@@ -287,6 +242,7 @@ def test_a_live_study_that_is_imported_elsewhere_has_the_same_inputs_and_the_sam
         path
         for path in found
         if not any(re.match(rf"{re.escape(place)}(\W|$)", path) for place in _OF_THE_RECORD)
+        and "].record." not in path
     }
     assert others == set()
 

@@ -1,7 +1,6 @@
 """Exports: the shapes, what may leave and what may not, and that answers come back."""
 
 import csv
-import datetime as dt
 import io
 import json
 import re
@@ -15,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.disagreements.notes import save_note
-from analysis.exports.rows import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.rows import exported_id, in_cells_of_k
 from analysis.exports.study_export import export_study
 from annotation import services
 from annotation.models import Annotation, Annotator, DemographicQuestion
@@ -187,11 +186,6 @@ def test_every_combination_that_is_told_is_told_of_at_least_k(cells, k):
         assert not cell or sum(other == cell for other in told.values()) >= k
 
 
-def test_times_lose_their_seconds():
-    assert to_the_minute(dt.datetime(2024, 1, 2, 3, 4, 59, tzinfo=dt.UTC)) == "2024-01-02T03:04Z"
-    assert to_the_minute(None) is None
-
-
 def test_cells_that_a_spreadsheet_would_compute_are_text(study, tmp_path):
     Item.objects.filter(key="i1").update(question="=HYPERLINK(1)", r1={"text": "@SUM"})
     judged(study, raw_text="+1")
@@ -220,9 +214,8 @@ def test_a_source_that_forbids_redistribution_keeps_its_texts_and_quotes_of_them
     assert "forbids redistribution" in (out / "README.md").read_text()
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv"])
-def test_exported_answers_can_be_imported_elsewhere(study, tmp_path, format):
-    path = export(study, "annotations", tmp_path / f"a.{format}", format=format)
+def test_exported_answers_can_be_imported_elsewhere(study, tmp_path):
+    path = export(study, "annotations", tmp_path / "a.csv", format="csv")
     copy = make_study(slug="two")
     for key in ("i1", "i2"):
         make_item(study=copy, key=key)

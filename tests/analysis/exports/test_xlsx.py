@@ -79,16 +79,6 @@ def test_an_export_has_the_rows_of_the_other_formats_and_describes_its_columns(s
     assert described == {column.name: column.meaning for column in ANNOTATIONS}
 
 
-def test_what_people_wrote_is_no_formula(study, tmp_path):
-    Annotator.objects.update(feedback="=1+1")
-
-    book = opened(export(study, "annotators", tmp_path / "a.xlsx", format="xlsx", free_text=True))
-
-    heading = [cell.value for cell in book["annotators"][1]]
-    cell = book["annotators"].cell(2, heading.index("feedback") + 1)
-    assert (cell.value, cell.data_type) == ("=1+1", "s")
-
-
 def test_matrices_and_the_folder_with_everything(study, tmp_path):
     judged(study)
     wide = opened(export(study, "wide", tmp_path / "w.xlsx", format="xlsx"))["wide"]

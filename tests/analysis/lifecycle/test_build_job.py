@@ -3,29 +3,21 @@
 import json
 from datetime import timedelta
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-import analysis.report.build
 from analysis import tasks
-from analysis.errors import BadParameters
 from analysis.lifecycle import build_job
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Recheck, Report
-from analysis.report.build import PACKAGES, software
 from tests.analysis.builders import (
-    answer,
-    judge_item,
     little_study,
-    make_rater,
-    make_run,
     random_study,
 )
-from tests.factories import make_item, make_study
+from tests.factories import make_study
 from tests.stored import path_of
 
 PAPERS = ("cite.bib", "methods.txt")
@@ -201,30 +193,6 @@ def test_asking_for_a_report_that_lost_its_worker_starts_it_again(queued, monkey
     assert (report.state, queued) == (Report.State.QUEUED, [lost.pk, lost.pk])
 
 
-def test_asking_again_for_a_report_that_was_given_up_makes_another(queued):
-    study = make_study()
-    lost = request_report(study_id=study.pk)
-    long_ago = timezone.now() - timedelta(hours=1)
-    Report.objects.update(state="running", heartbeat_at=long_ago, attempts=3)
-
-    report = request_report(study_id=study.pk)
-
-    assert report != lost
-    lost.refresh_from_db()
-    assert lost.state == Report.State.FAILED
-
-
-def test_running_the_task_twice_changes_nothing(var_dir, queued):
-    report = request_report(study_id=little_study(8).pk, bootstrap=100)
-    tasks.build_report(report.pk)
-    folder = path_of(report_dir(report.public_id))
-    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-
-    tasks.build_report(report.pk)
-
-    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
-
-
 def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
     var_dir, queued, monkeypatch
 ):
@@ -260,74 +228,3 @@ def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
     assert "No space left on device" in report.message
     assert not path_of(report_dir(report.public_id)).exists()
     assert list((var_dir / "reports").iterdir()) == []
-
-
-def test_a_fault_of_ours_is_raised_and_told_without_details(var_dir, queued, monkeypatch):
-    report = request_report(study_id=little_study(11).pk, bootstrap=100)
-
-    def fail(*args, **kwargs):
-        raise KeyError("secret detail")
-
-    monkeypatch.setattr(build_job, "build_report", fail)
-
-    with pytest.raises(KeyError):
-        tasks.build_report(report.pk)
-
-    report.refresh_from_db()
-    assert report.state == Report.State.FAILED
-    assert "KeyError" not in report.message
-    assert "secret detail" not in report.message
-
-
-def test_progress_only_grows_and_ends_at_the_end():
-    study = little_study(12)
-    told = []
-
-    build_job.write_report(
-        slug=study.slug,
-        out=path_of(report_dir("x")),
-        threshold=None,
-        seed=1,
-        bootstrap=100,
-        on_progress=lambda percent, sentence: told.append((percent, sentence)),
-    )
-
-    percents = [percent for percent, _ in told]
-    assert percents == sorted(percents)
-    assert (percents[0], percents[-1]) == (1, 92)
-    assert "Computing agreement with judges." in [sentence for _, sentence in told]
-
-
-def test_parameters_are_checked_before_anything_is_stored():
-    with pytest.raises(BadParameters, match="from 1 to 100"):
-        request_report(study_id=make_study().pk, threshold=101)
-
-    assert not Report.objects.exists()
-
-
-def test_an_explored_threshold_is_marked_as_such(tmp_path):
-    study = make_study(certainty_threshold=80)
-    item = make_item(study=study)
-    answer(make_rater(study=study), item, "r1", 75)
-    judge_item(make_run(study=study), item, "r1", 75)
-
-    call_command("report", study.slug, out=str(tmp_path), threshold=70, bootstrap=100)
-
-    result = json.loads((tmp_path / "report.json").read_text())
-    assert result["parameters"]["explored"] is True
-    assert result["human"]["majority"]["high"]["n"] == 1
-    assert "Explored threshold 70" in (tmp_path / "report.html").read_text()
-
-
-def test_a_report_names_the_packages_that_made_it_and_no_other():
-    """Each is imported by the modules of this application, not by its tests alone."""
-    folder = Path(analysis.report.build.__file__).parents[1]
-    lines = [line for path in folder.rglob("*.py") for line in path.read_text().splitlines()]
-    imported = {
-        line.split()[1].partition(".")[0]
-        for line in lines
-        if line.lstrip().startswith(("import ", "from "))
-    }
-
-    assert set(PACKAGES) <= imported
-    assert software().keys() == {"thirdperson", "code", "python", *PACKAGES}

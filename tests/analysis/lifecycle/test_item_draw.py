@@ -50,17 +50,6 @@ def test_items_that_the_judge_guesses_are_drawn_more_often():
     assert StudyLog.objects.filter(study=study, event="items drawn for annotators").exists()
 
 
-def test_the_same_seed_draws_the_same_items():
-    study, run, _ = judged_draft()
-
-    draws = []
-    for seed in (1, 1, 2):
-        draw_by_judge(study_id=study.pk, run=run.key, size=20, seed=seed)
-        draws.append(drawn_keys(study))
-
-    assert draws[0] == draws[1] != draws[2]
-
-
 def test_own_answers_correct_the_certainty():
     """The judge is as often wrong where it is sure, so all items have one probability."""
     study, run, items = judged_draft()
@@ -133,13 +122,6 @@ def test_a_copy_has_no_draw():
     assert len(drawn_keys(copy)) == 20
 
 
-def test_a_number_that_is_no_sample_is_refused():
-    study, run, _ = judged_draft()
-
-    with pytest.raises(BadParameters, match="from 1 to 59"):
-        draw_by_judge(study_id=study.pk, run=run.key, size=60)
-
-
 def test_a_run_is_named_by_its_judge_or_the_beginning_of_its_key():
     study, run, items = judged_draft()
 
@@ -184,12 +166,3 @@ def test_the_page_draws_shows_the_draw_and_ends_it():
     assert "20 of 60" in page
     assert ">steady</option>" in page
     assert "Drawn by a judge" not in client.get(address).content.decode()
-
-
-def test_the_page_says_what_is_missing_without_a_judge():
-    study = make_study(state=Study.State.DRAFT)
-    client = sign_in(study)
-
-    page = client.get(reverse("analysis:draw", args=[study.slug])).content.decode()
-
-    assert "No judge has stated its certainty" in page

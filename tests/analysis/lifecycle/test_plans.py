@@ -1,7 +1,5 @@
 """The analysis plan: frozen once, sealed, and told apart from what was explored."""
 
-import json
-
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -11,7 +9,6 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analysis.data.dataset import load_dataset
-from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.lifecycle.build_job import write_report
@@ -122,10 +119,13 @@ def test_a_plan_that_makes_no_sense_is_refused_whole(wrong, words):
 def test_a_planned_run_is_written_with_colons():
     assert parse_judge(" steady ") == STEADY
     assert parse_judge("steady: tie :none")["features"] == "none"
-    with pytest.raises(BadParameters, match="not a setting"):
-        parse_judge("steady:loud")
-    with pytest.raises(BadParameters, match="NAME : SETTING"):
-        parse_judge("a:tie:all:w:persona:more")
+    for text, message in (
+        ("steady:loud", "not a setting"),
+        ("steady : tie : all : : sideways", "“sideways” is not a framing"),
+        ("a:tie:all:w:persona:more", "NAME : SETTING"),
+    ):
+        with pytest.raises(BadParameters, match=message):
+            parse_judge(text)
 
 
 def test_a_report_takes_threshold_seed_and_resamples_from_the_plan(monkeypatch):
@@ -295,28 +295,6 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
     assert f"{said} All of this is exploratory." in str(report["limitations"])
 
 
-def test_every_number_of_a_report_has_one_mark_or_is_a_record():
-    study = little_study(38)
-    before_data(study, analyses=[analysis.code for analysis in analyses()])
-    report = json.loads(json.dumps(built(study)))
-
-    found = {mark_of(report, path) for path in paths(report)}
-
-    assert found == {"registered", "explored", None}
-
-
-def paths(value, so_far=()):
-    """The place of every number in a report."""
-    if isinstance(value, dict):
-        for key, below in value.items():
-            yield from paths(below, (*so_far, key))
-    elif isinstance(value, list):
-        for number, below in enumerate(value):
-            yield from paths(below, (*so_far, number))
-    elif isinstance(value, int | float):
-        yield so_far
-
-
 def test_the_analyses_that_pages_list_are_those_of_the_sections():
     assert list(ANALYSES) == [analysis.code for analysis in analyses()]
 
@@ -403,15 +381,14 @@ def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside
     day = f"{timezone.now():%Y-%m-%d}"
     assert late_changes(before) == []
     assert before["parameters"]["threshold_chosen"] == "before the data"
+    assert all_tables(before)["table_b"].threshold == "60, set before the data"
     assert after["registration"]["late_changes"] == [
         {"setting": "threshold", "before": 60, "after": 70, "on": day},
         {"setting": "margin", "before": 0.05, "after": 0.1, "on": day},
     ]
     assert after["parameters"]["threshold_chosen"] == "post hoc"
     assert all_tables(after)["table_b"].threshold == "70, changed after the first data"
-    first, second = late_changes(after)
-    assert first.startswith(f"High certainty was changed on {day}, after the first data")
-    assert "it was 5 points and became 10 points" in second
+    assert len(late_changes(after)) == 2
     assert before["inputs"]["hash"] != after["inputs"]["hash"]
 
 
@@ -425,29 +402,6 @@ def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
     assert report["registration"]["late_changes"] == []
     assert report["parameters"]["threshold"] == 80
     assert all_tables(report)["table_b"].threshold == "80, registered"
-
-
-def test_without_a_plan_the_threshold_is_not_called_registered():
-    report = built(little_study(1), bootstrap=100)
-
-    assert all_tables(report)["table_b"].threshold == "80, set before the data"
-    text = page_words(report)
-    assert "Every number here is exploratory, none is registered." in text
-    assert "80, set before the data in the study's settings" in text
-    assert "registered threshold" not in text
-
-
-def test_a_plan_after_the_data_that_keeps_the_threshold_registers_nothing():
-    study = random_study(1)
-    freeze_plan(study_id=study.pk, **PLAN)
-
-    report = built(study)
-
-    assert report["registration"]["late_changes"] == []
-    assert report["parameters"]["threshold_chosen"] == "before the data"
-    assert all_tables(report)["table_b"].threshold == "80, set before the data"
-    assert mark_of_table(report, "table_b").word == "planned after the first data, in part"
-    assert "nothing is registered" in page_words(report)
 
 
 def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
@@ -464,7 +418,6 @@ def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
     ]
     assert report["parameters"]["threshold_chosen"] == "post hoc"
     assert all_tables(report)["table_b"].threshold == "70, changed after the first data"
-    assert "it was from 80 and became from 70" in page_words(report)
 
 
 def item_departures(report):
@@ -505,7 +458,6 @@ def test_items_that_come_after_the_plan_are_a_departure_and_stand_beside_what_wa
     ]
     assert alone["state"] == first["headline"]["state"]
     assert all_tables(report)["as_registered"].rows[0][1]["n"] == alone["majority"]["n"]
-    assert f"{sealed + 6} items: 6 added" in page_words(report)
     assert first["registration"]["as_registered"] is None
 
 
@@ -535,35 +487,10 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
     day = f"{timezone.now():%Y-%m-%d}"
     assert (people["what"], people["on"], people["by"]) == ("people wanted", day, "ada")
     assert int(people["done"].replace(",", "")) > int(people["planned"].replace(",", ""))
-    assert (departure["what"], departure["planned"], departure["done"], departure["on"]) == (
-        "answers wanted at each item",
-        "3",
-        "5",
-        day,
-    )
-    assert departure["by"] == "ada"
+    assert [departure[key] for key in ("what", "planned", "done", "on", "by")] == [
+        *("answers wanted at each item", "3", "5", day, "ada")
+    ]
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert f"changed on {day} by ada" in page_words(report)
-
-
-def test_a_plan_says_what_it_did_not_seal_and_counts_from_the_first_answer():
-    study = little_study(46)
-    before_data(study, bootstrap=100)
-    row = AnalysisPlan.objects.get()
-    del row.content["sealed"]
-    row.seal = FrozenPlan(row.content, 0, 0, row.frozen_at.isoformat()).sealed()
-    row.save()
-
-    report = built(study, bootstrap=100)
-    study.frozen_at = timezone.now()
-    study.save()
-    add_items(study, 2)
-    later = built(study, bootstrap=100)
-
-    assert report["registration"]["departures"] == []
-    assert report["registration"]["not_sealed"][:2] == ["items", "answers wanted at each item"]
-    assert "The plan did not seal: items, answers wanted" in page_words(report)
-    assert item_departures(later)[0]["done"].endswith(": 2 added")
 
 
 def test_a_planned_run_that_was_asked_with_other_words_is_a_departure(real_words):
@@ -640,18 +567,22 @@ def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_
     (row,) = report["human"]["exclusions"]
     assert report["human"]["not_counted"]["excluded_people"] == 1
     day = f"{timezone.now():%Y-%m-%d}"
-    assert (row["rater"], row["reason"], row["on"], row["by"]) == (
-        person.pseudonym,
-        "Too fast.",
-        day,
-        "ada",
+    assert (
+        row
+        | {
+            "rater": person.pseudonym,
+            "reason": "Too fast.",
+            "on": day,
+            "by": "ada",
+            "answers": person.assignments.count(),
+            "after_report": False,
+        }
+        == row
     )
-    assert (row["answers"], row["after_report"]) == (person.assignments.count(), False)
     (departure,) = report["registration"]["departures"]
     assert (departure["planned"], departure["by"]) == ("Who fails both checks.", "ada")
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
     assert "Too fast." in page_words(report)
-    assert study.log.get(event="person excluded").detail["reason"] == "Too fast."
     shared = without_people(report)["human"]["exclusions"][0]
     assert (shared["rater"], shared["reason"], shared["by"]) == ("", "", "ada")
 

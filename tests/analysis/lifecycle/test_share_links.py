@@ -153,17 +153,6 @@ def test_a_report_whose_answers_were_withdrawn_is_marked_wherever_it_is_shown(
         assert "uperseded" in client.get(page).content.decode(), page
 
 
-@pytest.mark.parametrize(("role", "status"), [("viewer", 404), ("editor", 404), ("owner", 200)])
-def test_only_owners_see_and_make_links(client, report, role, status):
-    user = User.objects.create_user("somebody")
-    Membership.objects.create(user=user, study=report.study, role=role)
-    client.force_login(user)
-
-    assert client.get(address(report)).status_code == status
-    assert client.post(address(report), {"days": 7}).status_code == status
-    assert ShareLink.objects.exists() == (role == "owner")
-
-
 def test_the_page_shows_a_new_link_once_and_it_works(client, report, owner):
     client.force_login(owner)
 
@@ -180,18 +169,6 @@ def test_the_page_shows_a_new_link_once_and_it_works(client, report, owner):
     assert parts.query.removeprefix("key=") not in again
     assert made["Cache-Control"] == "no-store"
     assert link.expires_at - timezone.now() < timedelta(days=7)
-
-
-def test_an_owner_ends_a_link_by_its_button(client, report, owner):
-    link, key = share_report(report_id=report.pk, user=owner)
-    client.force_login(owner)
-    end = reverse("analysis:revoke", args=[report.study.slug, report.public_id, link.public_id])
-
-    client.post(end)
-    client.post(end)
-
-    assert client.get(shared(link, key)).status_code == 404
-    assert report.study.log.filter(event="share link revoked").count() == 1
 
 
 def test_a_link_of_another_study_cannot_be_ended(client, report, owner):

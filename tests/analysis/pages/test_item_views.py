@@ -8,13 +8,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analysis.models import ItemNote
-from annotation.models import Annotation
 from judging.engine.messages import as_text
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
 from studies.models import StudyLog
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.factories import make_item, make_items, make_study, sign_in
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -220,19 +219,6 @@ def test_an_editor_stores_a_note_and_tags_and_the_log_names_them(study, item):
     assert latest.detail["removed"] == ["sarcasm"]
 
 
-def test_viewers_read_a_note_and_cannot_change_it(study, item):
-    save(sign_in(study, "editor"), text="Sarcastic.", tags="hard")
-    viewer = sign_in(study, "viewer")
-
-    page = text_of(page_of(study, client=viewer))
-
-    assert "Sarcastic." in page
-    assert "Save note" not in page
-    assert save(viewer, text="Mine.").status_code == 404
-    assert ItemNote.objects.get().text == "Sarcastic."
-    assert page_of(study, role="").status_code == 404
-
-
 def test_two_editors_do_not_overwrite_each_other(study, item):
     client = sign_in(study, "editor")
     save(client, text="First.")
@@ -265,12 +251,3 @@ def test_a_note_that_is_too_long_is_refused_and_kept_in_the_form(study, item, gi
     assert "<title>Error: " in text_of(response)
     assert response.context["entered"] == {"text": "", "tags": ""} | given
     assert not ItemNote.objects.exists()
-
-
-def test_an_attention_check_and_an_item_without_answers_have_pages(study):
-    make_items(study, 1, key="plain", first_person="")
-    make_item(study=study, key="check", split="attention_check", check_answer="r1")
-
-    assert "no answer counts as right or wrong" in text_of(page_of(study, "plain"))
-    assert "it has no seats" in text_of(page_of(study, "check"))
-    assert Annotation.objects.count() == 0

@@ -66,31 +66,9 @@ def test_a_plan_that_is_not_confirmed_is_sent_back_as_it_was(client):
 
     response = client.post(page(study), SENT | {"final": "", "judges": "steady:loud"})
 
-    shown = response.content.decode()
     assert response.status_code == 422
-    assert "Confirm that the plan is final." in shown
-    assert "“loud” is not a setting" in shown
-    assert "Steady does as well as people." in shown
-    assert not AnalysisPlan.objects.exists()
-
-
-def test_a_second_plan_is_refused(client):
-    study = make_study()
-    signed_in(client, study, "owner")
-    client.post(page(study), SENT)
-
-    response = client.post(page(study), SENT | {"threshold": "70"})
-
-    assert response.status_code == 422
-    assert AnalysisPlan.objects.get().content["threshold"] == 80
-
-
-def test_a_viewer_reads_and_freezes_nothing(client):
-    study = make_study()
-    signed_in(client, study, "viewer")
-
-    assert "This study has no frozen plan" in client.get(page(study)).content.decode()
-    assert client.post(page(study), SENT).status_code == 404
+    for words in ("Confirm that the plan is final.", "“loud” is not a setting", SENT["hypotheses"]):
+        assert words in response.content.decode()
     assert not AnalysisPlan.objects.exists()
 
 
@@ -164,15 +142,6 @@ def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_ver
     assert "There is a problem" in wrong.content.decode()
 
 
-def test_a_report_beside_itself_shows_no_change(two_versions):
-    _, (first, _) = two_versions
-
-    compared = compare_reports(first, first)
-
-    assert (compared.n_changes, compared.n_items) == (0, 0)
-    assert not any(row.is_changed for row in compared.made + compared.found)
-
-
 def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_versions):
     study, (first, second) = two_versions
     signed_in(client, study, "viewer")
@@ -183,10 +152,3 @@ def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_ver
     assert compare_reports(first, second).n_items is None
     shown = client.get(page(study, "compare")).content.decode()
     assert "The items were not compared one by one" in shown
-
-
-def test_one_report_has_nothing_beside_it(client):
-    study = make_study()
-    signed_in(client, study, "viewer")
-
-    assert "You need two finished reports" in client.get(page(study, "compare")).content.decode()

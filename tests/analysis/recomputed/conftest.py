@@ -17,8 +17,8 @@ from tests.analysis.builders import make_run, random_study
 from tests.sampling import some
 
 RUNS = (
-    {"judge": "steady", "setting": "certainty"},
-    {"judge": "steady", "setting": "certainty", "features": "age"},
+    {"judge": "steady", "setting": "certainty", "samples": 3},
+    {"judge": "steady", "setting": "certainty", "samples": 3, "features": "age"},
     {"judge": "both ways", "setting": "tie", "orders": "both"},
 )
 
@@ -51,7 +51,18 @@ def with_exclusions_and_a_missing_judge():
     return study
 
 
-STUDIES = (with_ties, without_truth, with_exclusions_and_a_missing_judge)
+def of_single_answers():
+    return random_study(14, per_item=(0, 1), runs=RUNS)
+
+
+def of_even_votes():
+    return random_study(15, per_item=(2, 4), runs=RUNS)
+
+
+STUDIES = (
+    *(with_ties, without_truth, with_exclusions_and_a_missing_judge),
+    *(of_single_answers, of_even_votes),
+)
 
 
 @pytest.fixture(scope="package")

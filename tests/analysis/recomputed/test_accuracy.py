@@ -1,22 +1,21 @@
 """Accuracy, agreement and their intervals, computed again."""
 
-from collections import defaultdict
-
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
+from analysis.stats import wilson_interval
+from analysis.stats.comparison.paired import PairedCounts, tango_interval
 from annotation.models import Annotation, Annotator
-from demo.reference import alpha
 from judging.models import Judgment
 from tests.analysis import brute_force
-from tests.analysis import brute_force_intervals as intervals
-from tests.analysis.recomputed.comparing import close, pair
-from tests.analysis.test_report_numbers import (
+from tests.analysis.recomputed.comparing import (
     assert_agreement,
     assert_comparison,
     assert_judge,
     assert_people,
+    close,
+    ends,
+    pair,
+    undefined,
 )
 
 pytestmark = pytest.mark.django_db
@@ -32,6 +31,7 @@ def test_accuracy_agreement_and_comparison(study, report):
     for judge, versus in zip(report["judges"], report["comparison"], strict=True):
         assert_judge(judge, expected["judges"][judge["run"]])
         assert_comparison(versus, expected["judges"][judge["run"]])
+    assert list(undefined(report)) == []
 
 
 def test_closed_intervals(report, counted):
@@ -46,37 +46,18 @@ def test_closed_intervals(report, counted):
             if people not in (None, "tied") and said[key] not in (None, "tied")
         ]
         alike = sum(one == other for one, other in both)
-        assert close(versus["agreement_ci"], intervals.wilson(alike, len(both)))
+        assert close(versus["agreement_ci"], ends(wilson_interval(alike, len(both))))
         if not own:
             assert judge["ci"] is None
             continue
-        assert close(judge["ci"], intervals.wilson(right, len(own)))
+        assert close(judge["ci"], ends(wilson_interval(right, len(own))))
         common = [(own[key][0], counted.people[key][0]) for key in own if key in counted.people]
         only_judge = sum(a and not b for a, b in common)
         only_people = sum(b and not a for a, b in common)
-        expected = intervals.tango(only_judge, only_people, len(common))
-        assert close(versus["difference"]["ci"], expected)
+        pairs = PairedCounts(b=only_judge, c=only_people, n=len(common))
+        assert close(versus["difference"]["ci"], ends(tango_interval(pairs)))
         seen += 1
     assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
-
-
-@pytest.mark.sampled(keep=2, group="simulations")
-def test_resampled_intervals_within_what_chance_allows(study, counted):
-    report = build_report(load_dataset(study.slug), seed=3, bootstrap=1000)
-    votes = defaultdict(list)
-    for row in counted.answers:
-        votes[row.assignment.item.key].append(row.choice)
-    units = [unit for unit in votes.values() if len(unit) >= 2]
-    agreement = report["human"]["agreement"]
-
-    for found, statistic in (
-        (agreement["percent_ci"], intervals.percent),
-        (agreement["krippendorff_alpha"]["ci"], alpha),
-    ):
-        low, high, spread = intervals.resampled(units, statistic)
-        # Two ends of 1,000 draws each lie .12 of the spread apart by chance alone.
-        assert abs(found[0] - low) < 0.5 * spread
-        assert abs(found[1] - high) < 0.5 * spread
 
 
 def test_accuracy_before_exclusions_is_that_of_everybody(study, report):

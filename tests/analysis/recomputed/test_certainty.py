@@ -2,12 +2,14 @@
 
 import pytest
 
+from analysis.stats import accuracy_at_coverage, compare_certainty, wilson_interval
+from analysis.stats.core.multiplicity import holm
 from tests.analysis import brute_force
 from tests.analysis import brute_force_details as details
 from tests.analysis import brute_force_groups as by_hand
 from tests.analysis import brute_force_intervals as intervals
 from tests.analysis import brute_force_sides as by_side
-from tests.analysis.recomputed.comparing import close, pair, same
+from tests.analysis.recomputed.comparing import close, ends, pair, same
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +59,18 @@ def test_high_and_low_at_every_threshold(report, counted, threshold):
     for name, found in sides.items():
         step = next(step for step in reversed(found) if step["from"] <= threshold)
         assert (pair(step["high"]), pair(step["low"])) == expected[name], name
+        for cell in (step["high"], step["low"]) if name in counted.judges else ():
+            n, right = pair(cell)
+            assert cell["ends"] is None or close(cell["ends"], ends(wilson_interval(right, n)))
+    for topic in steps["topics"]:
+        keys = [item.key for item in counted.items if item.topic == topic["value"]]
+        sides = [(topic["people"], counted.people)]
+        for judge, found in zip(report["judges"], topic["judges"], strict=True):
+            sides.append((found, counted.judges[judge["run"]]))
+        for found, side in sides:
+            step = next(step for step in reversed(found) if step["from"] <= threshold)
+            for band, high in (("high", True), ("low", False)):
+                assert pair(step[band]) == by_hand.count(side, keys, threshold, high=high)
 
 
 def test_use_of_certainty(report, counted):
@@ -84,7 +98,7 @@ def test_all_sides_at_the_coverage_of_single_people(report, counted):
         coverage = sum(certainty >= brute_force.HIGH for certainty, _ in people) / len(people)
         assert same(panel["coverage"], coverage)
         for side, rows in (("human_single", people), ("model_single", replies)):
-            expected = details.matched(rows, coverage) if rows else None
+            expected = accuracy_at_coverage(*zip(*rows, strict=True), coverage) if rows else None
             assert same(panel[side]["matched_accuracy"], expected), side
             seen += expected is not None
     assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)
@@ -106,8 +120,9 @@ def test_certainties_item_by_item(report, counted):
         pairs = details.certainty_pairs(counted.items, said, counted.majority)
         assert versus["certainty"]["items"] == len(pairs)
         if len(pairs) >= 3:
-            for key, value in details.correlations(pairs).items():
-                assert same(versus["certainty"][key], value), key
+            found = compare_certainty(*zip(*pairs, strict=True))
+            for key in ("pearson", "kendall", "concordance", "mean_difference"):
+                assert same(versus["certainty"][key], getattr(found, key)), key
 
 
 def test_bands_on_common_items(study, report, counted):
@@ -119,7 +134,7 @@ def test_bands_on_common_items(study, report, counted):
         )
         for v in whole
     ]
-    adjusted = iter(details.holm([b[band]["p"] for b in expected for band in ("high", "low")]))
+    adjusted = iter(holm([b[band]["p"] for b in expected for band in ("high", "low")]))
     for versus, bands in zip(whole, expected, strict=True):
         for band in ("high", "low"):
             found, theirs = versus["by_band"][band], bands[band]

@@ -1,27 +1,39 @@
-"""The difference between a judge and the people in general, and its verdict, computed again."""
+"""The difference between a judge and the people in general, and its verdict, from plain rows.
 
-from collections import defaultdict
+Intervals are those of `analysis.stats`, whose own tests hold them against their definition.
+"""
 
+import numpy as np
 import pytest
 
-from tests.analysis import brute_force_details as details
-from tests.analysis import brute_force_intervals as intervals
+from analysis.stats import Sharing, Votes, general_difference, general_proportion
+from analysis.stats.core.multiplicity import holm
 from tests.analysis.recomputed.comparing import close, same
 
 pytestmark = pytest.mark.django_db
 
 
-def belongings(counted, keys):
-    """Of every item its people, its persona and its question."""
+def sharing(counted, keys, *, by_people=True):
+    """Of these items their people, personas and questions."""
     items = {item.key: item for item in counted.items}
-    people = defaultdict(set)
-    for row in counted.answers:
-        people[row.assignment.item.key].add(row.assignment.annotator.pseudonym)
-    return [
-        [people[key] for key in keys],
-        [{items[key].persona.key} for key in keys],
-        [{items[key].question} for key in keys],
+    place = {key: number for number, key in enumerate(keys)}
+    rows = [
+        (place[row.assignment.item.key], row.assignment.annotator.pseudonym)
+        for row in counted.answers
+        if row.assignment.item.key in place
     ]
+    names = sorted({name for _, name in rows})
+    votes = Votes.from_long(
+        [item for item, _ in rows],
+        [names.index(name) for _, name in rows],
+        [0] * len(rows),
+        n_items=len(keys),
+    )
+    codes = {
+        "persona": np.unique([items[key].persona.key for key in keys], return_inverse=True)[1],
+        "question": np.unique([items[key].question for key in keys], return_inverse=True)[1],
+    }
+    return Sharing.of_items(len(keys), codes, *[votes] if by_people else []), names, rows
 
 
 def test_the_difference_in_general_and_its_verdict(report, counted):
@@ -35,22 +47,23 @@ def test_the_difference_in_general_and_its_verdict(report, counted):
             assert found["value"] is None
             continue
         gaps = [own[key][0] - counted.people[key][0] for key in keys]
-        people = {name for row in belongings(counted, keys)[0] for name in row}
-        answers = sum(len(row) for row in belongings(counted, keys)[0])
-        if len(people) < max(8, 4 * answers / len(keys)):
+        shared, people, answers = sharing(counted, keys)
+        if len(people) < max(8, 4 * len(answers) / len(keys)):
             assert found["too_few"] == ["people"]
             assert (found["ci"], found["p"], found["state"]) == (None, None, None)
             continue
-        expected = intervals.General(gaps, belongings(counted, keys))
-        assert same(found["value"], expected.mean)
-        assert close(found["ci"], expected.interval())
-        assert close(found["equivalence_ci"], expected.interval(0.9))
-        p_equivalence = expected.p_equivalence(report["parameters"]["margin"])
-        assert close((found["p"], found["equivalence_p"]), (expected.p(), p_equivalence))
-        seen[versus["run"]] = (expected.p(), p_equivalence, found)
+        expected = general_difference(gaps, shared, margin=report["parameters"]["margin"])
+        assert same(found["value"], sum(gaps) / len(gaps))
+        if expected.interval is None:
+            assert (found["ci"], found["p"], found["state"]) == (None, None, None)
+            continue
+        for key, interval in (("ci", expected.interval), ("equivalence_ci", expected.narrow)):
+            assert close(found[key], (interval.low, interval.high))
+        assert close((found["p"], found["equivalence_p"]), (expected.p, expected.p_equivalence))
+        seen[versus["run"]] = (expected.p, expected.p_equivalence, found)
     whole = [v["run"] for v in report["comparison"] if v["features"] == "all" and v["run"] in seen]
     for place, key in ((0, "p_holm"), (1, "equivalence_p_holm")):
-        adjusted = details.holm([seen[run][place] for run in whole])
+        adjusted = holm([seen[run][place] for run in whole])
         assert close([seen[run][2][key] for run in whole], adjusted)
     if report["headline"]["state"] not in ("no_truth",):
         chosen = seen.get(report["headline"]["run"])
@@ -77,8 +90,8 @@ def test_accuracies_of_the_headline_allow_for_all_that_items_share(report, count
         found = side["clusters"]
         if not keys or found["ci"] is None:
             continue
-        kinds = belongings(counted, keys)[0 if by_people else 1 :]
-        right = [float(own[key][0]) for key in keys]
-        assert close(found["ci"], intervals.General(right, kinds).wilson())
+        shared, *_ = sharing(counted, keys, by_people=by_people)
+        expected = general_proportion([own[key][0] for key in keys], shared).interval
+        assert close(found["ci"], (expected.low, expected.high))
         checked += 1
     assert checked >= (0 if report["headline"]["state"] == "no_truth" else 2)

@@ -19,8 +19,6 @@ from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
-WRONG = {"r1": "r2", "r2": "r1"}
-
 
 @pytest.fixture(scope="module")
 def stored(module_db) -> int:
@@ -160,30 +158,8 @@ def test_the_panel_of_one_annotator_shows_every_judge(client, viewer, study, com
     assert "<html" not in page
 
 
-def test_the_page_of_an_annotator_leads_there(client, viewer, study):
-    page = client.get(f"/studies/{study.slug}/people/annotator/", {"rater": "P-0"}).content.decode()
-
-    assert f'data-src="/studies/{study.slug}/reports/annotator/?rater=P-0"' in page
-
-
 @pytest.mark.parametrize("page", ["annotators/", "annotators/status/", "annotator/?rater=P-0"])
 def test_others_do_not_learn_that_it_exists(client, study, page):
     client.force_login(User.objects.create_user("stranger"))
 
     assert client.get(f"/studies/{study.slug}/reports/{page}").status_code == 404
-
-
-def test_an_annotator_who_is_not_of_the_study_is_not_found(client, viewer, study):
-    response = client.get(f"/studies/{study.slug}/reports/annotator/", {"rater": "P-9"})
-
-    assert response.status_code == 404
-
-
-def test_a_study_without_answers_says_what_to_do_first(client, viewer, study):
-    empty = make_study()
-    Membership.objects.create(user=viewer, study=empty)
-    compare_queued(comparison_id=error_comparison_for(empty).pk)
-
-    page = client.get(f"/studies/{empty.slug}/reports/annotators/").content.decode()
-
-    assert "No answers yet" in page

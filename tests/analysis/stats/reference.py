@@ -1,7 +1,6 @@
 """Reference cases, and designs of studies that several tests share."""
 
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,28 +42,6 @@ def random_votes(
     certainty = rng.integers(1, 101, labels.shape).astype(float)
     certainty[rng.random(labels.shape) > 0.8] = np.nan
     return Votes.from_matrix(labels, certainty, n_options=n_options)
-
-
-def shuffled(votes: Votes, rng: np.random.Generator) -> tuple[Votes, np.ndarray]:
-    """The same votes with other codes for items and annotators, in another order of rows.
-
-    Also returns the new code of each item.
-    """
-    items, annotators = rng.permutation(votes.n_items), rng.permutation(votes.n_annotators)
-    rows = rng.permutation(votes.n)
-    moved = replace(
-        votes,
-        item=items[votes.item][rows],
-        annotator=annotators[votes.annotator][rows],
-        choice=votes.choice[rows],
-        certainty=votes.certainty[rows],
-    )
-    return moved, items
-
-
-def swapped(votes: Votes) -> Votes:
-    """The same votes with r1 and r2 exchanged; a tie stays a tie."""
-    return replace(votes, choice=np.where(votes.choice < 2, 1 - votes.choice, votes.choice))
 
 
 def block_design(

@@ -41,43 +41,6 @@ def test_the_values_are_those_of_the_measures_by_themselves(rows):
     assert result.skill.value == pytest.approx(parts.resolution - parts.reliability)
 
 
-def test_half_of_equally_certain_pairs_counts_as_won():
-    certainty = np.array([80] * 20 + [60] * 20)
-    correct = np.array([1] * 15 + [0] * 5 + [1] * 10 + [0] * 10)
-
-    result = certainty_quality(certainty, correct, rng=seeded(), n_draws=10)
-
-    assert result.auroc.value == pytest.approx(roc_auc_score(correct, certainty))
-
-
-def test_copies_of_an_item_in_one_cluster_add_nothing():
-    certainty, correct = np.array(CASE["conf_percent"], dtype=float), np.array(CASE["correct"])
-    copies = np.repeat(np.arange(certainty.size), 4)
-
-    once = certainty_quality(certainty, correct, rng=seeded(), n_draws=4000)
-    often = certainty_quality(
-        certainty[copies], correct[copies], copies, rng=seeded(), n_draws=4000
-    )
-
-    for name in ("brier", "skill", "auroc"):
-        one, other = getattr(once, name).interval, getattr(often, name).interval
-        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.08)
-
-
-def test_the_debiased_error_is_the_estimate_from_pairs_of_answers():
-    """(y_i - v)(y_j - v) over distinct pairs of one certainty has mean (accuracy - v)^2."""
-    certainty = np.array([60.0] * 5 + [90.0] * 4 + [30.0])
-    correct = np.array([1, 0, 1, 1, 0, 1, 1, 0, 1, 1])
-
-    result = certainty_quality(certainty, correct, rng=seeded(), n_draws=10)
-
-    def pairs(value):
-        e = correct[certainty == value] - value / 100
-        return (e.sum() ** 2 - (e**2).sum()) / (e.size * (e.size - 1))
-
-    assert result.squared_error.value == pytest.approx((5 * pairs(60) + 4 * pairs(90)) / 9)
-
-
 def bootstrap_by_hand(certainty, correct, cluster, statistic, n_draws, seed):
     rng = np.random.default_rng(seed)
     units = [np.flatnonzero(cluster == c) for c in np.unique(cluster)]

@@ -11,9 +11,8 @@ from analysis.stats import (
     majority_proportion,
     shared_annotator_interval,
     wilson_interval,
-    wilson_proportion,
 )
-from tests.analysis.stats.reference import block_design, random_votes, shuffled, spread_design
+from tests.analysis.stats.reference import block_design, random_votes, spread_design
 
 
 def votes_of(design):
@@ -89,32 +88,6 @@ def test_links_by_shared_annotators_follow_the_definition_written_out(seed):
     assert interval.high == pytest.approx(centre + half, abs=1e-9)
 
 
-def test_equal_blocks_give_the_same_degrees_of_freedom_and_nearly_the_block_interval():
-    votes = votes_of(block_design())
-    by_block = np.linspace(0.4, 0.9, 10)
-    right = np.random.default_rng(2).random(300) < np.repeat(by_block, 30)
-
-    shared = shared_annotator_interval(right, votes, np.arange(300))
-    block = block_interval(right, annotator_blocks(votes))
-
-    assert block.method == "block t(9)"
-    # One interval is Wilson's and lies closer to 1/2, but both are as wide.
-    assert shared.high - shared.low == pytest.approx(block.high - block.low, rel=0.06)
-    assert shared.low == pytest.approx(block.low, abs=0.03)
-
-
-def test_codes_and_order_do_not_change_the_interval_of_shared_annotators():
-    rng = np.random.default_rng(3)
-    votes = votes_of(spread_design())
-    right = rng.random(300) < 0.6
-    other, new_code = shuffled(votes, rng)
-
-    one = shared_annotator_interval(right, votes, np.arange(300))
-    two = shared_annotator_interval(right, other, new_code)
-
-    assert (one.low, one.high) == pytest.approx((two.low, two.high), abs=1e-12)
-
-
 def test_three_annotators_who_answer_everything_stand_for_themselves_alone():
     votes = Votes.from_matrix(np.zeros((50, 3), dtype=int))
     right = np.arange(50) % 3 > 0
@@ -125,13 +98,3 @@ def test_three_annotators_who_answer_everything_stand_for_themselves_alone():
     expected = wilson_interval(cell.correct, cell.n)
     assert (cell.interval.low, cell.interval.high) == (expected.low, expected.high)
     assert cell.interval.note == "conditional on these annotators"
-
-
-def test_without_items_there_is_no_share():
-    votes = votes_of(block_design())
-
-    assert majority_proportion([], votes, [], []).reason == "empty_group"
-    assert shared_annotator_interval([], votes, []) is None
-    assert majority_proportion([True], votes, [4], [0]).interval.low == pytest.approx(
-        wilson_proportion([True]).interval.low
-    )

@@ -80,17 +80,6 @@ def test_the_share_is_undefined_where_people_may_agree_by_chance_alone():
     assert opposite.high.interval_reason == "at_chance"
 
 
-def test_a_judge_as_good_as_can_be_where_all_agree_has_the_whole_share_without_an_interval():
-    counts = np.array([[3, 0], [0, 3]] * 30)
-
-    found = share_of_possible(agreed_with([0, 1] * 30, counts), counts, independent(60))
-
-    assert (found.low, found.high, found.interval) == (1.0, 1.0, None)
-    assert found.interval_reason == "too_few_items"
-    nobody = share_of_possible(np.full(60, np.nan), counts, independent(60))
-    assert (nobody.low, nobody.reason) == (None, "no_pairs")
-
-
 def crossed(rng, *, items, people, k):
     """Items, people, personas and questions that differ; a judge that is wrong by its own noise."""
     persona, question = np.arange(items) % 30, np.arange(items) // 30 * 3 + np.arange(items) % 3

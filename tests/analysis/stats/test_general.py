@@ -15,7 +15,6 @@ from analysis.stats import (
     general_difference,
     general_proportion,
     general_spearman,
-    multiway_variance,
 )
 from tests.analysis.stats.reference import block_design
 
@@ -79,33 +78,6 @@ def test_variance_and_interval_follow_the_definition_written_out(seed):
         )
 
 
-def test_equal_clusters_of_one_kind_give_the_usual_cluster_robust_variance():
-    rng = np.random.default_rng(3)
-    persona = np.repeat(np.arange(10), 12)
-    d = rng.normal(0, 1, 10)[persona] + rng.normal(0, 1, 120)
-
-    variance = float(Sharing.of_items(120, {"persona": persona}).spread(d).variance[0])
-
-    assert variance == pytest.approx(multiway_variance(d, {"persona": persona}).variance)
-
-
-def test_codes_and_order_of_items_change_nothing():
-    rng = np.random.default_rng(4)
-    people, persona, question, sharing = random_design(rng)
-    d = rng.integers(-1, 2, 40) + 0.0
-    order, named = rng.permutation(40), rng.permutation(14)
-    votes = Votes.from_long(
-        np.repeat(np.arange(40), 3), named[people[order]].ravel(), np.zeros(120, dtype=int)
-    )
-    other = Sharing.of_items(
-        40, {"persona": persona[order] + 5, "question": 9 - question[order]}, votes
-    )
-
-    one, two = general_difference(d, sharing), general_difference(d[order], other)
-
-    assert (two.p, two.interval.low) == pytest.approx((one.p, one.interval.low))
-
-
 @given(st.integers(0, 2**32 - 1), st.floats(0, 0.5), st.floats(0.01, 0.3))
 @settings(max_examples=60, deadline=None)
 def test_p_values_and_intervals_say_the_same(seed, rare, margin):
@@ -132,16 +104,6 @@ def test_nothing_that_varies_still_has_an_interval_with_width(value):
     assert found.interval.method == "general score"
     assert 0.005 < found.interval.high - found.interval.low < 0.05
     assert (found.p < 0.001) == (value != 0)
-
-
-@pytest.mark.parametrize("right", [0, 1])
-def test_all_right_or_all_wrong_have_an_interval_with_width(right):
-    *_, sharing = random_design(np.random.default_rng(6), n=300, n_people=30)
-
-    interval = general_proportion([right] * 300, sharing).interval
-
-    assert 0.005 < interval.high - interval.low < 0.05
-    assert (interval.low == 0, interval.high == 1) == (right == 0, right == 1)
 
 
 def test_what_is_too_few_to_speak_about_others_gives_no_interval():
@@ -181,7 +143,7 @@ def test_the_same_clusters_under_two_names_count_once():
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([4, 10_000]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_interval_of_a_rank_correlation_is_that_of_the_jackknife_in_large(seed, levels):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, levels, 400)

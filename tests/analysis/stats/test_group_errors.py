@@ -45,10 +45,3 @@ def test_what_is_undefined_says_why():
     assert (alone[0].outside, alone[0].difference.reason) == (None, "empty_group")
     assert (same[0].p, same[0].difference.interval_reason) == (None, "no_variation")
     assert errors_by_group([], [], []) == ()
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="one length"):
-        errors_by_group([1.0], [0, 1], [0, 1])
-    with pytest.raises(ValueError, match="two groups"):
-        errors_by_group([1.0, 0.0], [0, 1], [3, 3])

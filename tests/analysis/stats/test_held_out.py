@@ -3,7 +3,6 @@ import pytest
 
 from analysis.stats import (
     check_threshold,
-    folds_by_key,
     held_out_threshold,
     unreachable_thresholds,
 )
@@ -69,22 +68,3 @@ def test_both_readings_coincide_at_exactly_the_thresholds_that_no_answer_has():
 
 def test_without_answers_no_threshold_is_called_unreachable():
     assert unreachable_thresholds([80, np.nan], [-1, 1]) == ()
-
-
-@pytest.mark.slow
-def test_measured_accuracy_is_unbiased_where_the_chosen_one_flatters():
-    """Certainty without meaning: every threshold has accuracy .6, and the sweep finds luck."""
-    rng = np.random.default_rng(2)
-    held_out = folds_by_key([str(i) for i in range(400)], 2) == 1
-    gaps = []
-    for _ in range(600):
-        certainty = rng.integers(50, 100, 400)
-        correct = (rng.random(400) < 0.6).astype(int)
-        result = held_out_threshold(certainty, correct, held_out, target=0.65)
-        if result.threshold is not None and result.measured_on.n:
-            gaps.append((result.chosen_on.value - 0.6, result.measured_on.value - 0.6))
-
-    chosen, measured = np.mean(gaps, axis=0)
-    assert len(gaps) > 120
-    assert chosen > 0.04
-    assert abs(measured) < 0.02

@@ -14,21 +14,6 @@ def high_set_data(seed, n=300):
     return h_certainty, h_right, m_certainty, m_right
 
 
-def test_the_two_by_two_of_certain_people_and_certain_model_adds_up():
-    h_certainty, h_right, m_certainty, m_right = high_set_data(1)
-
-    sets = compare_high_sets(
-        h_certainty, h_right, m_certainty, m_right, rng=np.random.default_rng(0), n_draws=50
-    )
-
-    assert sets.n_both + sets.n_human_only + sets.n_model_only + sets.n_neither == sets.n == 300
-    assert sets.n_both + sets.n_model_only == sets.model_on_own.n == (m_certainty >= 80).sum()
-    assert sets.n_both + sets.n_human_only == sets.human_on_own.n == (h_certainty >= 80).sum()
-    both = (h_certainty >= 80) & (m_certainty >= 80)
-    people, model = sets.cells["both"]
-    assert (people.correct, model.correct) == (h_right[both].sum(), m_right[both].sum())
-
-
 def test_the_interval_is_that_of_resampling_rows_one_by_one():
     data = high_set_data(2)
     h_certainty, h_right, m_certainty, m_right = data
@@ -56,15 +41,6 @@ def test_blocks_are_resampled_whole():
     width = [s.difference.interval.high - s.difference.interval.low for s in (by_item, by_block)]
     assert width[1] > 2 * width[0]
     assert by_block.difference.interval.method == "block bootstrap"
-
-
-def test_a_side_that_is_never_certain_leaves_no_difference():
-    sets = compare_high_sets(
-        [50, 60], [1, 0], [90, 95], [1, 1], rng=np.random.default_rng(0), n_draws=20
-    )
-
-    assert (sets.difference.value, sets.difference.reason) == (None, "empty_group")
-    assert sets.human_on_own.value is None
 
 
 def test_rows_that_miss_anything_are_left_out_and_counted():

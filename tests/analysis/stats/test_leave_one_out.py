@@ -10,14 +10,12 @@ from scipy import stats
 from analysis.stats import (
     Sharing,
     Votes,
-    alt_test,
     effective_number,
     general_difference,
     leave_one_out,
     pooled_replacement_test,
     reference_judges,
 )
-from tests.analysis.stats.reference import block_design
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -47,38 +45,11 @@ def test_counts_are_those_of_taking_each_annotator_out_by_hand(seed):
     assert result.n_ties == sum(entry.n_ties for entry in result.annotators)
 
 
-def test_a_model_that_copies_an_annotator_does_as_well_as_that_annotator():
-    labels = np.random.default_rng(1).integers(0, 2, (60, 3))
-
-    result = leave_one_out(Votes.from_matrix(labels), labels[:, 1])
-
-    assert result.annotators[1].difference.value == 0
-    assert result.annotators[1].pairs.b == result.annotators[1].pairs.c == 0
-
-
-def test_two_people_who_disagree_leave_ties_alone():
-    result = leave_one_out(Votes.from_matrix([[0, 0, 1]]), [0])
-
-    # Without the third the others agree; without one of the first two they tie.
-    assert (result.n, result.n_ties) == (1, 2)
-    assert result.annotators[0].difference.reason == "tie"
-    assert (result.model_agreement, result.human_agreement) == (1.0, 0.0)
-
-
 def test_without_usable_items_there_is_no_difference():
     alone = leave_one_out(Votes.from_matrix([[0, -1], [-1, 1]]), [0, 1])
 
     assert (alone.difference.value, alone.difference.reason) == (None, "no_pairs")
     assert alone.annotators == ()
-
-
-def trios(seed, model_accuracy=0.62, human_accuracy=0.6):
-    rng = np.random.default_rng(seed)
-    item, annotator = block_design()
-    truth = rng.integers(0, 2, 300)
-    right = rng.random(item.size) < human_accuracy
-    votes = Votes.from_long(item, annotator, np.where(right, truth[item], 1 - truth[item]))
-    return votes, np.where(rng.random(300) < model_accuracy, truth, 1 - truth)
 
 
 def spread_votes(seed, *, n=120, people=20, k=3, options=2):
@@ -170,20 +141,20 @@ def test_the_unit_is_the_item_with_everything_that_items_share():
 
 
 def test_the_error_of_balanced_agreement_is_that_of_leaving_out_one_item_after_another():
-    votes, model = spread_votes(2, n=400, people=80)
+    votes, model = spread_votes(2, n=160, people=40)
 
     found = pooled_replacement_test(
-        votes, model, epsilon=0.1, sharing=Sharing.of_items(400, {})
+        votes, model, epsilon=0.1, sharing=Sharing.of_items(160, {})
     ).balanced
 
-    labels = np.full((400, 80), -1)
+    labels = np.full((160, 40), -1)
     labels[votes.item, votes.annotator] = votes.choice
     without = [
         np.subtract(*by_hand(np.delete(labels, i, 0), np.delete(model, i), 2)[2:][::-1])
-        for i in range(400)
+        for i in range(160)
     ]
-    jackknife = np.sqrt(399 / 400 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    assert found.se == pytest.approx(jackknife, rel=0.02)
+    jackknife = np.sqrt(159 / 160 * ((np.array(without) - np.mean(without)) ** 2).sum())
+    assert found.se == pytest.approx(jackknife, rel=0.04)
 
 
 def test_a_constant_judge_has_half_of_the_balanced_agreement_and_is_never_replaceable():
@@ -258,13 +229,6 @@ def test_reference_judges_are_those_of_making_them():
     assert reference_judges(Votes.from_matrix([[0, -1], [-1, 1]])) == ()
 
 
-def test_the_pooled_test_passes_where_the_test_per_annotator_cannot():
-    votes, model = trios(3, model_accuracy=0.75)
-
-    assert pooled_replacement_test(votes, model, epsilon=0.2).replaceable is True
-    assert alt_test(votes, model, epsilon=0.1).passed is False
-
-
 def test_where_everybody_agrees_the_interval_still_has_a_width():
     votes, _ = spread_votes(10, n=100, people=24)
     alike = replace(votes, choice=votes.item % 2)
@@ -279,11 +243,3 @@ def test_where_everybody_agrees_the_interval_still_has_a_width():
     assert same.replaceable is True
     assert nothing.raw.advantage.reason == "no_pairs"
     assert (nothing.raw.p, nothing.replaceable) == (None, None)
-
-
-def test_numbers_out_of_range_are_refused():
-    votes = Votes.from_matrix([[0, 0]] * 3)
-    with pytest.raises(ValueError, match="epsilon"):
-        pooled_replacement_test(votes, [0] * 3, epsilon=-0.1)
-    with pytest.raises(ValueError, match="alpha"):
-        pooled_replacement_test(votes, [0] * 3, epsilon=0.1, alpha=0)

@@ -4,31 +4,6 @@ import pytest
 from analysis.stats import Votes, like_for_like
 
 
-def judge_with_impressions(
-    rng: np.random.Generator, truth: np.ndarray, k: int, skill: float = 0.9
-) -> Votes:
-    """k readings whose certainty grows with the strength of the impression of the item."""
-    signal = skill * np.where(truth == 0, 1, -1)[:, None]
-    impression = signal + rng.normal(0, 1.4, (truth.size, k))
-    certainty = np.clip(np.round(50 + 14 * np.abs(impression)), 1, 100)
-    return Votes.from_matrix((impression < 0).astype(int), certainty)
-
-
-def test_two_equal_judges_look_different_under_unlike_rules_and_equal_under_like_ones():
-    rng = np.random.default_rng(6)
-    truth = rng.integers(0, 2, 6000)
-    people, runs = judge_with_impressions(rng, truth, 3), judge_with_impressions(rng, truth, 3)
-
-    panel = like_for_like(people, runs, truth, rng=rng)
-
-    single, majority = panel.human_single, panel.human_majority
-    assert majority.high.value - panel.model_single.high.value > 0.03
-    assert single.high.value == pytest.approx(panel.model_single.high.value, abs=0.02)
-    assert majority.high.value == pytest.approx(panel.model_majority.high.value, abs=0.03)
-    assert majority.matched.value == pytest.approx(panel.model_majority.matched.value, abs=0.03)
-    assert majority.high_share < single.high_share
-
-
 def test_counts_of_a_small_panel():
     people = Votes.from_matrix(
         [[0, 0, 1], [1, 1, 1], [0, 1, -1]], [[90, 80, 60], [70, np.nan, 75], [85, 90, np.nan]]
@@ -55,43 +30,6 @@ def test_a_tied_majority_is_counted_and_not_an_answer():
 
     assert panel.human_majority.n_ties == 1
     assert panel.human_majority.overall.n == 1
-
-
-def test_items_without_truth_count_nowhere():
-    people = Votes.from_matrix([[0, 0, 0], [1, 1, 1]], [[90] * 3, [90] * 3])
-
-    panel = like_for_like(people, people, [0, -1], rng=np.random.default_rng(0))
-
-    assert panel.human_single.overall.n == 3
-    assert panel.human_majority.overall.n == 1
-    assert (
-        like_for_like(people, people, [-1, -1], rng=np.random.default_rng(0)).human_single.reason
-        == "empty_group"
-    )
-
-
-def test_from_more_answers_than_needed_a_random_three_make_the_majority():
-    labels = np.tile([0, 0, 0, 1, 1, 1], (400, 1))
-    people = Votes.from_matrix(labels)
-
-    panel = like_for_like(people, people, [0] * 400, rng=np.random.default_rng(1))
-
-    # Three of six, half of them right: the majority is right on half the items.
-    assert panel.human_majority.overall.n == 400
-    assert panel.human_majority.overall.value == pytest.approx(0.5, abs=0.1)
-
-
-def test_intervals_say_how_they_were_made():
-    rng = np.random.default_rng(2)
-    truth = rng.integers(0, 2, 120)
-    people, runs = judge_with_impressions(rng, truth, 3), judge_with_impressions(rng, truth, 3)
-
-    panel = like_for_like(people, runs, truth, rng=rng)
-
-    assert "two-way" in panel.human_single.overall.interval.method
-    assert "item-clustered" in panel.model_single.overall.interval.method
-    assert panel.human_majority.overall.interval.note == "conditional on these annotators"
-    assert panel.model_majority.overall.interval.method == "wilson"
 
 
 def test_panels_about_different_items_are_refused():

@@ -9,10 +9,7 @@ from analysis.stats import (
     multiway_mean,
     multiway_proportion,
     multiway_variance,
-    two_way_proportion,
-    two_way_variance,
 )
-from tests.analysis.stats.reference import block_design
 
 CODES = st.lists(
     st.tuples(st.integers(0, 1), *(st.integers(0, 3) for _ in range(3))), min_size=2, max_size=30
@@ -48,21 +45,6 @@ def test_three_ways_give_the_sum_over_all_pairs_that_share_something(rows):
     assert result.variance == pytest.approx(expected, abs=1e-12)
 
 
-def test_items_and_people_give_the_two_way_variance_and_interval():
-    item, annotator = block_design()
-    right = np.random.default_rng(0).random(900) < 0.6
-    clusters = {"item": item, "annotator": annotator}
-
-    result = multiway_proportion(right, clusters)
-
-    assert multiway_variance(right, clusters).variance == pytest.approx(
-        two_way_variance(right, item, annotator).variance, rel=1e-12
-    )
-    expected = two_way_proportion(right, item, annotator).interval
-    assert result.proportion.interval.low == pytest.approx(expected.low, abs=1e-12)
-    assert result.proportion.interval.high == pytest.approx(expected.high, abs=1e-12)
-
-
 def test_a_clustering_inside_another_adds_nothing_and_one_cluster_is_named():
     item = np.arange(60)
     right = np.random.default_rng(1).random(60) < 0.5
@@ -79,17 +61,6 @@ def test_a_clustering_inside_another_adds_nothing_and_one_cluster_is_named():
     assert nested.proportion.interval.note == "only one question"
 
 
-def test_the_codes_and_the_order_of_rows_do_not_matter():
-    rng = np.random.default_rng(2)
-    y, a, b = rng.normal(size=40), rng.integers(0, 6, 40), rng.integers(0, 7, 40)
-    rows = rng.permutation(40)
-
-    one = multiway_mean(y, {"a": a, "b": b}).interval
-    other = multiway_mean(y[rows], {"b": 90 - b[rows], "a": 3 * a[rows]}).interval
-
-    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-12)
-
-
 def test_what_has_no_interval_says_why():
     one = {"question": [3, 3, 3]}
 
@@ -98,13 +69,6 @@ def test_what_has_no_interval_says_why():
     assert multiway_mean([np.nan], {"item": [0]}).reason == "empty_group"
     assert multiway_mean([1, 1, 1], {"item": [0, 1, 2]}).interval_reason == "no_variation"
     assert multiway_mean([1, 2], {"item": [5, 5]}).interval_reason == "too_few_items"
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="at least one clustering"):
-        multiway_variance([1, 0], {})
-    with pytest.raises(ValueError, match="has 1 rows, the values 2"):
-        multiway_variance([1, 0], {"item": [1]})
 
 
 @pytest.mark.slow

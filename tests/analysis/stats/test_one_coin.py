@@ -1,11 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import optimize
 
-from analysis.stats import Votes, dawid_skene, majority_vote, one_coin
-from tests.analysis.stats.reference import random_votes, shuffled, spread_design, swapped
+from analysis.stats import Votes, dawid_skene, one_coin
 
 
 def simulated(rng, n_items, accuracies, n_options=2):
@@ -35,7 +32,7 @@ def log_likelihood(votes, priors, accuracy):
 
 
 def test_the_fit_is_the_maximum_that_a_general_optimiser_finds():
-    _, votes = simulated(np.random.default_rng(1), 80, [0.9, 0.75, 0.6, 0.8])
+    _, votes = simulated(np.random.default_rng(1), 50, [0.9, 0.75, 0.6, 0.8])
     fitted = one_coin(votes, prior=(0, 0))
 
     def loss(x):
@@ -57,75 +54,6 @@ def test_the_fit_is_the_maximum_that_a_general_optimiser_finds():
     assert fitted.log_likelihood == pytest.approx(
         log_likelihood(votes, fitted.priors, fitted.accuracy)
     )
-
-
-@pytest.mark.parametrize("n_options", [2, 3])
-def test_planted_accuracies_are_found_again(n_options):
-    accuracies = [0.95, 0.85, 0.7, 0.6, 0.5]
-    truth, votes = simulated(np.random.default_rng(2), 4000, accuracies, n_options)
-
-    fitted = one_coin(votes)
-
-    assert fitted.accuracy == pytest.approx(accuracies, abs=0.03)
-    plain = majority_vote(votes).answer
-    assert np.mean(fitted.answer == truth) > np.mean(plain == truth)
-
-
-@pytest.mark.slow
-def test_with_thirty_answers_each_the_prior_finds_accuracies_that_likelihood_alone_does_not():
-    item, annotator = spread_design()
-    rng = np.random.default_rng(3)
-    errors, right = [], []
-    for _ in range(15):
-        accuracies = rng.uniform(0.55, 0.95, 30)
-        truth = rng.integers(0, 2, 300)
-        correct = rng.random(900) < accuracies[annotator]
-        votes = Votes.from_long(item, annotator, np.where(correct, truth[item], 1 - truth[item]))
-        fits = [one_coin(votes, prior=p, tolerance=1e-4) for p in ((8, 4), (0.01, 0.01))]
-        errors.append([np.mean((fit.accuracy - accuracies) ** 2) for fit in fits])
-        answers = [fit.answer for fit in fits] + [majority_vote(votes).answer]
-        right.append([np.mean(answer == truth) for answer in answers])
-
-    (with_prior, alone), (share, share_alone, majority) = (
-        np.mean(values, axis=0) for values in (errors, right)
-    )
-    assert with_prior < 0.6 * alone
-    assert share > share_alone + 0.01
-    assert share == pytest.approx(majority, abs=0.015)
-
-
-@given(st.integers(0, 10_000), st.integers(2, 3))
-def test_order_names_and_swapped_responses_change_what_they_should(seed, n_options):
-    rng = np.random.default_rng(seed)
-    votes = random_votes(rng, n_options=n_options)
-    moved, items = shuffled(votes, rng)
-
-    # Where steps are slow, each fit stops a little before the same end.
-    fitted = one_coin(votes, tolerance=1e-8)
-    other = one_coin(moved, tolerance=1e-8)
-    turned = one_coin(swapped(votes), tolerance=1e-8)
-
-    assert np.all((fitted.posterior >= 0) & np.isfinite(fitted.posterior))
-    np.testing.assert_allclose(other.posterior[items], fitted.posterior, atol=1e-5)
-    swap = [1, 0, 2][:n_options]
-    np.testing.assert_allclose(turned.posterior[:, swap], fitted.posterior, atol=1e-5)
-
-
-def test_items_and_annotators_without_votes_stay_without():
-    fitted = one_coin(Votes.from_matrix([[0, -1], [-1, -1], [0, -1]]))
-
-    assert fitted.answer.tolist() == [0, -1, 0]
-    assert np.isnan(fitted.accuracy).tolist() == [False, True]
-    nobody = one_coin(Votes.from_long([], [], [], n_items=2))
-    assert (nobody.answer.tolist(), nobody.priors.tolist()) == ([-1, -1], [0.5, 0.5])
-
-
-def test_bad_input_is_refused():
-    votes = Votes.from_matrix([[0]])
-    with pytest.raises(ValueError, match="`prior` must not be negative"):
-        one_coin(votes, prior=(-1, 1))
-    with pytest.raises(ValueError, match="`max_iterations`"):
-        one_coin(votes, max_iterations=0)
 
 
 def test_confusion_matrices_say_how_much_a_choice_tells():

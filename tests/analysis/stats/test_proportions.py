@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import (
-    item_clustered_proportion,
     pigeonhole_bootstrap,
     two_way_proportion,
     two_way_variance,
@@ -23,16 +22,6 @@ def test_wilson_matches_the_reference(cell):
 
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-7)
     assert (interval.method, interval.level, interval.n_items) == ("wilson", 0.95, n)
-
-
-def test_wilson_matches_statsmodels_at_other_levels():
-    from statsmodels.stats.proportion import proportion_confint
-
-    for correct, n, level in [(0, 1, 0.9), (3, 7, 0.99), (7, 7, 0.5), (500, 1001, 0.68)]:
-        interval = wilson_interval(correct, n, level=level)
-
-        expected = proportion_confint(correct, n, 1 - level, "wilson")
-        assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-12)
 
 
 def test_wilson_has_no_interval_without_answers_and_refuses_impossible_counts():
@@ -57,27 +46,6 @@ def test_two_way_variance_matches_the_reference():
     assert without_factor[0] ** 0.5 == pytest.approx(expected["se_item_cluster"], abs=1e-6)
     assert without_factor[1] ** 0.5 == pytest.approx(expected["se_annotator_cluster"], abs=1e-6)
     assert sum(without_factor) - v.cell == pytest.approx(expected["se_CGM_two_way"] ** 2, abs=1e-8)
-
-
-def test_two_way_variance_matches_statsmodels_with_repeated_readings():
-    import statsmodels.api as sm
-    from statsmodels.stats.sandwich_covariance import cov_cluster
-
-    rng = np.random.default_rng(4)
-    item, annotator = rng.integers(0, 12, 90), rng.integers(0, 7, 90)
-    y = rng.integers(0, 2, 90)
-
-    v = two_way_variance(y, item, annotator)
-
-    fit = sm.OLS(y.astype(float), np.ones(90)).fit()
-    cell = item * 7 + annotator
-    for ours, groups, factor in [
-        (v.item, item, 12 / 11),
-        (v.annotator, annotator, 7 / 6),
-        (v.cell, np.unique(cell, return_inverse=True)[1], 1),
-    ]:
-        theirs = cov_cluster(fit, groups, use_correction=False).item() * factor
-        assert ours == pytest.approx(theirs, rel=1e-10)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -116,21 +84,6 @@ def test_the_two_way_interval_follows_its_definition_and_no_order_changes_it(see
     assert moved.interval.low == pytest.approx(cell.interval.low, abs=1e-12)
 
 
-def test_the_interval_of_people_is_wider_than_wilsons_where_answers_are_alike():
-    case = vector("twoway_accuracy")
-    item, annotator = block_design()
-
-    robust = two_way_proportion(case["correct"], item, annotator)
-    naive = wilson_proportion(case["correct"])
-
-    assert robust.value == naive.value == pytest.approx(case["expected"]["acc"])
-    assert robust.interval.high - robust.interval.low > 1.25 * (
-        naive.interval.high - naive.interval.low
-    )
-    assert robust.interval.low == pytest.approx(case["expected"]["cgm_ci95_t"][0], abs=0.003)
-    assert robust.interval.high == pytest.approx(case["expected"]["cgm_ci95_t"][1], abs=0.003)
-
-
 def test_unanimous_answers_count_as_one_per_annotator():
     item, annotator = block_design(30, 6)
 
@@ -154,17 +107,6 @@ def test_one_cluster_gives_a_share_without_an_interval(item, annotator, reason):
     assert (cell.value, cell.interval, cell.interval_reason) == (0.5, None, reason)
 
 
-def test_repeated_rows_of_an_item_add_nothing_when_they_agree():
-    right = np.random.default_rng(8).random(200) < 0.7
-
-    once = item_clustered_proportion(right, np.arange(200))
-    thrice = item_clustered_proportion(np.repeat(right, 3), np.repeat(np.arange(200), 3))
-
-    assert thrice.n == 600
-    assert thrice.interval.low == pytest.approx(once.interval.low, abs=1e-9)
-    assert once.interval.low == pytest.approx(wilson_proportion(right).interval.low, abs=2e-3)
-
-
 def test_the_pigeonhole_bootstrap_matches_the_reference_spread():
     case = vector("twoway_accuracy")
     right = np.array(case["correct"])
@@ -181,20 +123,3 @@ def test_the_pigeonhole_bootstrap_matches_the_reference_spread():
     assert estimate.interval.low == pytest.approx(low, abs=0.005)
     assert estimate.interval.high == pytest.approx(high, abs=0.005)
     assert (estimate.interval.seed, estimate.interval.n_draws) == (20, 4000)
-
-
-def test_the_pigeonhole_bootstrap_gives_no_interval_where_most_resamples_lack_the_group():
-    item, annotator = block_design(30, 6)
-    high = np.zeros(90)
-    high[0] = 1
-
-    def accuracy_of_the_one(weights):
-        hits = weights @ high
-        return np.divide(hits, hits, out=np.full(hits.shape, np.nan), where=hits > 0)
-
-    estimate = pigeonhole_bootstrap(
-        accuracy_of_the_one, item, annotator, rng=np.random.default_rng(0)
-    )
-
-    assert (estimate.value, estimate.interval) == (1.0, None)
-    assert estimate.interval_reason == "no_variation"

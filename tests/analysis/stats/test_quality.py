@@ -79,12 +79,3 @@ def test_an_annotator_without_answers_has_reasons_in_place_of_numbers():
     )
     assert (lonely.n, lonely.others_tied, lonely.pair_agreement.reason) == (1, 1, "empty_group")
     assert lonely.certainty_auroc.value is None
-
-
-def test_arrays_of_another_length_are_refused():
-    votes = Votes.from_matrix([[0, 1]])
-
-    with pytest.raises(ValueError, match=r"`seconds` must have one value per vote \(2\)"):
-        annotator_quality(votes, seconds=[1.0])
-    with pytest.raises(ValueError, match="`truth` has 2 items, `votes` has 1"):
-        annotator_quality(votes, [0, 1])

@@ -34,16 +34,6 @@ def test_the_expected_distance_is_that_of_the_vectors_at_any_number_of_answers(k
     assert chance @ each == pytest.approx(expected)
 
 
-def test_a_judge_with_the_sets_of_people_has_distance_0_on_average():
-    rng = np.random.default_rng(3)
-    p = rng.dirichlet([1, 1, 1], 4000)
-    counts = np.array([rng.multinomial(3, each) for each in p])
-
-    found = set_distance(p, counts, apart(4000))
-
-    assert found.interval.low < 0 < found.interval.high
-
-
 def test_two_judges_with_equal_sets_and_opposite_forced_choices_tie_on_sets():
     """One turns all its "either" into r1, the other into r2; people are forced towards r1."""
     rng = np.random.default_rng(5)

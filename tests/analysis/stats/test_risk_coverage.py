@@ -46,27 +46,6 @@ def test_ties_count_as_the_mean_over_all_orders_of_the_tied_answers(rows):
     assert curve.e_aurc >= -1e-12
 
 
-def test_the_order_of_the_rows_does_not_matter():
-    order = np.random.default_rng(4).permutation(len(CONF))
-
-    shuffled = risk_coverage(np.array(CONF)[order], np.array(CORRECT)[order])
-
-    assert shuffled.aurc == pytest.approx(risk_coverage(CONF, CORRECT).aurc, abs=1e-15)
-
-
-def test_the_curve_ends_at_full_coverage_with_the_overall_error():
-    curve = risk_coverage(CONF, CORRECT)
-
-    assert curve.coverage[-1] == 1
-    assert curve.risk[-1] == pytest.approx(1 - EXPECTED["acc"])
-    assert (np.diff(curve.coverage) > 0).all()
-    assert (np.diff(curve.threshold) < 0).all()
-
-
-def test_an_order_that_puts_every_error_last_has_no_excess():
-    assert risk_coverage([90, 80, 70, 60], [1, 1, 0, 0]).e_aurc == pytest.approx(0, abs=1e-15)
-
-
 def test_the_sweep_counts_what_each_threshold_accepts():
     points = {point.threshold: point for point in threshold_sweep(CONF, CORRECT)}
     high = EXPECTED["high80"]
@@ -88,13 +67,6 @@ def test_both_readings_of_the_threshold_differ_by_the_answers_exactly_at_it():
     assert (check.above.correct, check.above.n) == (1, 1)
 
 
-def test_a_threshold_that_nobody_reaches_has_no_accuracy():
-    check = check_threshold([50], [1], 80)
-
-    assert check.at_least.value is None
-    assert check.at_least.reason == "empty_group"
-
-
 def test_accuracy_at_a_coverage_takes_part_of_a_tied_group_with_its_mean():
     certainty, correct = [90, 80, 80, 80, 60], [1, 1, 0, 0, 0]
 
@@ -107,31 +79,6 @@ def test_without_answers_there_is_nothing_to_sweep():
     assert threshold_sweep([], []) == ()
     assert risk_coverage([np.nan], [1]).reason == "empty_group"
     assert accuracy_at_coverage([], [], 0.5) is None
-
-
-def test_the_band_is_wider_than_the_pointwise_intervals_and_names_its_seed():
-    points = threshold_sweep(CONF, CORRECT, rng=np.random.default_rng(3))
-
-    banded = [point for point in points if point.band]
-    assert all(point.accuracy.n >= 30 for point in banded)
-    assert len(banded) > 20
-    for point in banded:
-        band, pointwise = point.band, point.accuracy.interval
-        assert band.seed == 3
-        assert band.high - band.low > pointwise.high - pointwise.low
-
-
-def test_the_same_seed_gives_the_same_band():
-    first, second = (threshold_sweep(CONF, CORRECT, rng=np.random.default_rng(9)) for _ in range(2))
-
-    assert first == second
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="coverage"):
-        accuracy_at_coverage([80], [1], 0)
-    with pytest.raises(ValueError, match="n_draws"):
-        threshold_sweep([80], [1], n_draws=1, rng=np.random.default_rng(0))
 
 
 @pytest.mark.slow

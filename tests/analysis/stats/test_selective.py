@@ -65,13 +65,6 @@ def test_a_later_threshold_that_would_pass_does_not_count():
     assert len(found.tested) == 1
 
 
-def test_a_threshold_that_accepts_nothing_fails():
-    found = certify_threshold([60] * 50, [1] * 50, max_error=0.2, start=99)
-
-    assert found.reason == "not_certified"
-    assert (found.tested[0].n, found.tested[0].p) == (0, 1.0)
-
-
 def test_several_judges_share_delta():
     answers = {"certainty": [90] * 15, "correct": [1] * 15, "max_error": 0.2, "start": 90}
 
@@ -86,15 +79,6 @@ def test_items_that_share_a_cluster_certify_nothing():
 
     assert certify_threshold(**answers, clusters=[apart]).threshold == 50
     assert certify_threshold(**answers, clusters=[apart, one_pair]).reason == "dependent_items"
-
-
-def test_unusable_answers_may_share_a_cluster():
-    certainty, correct = [90.0] * 40 + [np.nan, 90], [1] * 41 + [-1]
-    clusters = [[*range(40), 0, 0]]
-
-    found = certify_threshold(certainty, correct, max_error=0.2, start=90, clusters=clusters)
-
-    assert (found.threshold, found.n, found.n_missing) == (50, 40, 2)
 
 
 def test_no_answers_and_too_few_certain_ones_say_so():
@@ -115,7 +99,7 @@ def test_the_start_is_the_strictest_threshold_with_thirty_expected_answers():
 @pytest.mark.parametrize("by", ["item", "cluster"])
 def test_drawn_items_share_nothing_and_each_item_or_persona_has_the_same_chance(by):
     """Personas of 1 to 11 items, of which a third ask one of three popular questions."""
-    rng, draws = np.random.default_rng(8), 2000
+    rng, draws = np.random.default_rng(8), 400
     size = rng.integers(1, 12, 40)
     persona = np.repeat(np.arange(40), size)
     is_popular = rng.random(persona.size) < 0.3
@@ -135,28 +119,6 @@ def test_drawn_items_share_nothing_and_each_item_or_persona_has_the_same_chance(
         )
 
 
-def test_one_item_of_each_persona_is_drawn_if_personas_count_alike():
-    persona = np.repeat(np.arange(3), [1, 2, 30])
-    keys = [f"item {number}" for number in range(33)]
-
-    by_item = [one_per_cluster(keys, [persona], seed=seed).sum() for seed in range(300)]
-
-    assert one_per_cluster(keys, [persona], by="cluster").sum() == 3
-    assert np.mean(by_item) == pytest.approx(33 / 30, abs=0.06)
-    assert one_per_cluster([], [[]]).size == 0
-
-
-def test_the_order_of_the_rows_does_not_choose():
-    persona = np.arange(60) // 3
-    keys = [f"item {number}" for number in range(60)]
-    order = np.random.default_rng(2).permutation(60)
-
-    chosen = one_per_cluster(keys, [persona])
-    shuffled = one_per_cluster([keys[row] for row in order], [persona[order]])
-
-    assert (chosen[order] == shuffled).all()
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"max_error": 0}, {"max_error": 1}, {"delta": 0}, {"n_judges": 0}, {"grid": (50, 60)}],
@@ -164,15 +126,6 @@ def test_the_order_of_the_rows_does_not_choose():
 def test_numbers_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         certify_threshold([90], [1], **{"max_error": 0.2, "start": 90} | wrong)
-
-
-def test_clusters_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="clustering"):
-        certify_threshold([90], [1], max_error=0.2, start=90, clusters=[[1, 2]])
-    with pytest.raises(ValueError, match="clustering"):
-        one_per_cluster(["a"], [[1, 2]])
-    with pytest.raises(ValueError, match="one or two"):
-        one_per_cluster(["a"], [])
 
 
 def test_preference_entropy_is_that_of_the_reference_and_of_scipy():
@@ -187,17 +140,6 @@ def test_preference_entropy_is_that_of_the_reference_and_of_scipy():
     assert certainty_from_entropy([0.5, 0.0, 1.0]).tolist() == [0, 100, 100]
     with pytest.raises(ValueError, match="between 0 and 1"):
         preference_entropy([1.2])
-
-
-def test_another_seed_draws_other_items_and_the_same_seed_the_same():
-    keys = [f"item-{n}" for n in range(200)]
-    clusters = [np.arange(200) // 4]
-
-    drawn = [one_per_cluster(keys, clusters, seed=seed) for seed in (1, 1, 2)]
-
-    assert (drawn[0] == drawn[1]).all()
-    assert (drawn[0] != drawn[2]).any()
-    assert [rows.sum() for rows in drawn] == [50, 50, 50]
 
 
 @pytest.mark.sampled(keep=8, group="simulations")

