@@ -60,7 +60,7 @@ class ExportAdmin(LookOnly):
 
     @admin.action(description="Delete files or stop exports")
     def delete_files(self, request: HttpRequest, chosen: QuerySet[Export]) -> None:
-        from analysis.exports.delivery.requests import delete_export  # loads the code of all tables
+        from analysis.exports.requests import delete_export  # loads the code of all tables
 
         for export_id in chosen.values_list("pk", flat=True):
             delete_export(export_id=export_id, user=cast(User, request.user))

@@ -5,20 +5,19 @@ class AnalysisConfig(AppConfig):
     name = "analysis"
 
     def ready(self) -> None:
-        from analysis.audit.freshness import audit_for
-        from analysis.lifecycle.removed_people import remove_files_and_rows
-        from analysis.lifecycle.share_links import links_of_an_owner
-        from analysis.lifecycle.study_content import content_of
-        from analysis.lifecycle.study_part import PlanFile
+        from analysis.audit.job import audit_for
+        from analysis.lifecycle.plans import PlanFile
+        from analysis.lifecycle.requests import links_of_an_owner
+        from analysis.lifecycle.storage import content_of, remove_files_and_rows
         from analysis.pages import workbench
         from studies.importers import uploads
+        from studies.services import whole_studies
         from studies.services.accounts import team
-        from studies.services.whole_studies import removal, shown_people
-        from studies.study_files import parts
+        from studies.study_files import folder
 
-        parts.register(PlanFile())
-        removal.register(content_of)
+        folder.register(PlanFile())
+        whole_studies.register_content(content_of)
         team.register(links_of_an_owner)
-        shown_people.register(remove_files_and_rows)
+        whole_studies.register_remover(remove_files_and_rows)
         uploads.register(audit_for)
         workbench.register()

@@ -1,4 +1,4 @@
-"""Errors of reports; each message states what is wrong, where, and what to do."""
+"""Errors of reports and exports; each message states what is wrong, where, and what to do."""
 
 
 class AnalysisError(Exception):
@@ -19,3 +19,11 @@ class ForeignFiles(AnalysisError):
 
 class NotShareable(AnalysisError):
     """A report cannot be shared: it is not finished, or its files are deleted."""
+
+
+class ExportError(AnalysisError):
+    """An export was not written; no file is left."""
+
+
+class BadChoice(ExportError):
+    """The chosen options cannot be combined."""

@@ -5,8 +5,9 @@ Pages queue these tasks, so modules that compute are imported when a task runs.
 
 from celery import shared_task
 
-from analysis.exports.delivery import storage, write_job
-from analysis.lifecycle.parameters import folder_of
+from analysis.exports import study_export
+from analysis.lifecycle import storage
+from analysis.lifecycle.storage import report_folder
 from analysis.models import (
     Audit,
     Comparison,
@@ -16,7 +17,7 @@ from analysis.models import (
     Report,
 )
 from studies.file_storage.drafts import remove_drafts
-from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.retry import tidy_jobs
 
 
 @shared_task
@@ -38,15 +39,15 @@ def recheck_report(recheck_id: int) -> None:
 @shared_task
 def write_export(export_id: int) -> None:
     """Write a queued export; running it twice writes it once."""
-    write_job.write_queued(export_id=export_id)
+    study_export.write_queued(export_id=export_id)
 
 
 @shared_task
 def compare_items(comparison_id: int) -> None:
     """Compare the items of a queued comparison; running it twice compares them once."""
-    from analysis.disagreements import comparison_job
+    from analysis.disagreements import comparisons
 
-    comparison_job.compare_queued(comparison_id=comparison_id)
+    comparisons.compare_queued(comparison_id=comparison_id)
 
 
 @shared_task
@@ -68,13 +69,13 @@ def audit_items(audit_id: int) -> None:
 @shared_task
 def tidy_report_jobs() -> None:
     """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
-    from analysis.disagreements import freshness
+    from analysis.disagreements import comparisons
 
-    freshness.delete_unused()
+    comparisons.delete_unused()
     tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
     tidy_jobs(ErrorComparison, compare_errors)
     tidy_jobs(Recheck, recheck_report)
-    tidy_jobs(Report, build_report, folder_of=folder_of)
-    tidy_jobs(Export, write_export, folder_of=storage.folder_of)
+    tidy_jobs(Report, build_report, folder_of=report_folder)
+    tidy_jobs(Export, write_export, folder_of=storage.export_folder)
     remove_drafts("reports", "exports")

@@ -7,20 +7,18 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation.files.study_parts import Comprehension, Quotas
         from annotation.prolific.launch.publication import follow_state
+        from annotation.researchers import text_views as texts
         from annotation.researchers import workbench
-        from annotation.researchers.setup import workbench as texts
         from annotation.services import study_copies
-        from studies.services import studies
-        from studies.services.items import item_preview
-        from studies.services.whole_studies import copies, removal, shown_people
-        from studies.study_files import parts
+        from studies.services import items, studies, whole_studies
+        from studies.study_files import folder
 
-        copies.register(study_copies.copy_questions)
-        removal.register(study_copies.content_of)
-        shown_people.register(study_copies.wait_for_answers)
-        parts.register(Quotas())
-        parts.register(Comprehension())
+        whole_studies.register_copier(study_copies.copy_questions)
+        whole_studies.register_content(study_copies.content_of)
+        whole_studies.register_remover(study_copies.wait_for_answers)
+        folder.register(Quotas())
+        folder.register(Comprehension())
         studies.follow_state(follow_state)
         workbench.register()
         texts.register()
-        item_preview.register("annotation.participants.preview.unsaved_item")
+        items.register_preview("annotation.participants.preview.unsaved_item")

@@ -6,9 +6,9 @@ class ApiConfig(AppConfig):
     verbose_name = "Interface for programs"
 
     def ready(self) -> None:
-        from api.pages import navigation
-        from api.webhooks.services import webhooks_of_an_owner
+        from api.pages import views
+        from api.webhooks import webhooks_of_an_owner
         from studies.services.accounts import team
 
-        navigation.register()
+        views.register()
         team.register(webhooks_of_an_owner)

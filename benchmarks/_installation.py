@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg2
 
-from annotation.load_test.process import ServerProcess
+from annotation.load_test.client import ServerProcess
 from config.processes import web_command
 
 _ROOT = Path(__file__).resolve().parent.parent

@@ -109,44 +109,44 @@ def simulated(rng: np.random.Generator, effect: float) -> Any:
 
 def claims_of(report: Any) -> list[tuple[str, str, float]]:
     """Every claim that holds: its kind, who or what it is about, and its sign."""
-    from analysis.report import claims
-    from analysis.report.chapters import MORE
+    from analysis.report import sentences
+    from analysis.report.rules import MORE_CHAPTERS
 
     found = []
     groups, comparison = report["group_errors"], report["comparison"]
     listed = {
-        claims.GROUPS: [
+        sentences.GROUPS: [
             (f"{entry['label']} {entry['value']}", entry["difference"])
             for entries in (groups["people"], *groups["judges"])
             for entry in entries
         ],
-        claims.CERTAIN: [
+        sentences.CERTAIN: [
             ("", each["certainty"]["high_sets"]["difference_general"]) for each in comparison
         ],
     }
-    for chapter in MORE:
+    for chapter in MORE_CHAPTERS:
         for kind, tests in chapter.claims(report).items():
             # Nothing that extras test is planted, so only its p value counts.
             listed[kind] = [("", {"p_holm": p, "value": 0.0}) for p in tests]
     for kind in (each["kind"] for each in report["claims_tested"]["kinds"]):
-        level = claims.level_of(report, kind)
-        for name, test in listed.get(kind, claims.members(report, kind)):
-            key, sign = ("p_max", "value") if kind == claims.GROUPS else ("p_holm", "value")
+        level = sentences.level_of(report, kind)
+        for name, test in listed.get(kind, sentences.members(report, kind)):
+            key, sign = ("p_max", "value") if kind == sentences.GROUPS else ("p_holm", "value")
             if kind not in listed:
                 key, sign = "p_max", "t"
-            if claims.holds(test, level, key):
+            if sentences.holds(test, level, key):
                 found.append((kind, name, test[sign]))
     return found
 
 
 def is_planted(claim: tuple[str, str, float]) -> bool:
     """Whether a claim is about something that the studies with effects have."""
-    from analysis.report import claims
+    from analysis.report import sentences
 
     kind, name, _ = claim
-    if kind == claims.GROUPS:
+    if kind == sentences.GROUPS:
         return name.startswith("Age ")
-    return kind in (claims.SIDES, claims.CALIBRATION)
+    return kind in (sentences.SIDES, sentences.CALIBRATION)
 
 
 def is_reversed(claim: tuple[str, str, float]) -> bool:
@@ -174,8 +174,7 @@ def main() -> int:
     parser.add_argument("--words", action="store_true", help="print titles and findings, counted")
     options = parser.parse_args()
     set_up()
-    from analysis.report.build import build_report
-    from analysis.report.contents import all_figures, all_sentences
+    from analysis.report.build import all_figures, all_sentences, build_report
 
     for title, number, effect in (
         ("without an effect", options.null, 0.0),

@@ -189,7 +189,7 @@ def fill(folder: Path, answers: int) -> None:
 def measure(folder: Path, what: str, format: str) -> dict[str, float]:
     """Rows, CPU seconds, seconds, peak megabytes and megabytes written of one export."""
     set_up(folder)
-    from analysis.exports.delivery.study_export import export_study
+    from analysis.exports.study_export import export_study
     from studies.models import Study
 
     out = folder / f"{what}-{format}"

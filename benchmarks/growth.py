@@ -203,7 +203,7 @@ def monitor(slug: str, size: int) -> Iterator[Operation]:
 
 def compare(client: "Client", address: str) -> None:
     """Do the work that the first visit of the page of disagreements leaves to a worker."""
-    from analysis.disagreements.comparison_job import compare_queued
+    from analysis.disagreements.comparisons import compare_queued
     from analysis.models import Comparison
 
     client.get(address)

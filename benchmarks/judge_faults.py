@@ -88,7 +88,7 @@ def judge_through(
     from judging.models import Attempt
     from judging.runs import lifecycle
     from judging.runs.judges import add_judge
-    from judging.runs.rows.spec import RunSpec
+    from judging.runs.spec import RunSpec
     from judging.worker import runtime
 
     judge, _ = add_judge(

@@ -275,7 +275,7 @@ def _start(
 ) -> int:
     from judging.runs.judges import add_judge
     from judging.runs.lifecycle import start_run
-    from judging.runs.rows.spec import RunSpec
+    from judging.runs.spec import RunSpec
     from studies.models import Study
 
     study = Study.objects.get(slug=SLUG)

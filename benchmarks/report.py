@@ -280,7 +280,7 @@ def measure(n_items: int, folder: Path) -> dict[str, Any]:
     os.environ["VAR_DIR"] = str(folder)
     set_up()
     from analysis.lifecycle.build_job import build_queued
-    from analysis.lifecycle.parameters import report_dir
+    from analysis.lifecycle.storage import report_dir
     from analysis.models import Report
     from studies.models import Study
 
@@ -307,7 +307,7 @@ def measure_statistics(n_items: int) -> dict[str, float]:
     """The same for the numbers alone, from arrays in memory."""
     set_up()
     from analysis.report.build import build_report
-    from analysis.report.files.json_file import to_json
+    from analysis.report.report_json import to_json
 
     data = simulated(n_items)
     start, cpu = time.perf_counter(), _cpu()

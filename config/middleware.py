@@ -131,8 +131,8 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
         if scheme.lower() == "bearer" and request.method in ("GET", "HEAD"):
             from django.contrib.auth.models import AnonymousUser
 
-            from api.bearer import count_request
             from api.problems import Problem
+            from api.requests import count_request
             from studies.services.accounts.access_tokens import find_token
 
             found = find_token(token.strip())

@@ -26,7 +26,7 @@ def close(path: Path) -> None:
 
 
 def close_below(folder: Path) -> None:
-    """Close a folder and everything in it: an earlier version may have created it open."""
+    """Close a folder and everything in it."""
     close(folder)
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):

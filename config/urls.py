@@ -6,21 +6,21 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from analysis.pages.items import item_views
-from annotation.prolific.pages.webhook_view import webhook
+from analysis.pages.items import disagreement_views
+from annotation.prolific.pages.views import webhook
 from api.gateway import gateway
 from config.health import healthz
-from config.operations.monitoring.metrics_view import metrics
+from config.operations.monitoring.metrics import metrics
 from studies.pages import urls as study_urls
 from studies.pages.accounts import invitation_views, second_step_views, token_views
 from studies.pages.accounts import views as account_views
-from studies.pages.workbench.components import components
+from studies.pages.overview_views import components
 
 # The page of an item shows what all apps know about it, so `studies` cannot have it.
 _STUDIES = [
     *study_urls.urlpatterns,
-    path("<slug:slug>/items/<str:key>/", item_views.item, name="item"),
-    path("<slug:slug>/items/<str:key>/note/", item_views.save_note, name="item-note"),
+    path("<slug:slug>/items/<str:key>/", disagreement_views.item, name="item"),
+    path("<slug:slug>/items/<str:key>/note/", disagreement_views.save_note, name="item-note"),
 ]
 
 urlpatterns = [

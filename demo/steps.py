@@ -21,8 +21,8 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from annotation.models import Assignment, ProlificStudy
 from config.migrate import migrate
@@ -33,13 +33,12 @@ from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun, Judgment
-from judging.protocols.certainty import Certainty
-from judging.protocols.tie import Tie
+from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.selectors import run_progress
-from studies.management.progress import progress_bar
+from studies.management.terminal import progress_bar
 from studies.models import Item, Study
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}

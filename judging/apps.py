@@ -5,23 +5,24 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
-        from judging.catalog.study_part import Judges, copy_judges
+        from judging.catalog.changes import Judges, copy_judges
         from judging.pages import workbench
-        from judging.runs.launch_checks import judges_of, texts_to_judges
-        from judging.runs.removed_items import remove_judgments
-        from judging.runs.study_content import content_of
-        from judging.wordings.study_part import Wordings
-        from judging.wordings.versions import copy_wordings
-        from studies.services import launch_checks
-        from studies.services.whole_studies import copies, removal, shown_people
-        from studies.study_files import parts
+        from judging.runs.study_content import (
+            content_of,
+            judges_of,
+            remove_judgments,
+            texts_to_judges,
+        )
+        from judging.wordings import Wordings, copy_wordings
+        from studies.services import studies, whole_studies
+        from studies.study_files import folder
 
-        copies.register(copy_wordings)
-        copies.register(copy_judges)
-        launch_checks.register(judges_of)
-        launch_checks.register(texts_to_judges)
-        parts.register(Judges())
-        parts.register(Wordings())
-        removal.register(content_of)
-        shown_people.register(remove_judgments)
+        whole_studies.register_copier(copy_wordings)
+        whole_studies.register_copier(copy_judges)
+        studies.register_launch_checks(judges_of)
+        studies.register_launch_checks(texts_to_judges)
+        folder.register(Judges())
+        folder.register(Wordings())
+        whole_studies.register_content(content_of)
+        whole_studies.register_remover(remove_judgments)
         workbench.register()

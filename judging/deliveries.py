@@ -2,7 +2,7 @@
 
 Such a delivery holds questions by a lease that ends later than any worker's
 (`last_lease_of_workers`), stores each request in the ledger before it leaves, and reads replies by
-`judging.worker.batch_answers`.
+`judging.worker.batches`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from judging.models import JudgeRun
-    from judging.runs.rows.spec import RunSpec
+    from judging.runs.spec import RunSpec
     from judging.selectors import RunProgress
     from studies.models import Study
 

@@ -13,7 +13,7 @@ from django.utils.text import Truncator
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.models import Membership, Study
-from studies.personas.features import in_few_words, known_keys
+from studies.personas import in_few_words, known_keys
 from studies.selectors import studies_for
 from studies.statements import clock
 from studies.statements.kept_figures import kept

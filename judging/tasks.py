@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 
-from judging.worker import batches, chunks, recovery, recovery_thread, runtime
+from judging.worker import batches, chunks, recovery, runtime
 from studies.jobs.queueing import queue
 
 
@@ -39,12 +39,12 @@ def queue_batches(run_id: int) -> None:
 @worker_ready.connect
 def start_recovery(**_: Any) -> None:
     """Start the recovery thread of a worker; which queues other workers serve is unknown."""
-    recovery_thread.begin(call=queue_chunk, step=queue_batches)
+    recovery.begin_recovery(call=queue_chunk, step=queue_batches)
 
 
 @worker_shutdown.connect
 def stop_looking(**_: Any) -> None:
-    recovery_thread.end()
+    recovery.end_recovery()
 
 
 @worker_shutting_down.connect

@@ -9,19 +9,19 @@ class StudiesConfig(AppConfig):
         from django.contrib.auth.signals import user_logged_in
         from django.db.models.signals import pre_delete
 
-        from studies.importers.columns.uploads import content_of
+        from studies.importers.uploads import content_of
+        from studies.pages import overview_views, views, workbench
         from studies.pages.signed_in import begin_session
-        from studies.pages.workbench import navigation, setup, study_list
+        from studies.services import whole_studies
         from studies.services.studies import keep_name
-        from studies.services.whole_studies import removal
-        from studies.study_files import items, parts
+        from studies.study_files import folder, settings
 
         # The places that every way of deleting an account, and of signing in, passes.
         pre_delete.connect(keep_name, sender=User, dispatch_uid="keep_name")
         user_logged_in.connect(begin_session, dispatch_uid="begin_session")
-        removal.register(content_of)
-        for part in (items.ItemsFile(), items.SourceFile(), items.DrawFile()):
-            parts.register(part)
-        navigation.register()
-        setup.register()
-        study_list.register()
+        whole_studies.register_content(content_of)
+        for part in (settings.ItemsFile(), settings.SourceFile(), settings.DrawFile()):
+            folder.register(part)
+        workbench.register_own_pages()
+        overview_views.register_setup()
+        views.register_updated()

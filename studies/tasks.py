@@ -6,8 +6,8 @@ from celery import shared_task
 
 from studies.file_storage.drafts import remove_drafts
 from studies.importers import uploads
-from studies.importers.columns.uploads import tidy_uploads
-from studies.jobs.cleanup import tidy_jobs
+from studies.importers.uploads import tidy_uploads
+from studies.jobs.retry import tidy_jobs
 from studies.models import ImportJob
 from studies.pages.accounts import password_reset
 

@@ -18,12 +18,12 @@ from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
 from judging.models import JudgeRun, Judgment
-from judging.runs.rows import reuse
-from judging.runs.rows.spec import Reuse
+from judging.runs import extension
+from judging.runs.spec import Reuse
 from judging.worker import chunks, recovery
 from studies.models import Item
-from studies.pages import long_lists
-from studies.pages.long_lists import LongList
+from studies.pages import responses
+from studies.pages.responses import LongList
 from studies.statements import kept_figures
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db]
@@ -141,7 +141,7 @@ def find_answers(grown: GrownStudy) -> None:
     items = Item.objects.filter(study=grown.study).order_by("key")[:20]
     waiting = [Judgment(run=run, item=item, shown_first="r1") for item in items]
     with CaptureQueriesContext(connection) as queries:
-        reuse.take_over(run, waiting, Reuse.SAME_PROMPT)
+        extension.take_over(run, waiting, Reuse.SAME_PROMPT)
     assert any("prompt_sha256" in query["sql"] for query in queries)
 
 
@@ -195,7 +195,7 @@ def opened(grown: GrownStudy, page: str) -> Callable[[], object]:
 def test_pages_read_no_growing_table_from_end_to_end(grown, page, monkeypatch):
     monkeypatch.setattr(kept_figures, "LARGE", 100)
     monkeypatch.setattr(kept_figures, "SECONDS", 3600)  # also on a machine that is slow
-    monkeypatch.setattr(long_lists, "LARGE", 100)
+    monkeypatch.setattr(responses, "LARGE", 100)
     # As small a part of this study as a page is of a large one.
     monkeypatch.setattr(views, "_PER_PAGE", 5)
 
@@ -217,7 +217,7 @@ def test_pages_cost_the_same_queries_in_a_study_of_any_size(
 
 
 def test_a_page_of_a_long_list_has_the_same_rows_from_either_end(grown, monkeypatch):
-    monkeypatch.setattr(long_lists, "LARGE", 100)
+    monkeypatch.setattr(responses, "LARGE", 100)
     items = Item.everything.filter(study=grown.study).order_by("key")
 
     pages = LongList(items, 50, name="items", key=grown.study.pk)

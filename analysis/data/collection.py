@@ -10,11 +10,11 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
-from analysis.data.judges.drift import versions_in_words
+from analysis.data.judgments import versions_in_words
 from annotation.content.consent_versions import agreed_versions
 from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
-from judging.drift.reading import anchors_of
+from judging.drift import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import conditions_of
@@ -93,7 +93,7 @@ class Collection:
 def collection_of(study: Study, *, k: int) -> Collection:
     """Read the facts of a study in about twelve queries; groups of fewer than `k` are not named."""
     # Arrays are loaded with it, and every process imports this module.
-    from analysis.data.annotators.raters import exclusions_of
+    from analysis.data.raters import exclusions_of
 
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN

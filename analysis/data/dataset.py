@@ -1,17 +1,33 @@
-"""A study as arrays, read with a handful of queries.
+"""A study as arrays, read with a handful of queries, and how its items were drawn.
 
 Rows are sorted by their content (item key, rater, order shown, sample), never by the time when
 they were stored, so the same data give the same report.
 """
 
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
-from analysis.data.annotators.raters import (
+from analysis.data.arrays import (
+    CODE,
+    TIE,
+    Dataset,
+    Extra,
+    Floats,
+    FrozenPlan,
+    ItemData,
+    StudyFacts,
+)
+from analysis.data.extras import READERS, ExtraReader
+from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
+from analysis.data.raters import (
     answers_of,
     attention_of,
     exclusions_of,
@@ -21,21 +37,93 @@ from analysis.data.annotators.raters import (
     promised_of,
     quotas_of,
 )
-from analysis.data.arrays import (
-    Dataset,
-    FrozenPlan,
-    ItemData,
-    StudyFacts,
-)
-from analysis.data.extras import READERS
-from analysis.data.items.draws import DRAW
-from analysis.data.judges.runs import juries_of, runs_of
-from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
+from analysis.data.runs import juries_of, runs_of
 from analysis.errors import AnalysisError
+from judging.models import Judgment
+from studies.models import Item, Persona, Study
 from studies.models import Item as ItemRow
-from studies.models import Persona, Study
-from studies.prompts.own_answers import wording_in
+from studies.prompts import wording_in
 from studies.selectors import item_languages
+
+
+@dataclass(frozen=True, eq=False)
+class Draw(Extra):
+    """A sample of the items for annotators.
+
+    Attributes
+    ----------
+    probability : ndarray of float, shape (items,), or None
+        With which each item was drawn, NaN for items that were added after the draw; None if all
+        were drawn alike, topic by topic.
+    """
+
+    probability: Floats | None
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal contents."""
+        given = np.empty(0) if self.probability is None else self.probability
+        return hashlib.sha256(given.astype("<f8").tobytes()).hexdigest()
+
+
+def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | None:
+    """The draw of a study's items, in their order; None if annotators get all of them."""
+    if study.human_sample is None:
+        return None
+    if not study.draw:
+        return Draw(None)
+    probability = np.full(len(position), np.nan)
+    rows = Item.objects.filter(study=study).exclude(draw_probability=None)
+    for pk, each in rows.values_list("pk", "draw_probability"):
+        probability[position[pk]] = each
+    return Draw(probability)
+
+
+DRAW = ExtraReader("draw", draw_of)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedItems:
+    """A run's certainty of every item of a study.
+
+    Attributes
+    ----------
+    keys : list of str
+        Of all items, sorted.
+    certainty : ndarray of float, shape (items,)
+        Mean of those of the readings that gave its answer, in percent; NaN without one.
+    correct : ndarray of int, shape (items,)
+        By the own answer: 1 right, 0 wrong, -1 unknown.
+    """
+
+    keys: list[str]
+    certainty: Floats
+    correct: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def judged_items(study: Study, run_key: str) -> JudgedItems:
+    """Read the certainty of one run, without anything else of the study."""
+    truths = dict(Item.objects.filter(study=study).values_list("key", "first_person"))
+    readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
+    found = Judgment.objects.filter(
+        run__study=study, run__key=run_key, item__split=Item.Split.MAIN, state=Judgment.State.DONE
+    )
+    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
+        readings[key].append((choice, certainty))
+    keys = sorted(truths)
+    stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)
+    for place, key in enumerate(keys):
+        counts = Counter(choice for choice, _ in readings[key]).most_common(2)
+        if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+            continue
+        answer = counts[0][0]
+        given = [each for choice, each in readings[key] if choice == answer and each is not None]
+        if given:
+            stated[place] = sum(given) / len(given)
+        if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
+            correct[place] = int(answer == truths[key])
+    return JudgedItems(keys, stated, correct)
+
 
 _READERS = [
     DRAW,
@@ -104,7 +192,7 @@ def load_dataset(slug: str) -> Dataset:
         answers_are_sets=study.offers_either,
     )
     # Statistics are imported only for juries, because pages read plans and counts from here.
-    from analysis.data.judges.juries import with_juries
+    from analysis.data.juries import with_juries
 
     data = with_juries(data, juries_of(study))
     read = ((each.name, each.read(study, data, position)) for each in READERS.among(_READERS))

@@ -27,7 +27,7 @@ class FrozenPlan:
     """A frozen analysis plan, with the number of `answers` and `judgments` at that time.
 
     `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses,
-    and under `sealed` the items and the design at that time; plans of earlier versions have none.
+    and under `sealed` the items and the design at that time; a pooled plan has none.
     """
 
     content: Mapping[str, Any]

@@ -225,7 +225,7 @@ def _prompt(study: Study, judge: Mapping[str, str]) -> str:
     """The hash of the words with which a planned run would begin now."""
     # Pages read plans, and need not wait for what asks.
     from judging.prompts.asking import Asking, tasks_of
-    from judging.runs.rows.combinations import language_for
+    from judging.runs.spec import language_for
 
     wording = None
     if "wording" in judge:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Answers, Dataset, ItemData, Judgments, RunData
 from analysis.data.frozen_plan import FrozenPlan
-from analysis.data.judges.juries import sum_of_costs
+from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
 
 # Waves that differ in one of these asked different questions.

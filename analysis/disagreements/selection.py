@@ -1,15 +1,97 @@
-"""What a page of disagreements shows, all of it in the address, and the rows that belong to it."""
+"""What a page of disagreements shows: patterns of answers, filters, rows, and a drawing."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from enum import IntFlag, auto
+from math import sqrt
 from urllib.parse import urlencode
 
 from django.db.models import Count, F, Q, QuerySet
 
-from analysis.data.items.comparisons import mark_of
-from analysis.disagreements.patterns import DEFAULT, LISTINGS, STEP, PatternFact
+from analysis.data.item_comparisons import ItemVerdicts, mark_of
 from analysis.models import ComparedItem, Comparison, ItemNote
+from studies.prompts import BANDS
+
+STEP = 5  # Certainties are counted in steps of five: 1 to 5, 6 to 10, …
+STEPS = 100 // STEP
+NO_CERTAINTY = -1
+
+
+class PatternFact(IntFlag):
+    """Facts about the answers to an item; stored as one number."""
+
+    PEOPLE_RIGHT = auto()
+    PEOPLE_WRONG = auto()
+    JUDGE_RIGHT = auto()
+    JUDGE_WRONG = auto()
+    DIFFER = auto()
+    SPLIT = auto()
+    JUDGE_CERTAIN = auto()
+    NO_VERDICT = auto()
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list of items: its name on the page, and which items belong to it."""
+
+    label: str
+    includes: Callable[[PatternFact], bool]
+
+
+LISTINGS: dict[str, Listing] = {
+    "all": Listing("All items", lambda fact: True),
+    "disagree": Listing("Annotators and judge disagree", lambda fact: PatternFact.DIFFER in fact),
+    "judge-wrong": Listing(
+        "Annotators right, judge wrong",
+        lambda fact: PatternFact.PEOPLE_RIGHT | PatternFact.JUDGE_WRONG in fact,
+    ),
+    "annotators-wrong": Listing(
+        "Judge right, annotators wrong",
+        lambda fact: PatternFact.PEOPLE_WRONG | PatternFact.JUDGE_RIGHT in fact,
+    ),
+    "both-wrong": Listing(
+        "Both wrong", lambda fact: PatternFact.PEOPLE_WRONG | PatternFact.JUDGE_WRONG in fact
+    ),
+    "certain-wrong": Listing(
+        "Judge certain and wrong",
+        lambda fact: PatternFact.JUDGE_CERTAIN | PatternFact.JUDGE_WRONG in fact,
+    ),
+    "split": Listing("Annotators split", lambda fact: PatternFact.SPLIT in fact),
+    "no-verdict": Listing("No verdict of the judge", lambda fact: PatternFact.NO_VERDICT in fact),
+}
+DEFAULT = "disagree"
+
+
+def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:
+    """What is known about an item; a judge with at least `threshold` is certain."""
+    people, judge = item.people or {}, item.judge or {}
+    fact = PatternFact(0)
+    if (right := people.get("correct")) is not None:
+        fact |= PatternFact.PEOPLE_RIGHT if right else PatternFact.PEOPLE_WRONG
+    if (right := judge.get("correct")) is not None:
+        fact |= PatternFact.JUDGE_RIGHT if right else PatternFact.JUDGE_WRONG
+    given, verdict = people.get("verdict"), judge.get("verdict")
+    if given and verdict and given != verdict:
+        fact |= PatternFact.DIFFER
+    if people and (not given or people["share"] < 1):
+        fact |= PatternFact.SPLIT
+    if (judge.get("certainty") or 0) >= threshold:
+        fact |= PatternFact.JUDGE_CERTAIN
+    if judge and not verdict:
+        fact |= PatternFact.NO_VERDICT
+    return fact
+
+
+def step_of(certainty: float | None) -> int:
+    """The step of a certainty, from 0; a fraction belongs to the whole number above it.
+
+    >>> step_of(1), step_of(5), step_of(5.5), step_of(100), step_of(None)
+    (0, 0, 1, 19, -1)
+    """
+    return NO_CERTAINTY if certainty is None else (math.ceil(certainty) - 1) // STEP
+
 
 _LOWEST, _HIGHEST = 1, 100
 WITH_NOTE = "*"
@@ -218,3 +300,132 @@ def neighbours(
     rows = rows_of(comparison, chosen)
     before = rows.filter(key__lt=key).order_by("-key").first()
     return before, rows.filter(key__gt=key).first()
+
+
+# The drawing's own units: a square for the certainties, with a margin for the axes.
+SIDE, LEFT, TOP = 400, 46, 10
+_MOST, _LEAST = 9.5, 2.5  # radius of a mark
+
+
+@dataclass(frozen=True)
+class ScatterMark:
+    """Items in one cell: a disc, and within it the part on which the judge is wrong."""
+
+    x: float
+    y: float
+    radius: float
+    wrong_radius: float
+    items: int
+    wrong: int
+    people: str
+    judge: str
+
+
+@dataclass(frozen=True)
+class BandCell:
+    """The items with certainties in two bands, and the filter that shows them."""
+
+    items: int
+    wrong: int
+    query: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Scatter:
+    marks: list[ScatterMark]
+    items: int
+    without: int
+    ticks: list[tuple[int, float, float]]
+    selected: dict[str, float] | None
+    bands: list[str]
+    table: list[tuple[str, list[BandCell]]]
+
+
+def scatter_of(found: Iterable[CertaintyCell], chosen: Selection) -> Scatter:
+    """The drawing and the table of the cells of a page's list."""
+    items: Counter[tuple[int, int]] = Counter()
+    wrong: Counter[tuple[int, int]] = Counter()
+    without = 0
+    for cell in found:
+        place = (cell.people_step, cell.judge_step)
+        if min(place) < 0:
+            without += cell.items
+            continue
+        items[place] += cell.items
+        if PatternFact.JUDGE_WRONG in cell.fact:
+            wrong[place] += cell.items
+    most = max(items.values(), default=1)
+    return Scatter(
+        marks=[_mark(place, n, wrong[place], most) for place, n in sorted(items.items())],
+        items=items.total(),
+        without=without,
+        ticks=[(n, LEFT + _along(n), TOP + SIDE - _along(n)) for n in range(0, 101, 20)],
+        selected=_selected(chosen) if chosen.has_range else None,
+        bands=[f"{band.low}–{band.high}" for band in BANDS],
+        table=_table(items, wrong, chosen),
+    )
+
+
+def _along(certainty: float) -> float:
+    return certainty * SIDE / 100
+
+
+def _mark(place: tuple[int, int], items: int, wrong: int, most: int) -> ScatterMark:
+    people, judge = place
+    # Areas show numbers of items; one item is always visible.
+    radius = max(_LEAST, _MOST * sqrt(items / most)) if most > 3 else 5.0
+    return ScatterMark(
+        x=LEFT + _along((people + 0.5) * STEP),
+        y=TOP + SIDE - _along((judge + 0.5) * STEP),
+        radius=round(radius, 2),
+        wrong_radius=round(radius * sqrt(wrong / items), 2),
+        items=items,
+        wrong=wrong,
+        people=_range(people),
+        judge=_range(judge),
+    )
+
+
+def _range(step: int) -> str:
+    return f"{step * STEP + 1}–{(step + 1) * STEP}"
+
+
+def _selected(chosen: Selection) -> dict[str, float]:
+    """The chosen range as a rectangle of the drawing."""
+    left, right = _along(chosen.people_from - 1), _along(chosen.people_to)
+    bottom, top = _along(chosen.judge_from - 1), _along(chosen.judge_to)
+    return {
+        "x": LEFT + left,
+        "y": TOP + SIDE - top,
+        "width": right - left,
+        "height": top - bottom,
+    }
+
+
+def _table(
+    items: Counter[tuple[int, int]], wrong: Counter[tuple[int, int]], chosen: Selection
+) -> list[tuple[str, list[BandCell]]]:
+    """One row for each band of the judge, the highest first; a column for each of annotators."""
+    each = STEPS // len(BANDS)
+    total: Counter[tuple[int, int]] = Counter()
+    total_wrong: Counter[tuple[int, int]] = Counter()
+    for (people, judge), n in items.items():
+        total[people // each, judge // each] += n
+        total_wrong[people // each, judge // each] += wrong[people, judge]
+    rows = []
+    for at, judged in reversed(list(enumerate(BANDS))):
+        cells = []
+        for n, given in enumerate(BANDS):
+            ranges = {
+                "people_from": given.low,
+                "people_to": given.high,
+                "judge_from": judged.low,
+                "judge_to": judged.high,
+            }
+            is_chosen = all(getattr(chosen, name) == value for name, value in ranges.items())
+            cells.append(
+                BandCell(total[n, at], total_wrong[n, at], chosen.query(**ranges), is_chosen)
+            )
+        rows.append((f"{judged.low}–{judged.high}", cells))
+    return rows

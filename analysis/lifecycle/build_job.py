@@ -1,4 +1,4 @@
-"""The worker's part of a report: read the data, compute, write all files, mark it as done."""
+"""The worker's part of a report: read, compute, write all files; and its copy for exports."""
 
 import gc
 import shutil
@@ -8,31 +8,36 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from analysis.data.annotators.answers import removed_own_answers
+from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
-from analysis.data.judges.runs import asked_on
 from analysis.data.pooling import pool
+from analysis.data.runs import asked_on
 from analysis.errors import AnalysisError
-from analysis.lifecycle.parameters import (
+from analysis.exports.table_files import write_text
+from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SEED,
     ITEM_ROWS,
+    marked,
     report_dir,
 )
 from analysis.models import Report
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
+from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
-from analysis.report.files.citation import bibtex, methods_paragraph
-from analysis.report.files.item_rows import item_rows, write_item_rows
-from analysis.report.files.json_file import json_parts
-from analysis.report.files.table_files import write_tables
-from analysis.report.render import content_security_policy, render_across, render_html
+from analysis.report.render import (
+    content_security_policy,
+    render_across,
+    render_html,
+    tables_across,
+)
+from analysis.report.report_json import json_parts, to_json, without_people
 from analysis.report.section import Report as Contents
-from analysis.report.study_tables import tables_across
+from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS, Table
 from studies.jobs.runner import JobProgress, carry_out
+from studies.models.studies import Study
 from studies.statements import clock
 
 OnProgress = Callable[[int, str], None]
@@ -217,3 +222,54 @@ def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
         shutil.rmtree(folder)
     write_tables(tables, folder)
     return page
+
+
+def newest_report(study: Study) -> Report | None:
+    """The newest report; None if people withdrew, or were excluded or included, after it."""
+    built = marked(study.reports.filter(state=Report.State.DONE))
+    report = built.order_by("-number").first()
+    if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
+        return None
+    return report
+
+
+def write_report_copy(report: Report, folder: Path) -> bool:
+    """Write the page, its numbers, tables and figures to `folder`, from the stored result.
+
+    The report's own files have rows for each annotator under internal names; the copy does not.
+    Returns False and writes nothing if another version of Thirdperson computed the result and
+    this one cannot render it.
+    """
+    if report.result is None or report.finished_at is None:
+        raise ValueError(f"report {report.pk} is not done")
+    shown, failed = without_people(report.result), list[str]()
+    tables, figures = all_tables(shown, failed), all_figures(shown, failed)
+    date = report.finished_at.date()
+    try:
+        page = render_html(shown, date=date, tables=tables, figures=figures, failed=failed)
+    except KeyError:
+        return False
+    if failed and "failed_parts" not in shown:
+        return False
+    folder.mkdir(parents=True)
+    write_text(folder / "report.html", page)
+    write_text(folder / "report.json", to_json(shown))
+    write_tables(list(tables.values()), folder / "tables")
+    write_figures(list(figures.values()), folder / "figures")
+    return True
+
+
+def named_report(report: Report | None, *, is_here: bool) -> str:
+    """The sentence about the report on the card of a bundle."""
+    if report is None or report.finished_at is None:
+        return "No report had been built of the answers that are here."
+    if not is_here:
+        return (
+            f"Report v{report.number} is left out: an older version of Thirdperson built it. "
+            "Build it again and export again."
+        )
+    return (
+        f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
+        "about single people or items; the page saves its figures as PNG, SVG and CSV. Hash of "
+        f"its inputs: `{report.inputs_hash}`."
+    )

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
-from analysis.data.items.texts import runs_with_certainty
+from analysis.data.item_texts import runs_with_certainty
 from analysis.errors import BadParameters
 from studies.models.studies import Study
-from studies.services.items.drawing import store_draw
+from studies.services.items import store_draw
 
 FEWEST_KNOWN = 30  # own answers from which a certainty is corrected
 DIGITS = 9  # of a probability, so that equal certainties have one
@@ -53,9 +53,9 @@ def draw_by_judge(
     """
     import numpy as np
 
-    from analysis.data.items.draws import judged_items
-    from analysis.stats.certainty.recalibration import isotonic
-    from analysis.stats.selection.active_draw import (
+    from analysis.data.dataset import judged_items
+    from analysis.stats.certainty.held_out import isotonic
+    from analysis.stats.comparison.sample_sizes import (
         draw_items,
         draw_probabilities,
         error_spread,

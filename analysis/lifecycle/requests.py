@@ -1,15 +1,30 @@
-"""Requests for reports and rechecks; a worker does the work with `build_job`."""
+"""Requests of owners: to build a report, to check one again, to share one by a link.
+
+A link opens one report, in a copy without rows about single annotators or items. Its key is shown
+once and stored as a hash. Wrong, expired and revoked links all get the same answer.
+"""
+
+import hashlib
+import hmac
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Max
 
-from analysis.lifecycle.parameters import check_parameters
+from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.plans import registered
-from analysis.models import Recheck, Report
+from analysis.lifecycle.storage import check_parameters, report_dir
+from analysis.models import Recheck, Report, ShareLink
+from analysis.report.report_json import without_people
 from analysis.tasks import build_report, recheck_report
+from studies.file_storage.stored import Stored
 from studies.jobs.retry import same_job
+from studies.models.keys import random_id
+from studies.models.studies import Study
+from studies.services.accounts.team import GivenRight
 from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @transaction.atomic
@@ -62,3 +77,119 @@ def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
     record(study, "report recheck requested", user=user, report=report.public_id)
     recheck_report.delay_on_commit(recheck.pk)  # type: ignore[attr-defined]
     return recheck
+
+
+KEY_LENGTH = 43  # 256 bits
+DAYS_RANGE = (1, 365)
+DEFAULT_DAYS = 30
+SHARED_PAGE = "shared.html"
+
+
+@transaction.atomic
+def share_report(
+    *, report_id: int, user: User, note: str = "", days: int = DEFAULT_DAYS
+) -> tuple[ShareLink, str]:
+    """Create a link that opens the report for `days`; return the link and its key.
+
+    The key cannot be read again. Raises `NotShareable` while the report has no files, and
+    `BadParameters`.
+    """
+    low, high = DAYS_RANGE
+    if not low <= days <= high:
+        raise BadParameters(f"A link lasts from {low} to {high} days, not {days}.")
+    report = Report.objects.select_related("study").get(pk=report_id)
+    write_shared_page(report)
+    key = random_id(KEY_LENGTH)
+    link = ShareLink.objects.create(
+        report=report,
+        key_hash=hash_key(key),
+        note=note.strip(),
+        created_by=user,
+        expires_at=clock.now() + timedelta(days=days),
+    )
+    record(
+        report.study,
+        "report shared",
+        user=user,
+        report=report.public_id,
+        link=link.public_id,
+        until=link.expires_at.isoformat(),
+    )
+    return link, key
+
+
+@transaction.atomic
+def revoke_link(*, link_id: int, user: User) -> bool:
+    """Revoke a link immediately; return False if it was revoked before."""
+    revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(revoked_at=clock.now())
+    if revoked:
+        link = ShareLink.objects.select_related("report__study").get(pk=link_id)
+        record(link.report.study, "share link revoked", user=user, link=link.public_id)
+    return bool(revoked)
+
+
+def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
+    """The links that a user has made and that still open reports of the study."""
+    found = ShareLink.objects.filter(
+        report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=clock.now()
+    )
+
+    def grant(link: ShareLink) -> GivenRight:
+        return GivenRight(
+            key=f"link {link.public_id}",
+            label=f"link to report {link.report.number}" + (f" for {link.note}" * bool(link.note)),
+            end=lambda by: revoke_link(link_id=link.pk, user=by),
+            hand_to=lambda heir: ShareLink.objects.filter(pk=link.pk).update(created_by=heir),
+        )
+
+    return [grant(link) for link in found.select_related("report")]
+
+
+def open_link(*, public_id: str, key: str) -> ShareLink | None:
+    """The link that `key` opens; None if it is unknown, expired, revoked or wrong."""
+    link = ShareLink.objects.filter(public_id=public_id).first()
+    # Also compared if there is no link, so that the response time reveals nothing.
+    stored = link.key_hash if link else hash_key("")
+    fits = hmac.compare_digest(hash_key(key), stored)
+    return link if link and fits and link.is_valid else None
+
+
+def count_opening(link: ShareLink) -> None:
+    """Count one opening of the link; nothing about the reader is stored."""
+    ShareLink.objects.filter(pk=link.pk).update(opened=F("opened") + 1, last_opened_at=clock.now())
+
+
+def hash_key(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def shared_page(report: Report) -> Stored:
+    return report_dir(report.public_id) / SHARED_PAGE
+
+
+def write_shared_page(report: Report) -> Stored:
+    """Write the page of the report without rows about single annotators or items, once."""
+    page = shared_page(report)
+    if report.state != Report.State.DONE or report.result is None or report.finished_at is None:
+        raise NotShareable("A report can be shared once it is done.")
+    if not (report_dir(report.public_id) / "report.html").is_file():
+        raise NotShareable(
+            "The files of this report are gone. Build the report again and share the new one."
+        )
+    if not page.is_file():
+        from analysis.report.render import render_html  # which imports plotly
+
+        redacted, failed = without_people(report.result), list[str]()
+        date = report.finished_at.date()
+        try:
+            text = render_html(redacted, date=date, number=report.number, failed=failed)
+        except KeyError:
+            failed.append("page")
+        if failed and "failed_parts" not in redacted:
+            # Another version computed the result, so values that this page needs are missing.
+            raise NotShareable(
+                "An older version of Thirdperson built this report, and a copy of it cannot be "
+                "made. Build the report again and share the new one."
+            )
+        page.save(text.encode())
+    return page

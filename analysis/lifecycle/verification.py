@@ -7,17 +7,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.data.annotators.raters import people_now
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
+from analysis.data.raters import people_now
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress
 from analysis.lifecycle.differences import ReportDifference, differences
-from analysis.lifecycle.parameters import report_dir
+from analysis.lifecycle.storage import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
-from analysis.report.files.json_file import to_json
-from analysis.report.text.names import listed
+from analysis.report.report_json import to_json
+from analysis.report.words import listed
 from studies.file_storage.stored import Stored
 from studies.jobs.runner import JobProgress, carry_out
 

@@ -13,16 +13,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.share_links import (
+from analysis.lifecycle.requests import (
     count_opening,
     open_link,
     revoke_link,
     share_report,
     shared_page,
 )
+from analysis.lifecycle.storage import get_report, marked
 from analysis.models import Report, ShareLink
-from analysis.pages.forms import ShareForm
-from analysis.selectors import get_report, marked
+from analysis.pages.views import ShareForm
 from studies.models.studies import Membership
 
 

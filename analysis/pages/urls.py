@@ -1,19 +1,19 @@
 from django.urls import path
 
-from analysis.pages import annotator_views, plan_views, share_link_views, version_views, views
-from analysis.pages.items import draw_views
+from analysis.pages import share_link_views, views
+from analysis.pages.items import audit_views, disagreement_views
 
 app_name = "analysis"
 urlpatterns = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
-    path("annotators/", annotator_views.annotators, name="annotators"),
-    path("annotators/status/", annotator_views.annotators_status, name="annotators_status"),
-    path("annotator/", annotator_views.annotator, name="annotator"),
-    path("plan/", plan_views.plan, name="plan"),
-    path("draw/", draw_views.draw, name="draw"),
-    path("compare/", version_views.compare, name="compare"),
+    path("annotators/", disagreement_views.annotators, name="annotators"),
+    path("annotators/status/", disagreement_views.annotators_status, name="annotators_status"),
+    path("annotator/", disagreement_views.annotator, name="annotator"),
+    path("plan/", views.plan, name="plan"),
+    path("draw/", audit_views.draw, name="draw"),
+    path("compare/", views.compare, name="compare"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/verify/", views.verify, name="verify"),

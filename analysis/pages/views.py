@@ -1,30 +1,183 @@
-"""A study's reports: build, follow the progress, open, download the files."""
+"""A study's reports and its plan: build, follow, open, compare two versions, freeze the plan."""
 
 import io
 import shutil
 import zipfile
-from typing import cast
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.errors import BadParameters
-from analysis.lifecycle.parameters import ITEM_ROWS, report_dir
-from analysis.lifecycle.plans import registered
-from analysis.lifecycle.requests import request_recheck, request_report
+from analysis.data.plans import data_so_far, read_plan
+from analysis.errors import AnalysisError, BadParameters
+from analysis.lifecycle.differences import compare_reports
+from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
+from analysis.lifecycle.requests import DAYS_RANGE, DEFAULT_DAYS, request_recheck, request_report
+from analysis.lifecycle.storage import (
+    BOOTSTRAP_RANGE,
+    ITEM_ROWS,
+    SEED_RANGE,
+    get_report,
+    report_dir,
+    reports_for,
+)
 from analysis.models import Report
-from analysis.pages.forms import ReportForm
-from analysis.report.files.item_rows import read_item_rows
-from analysis.selectors import get_report, reports_for
+from analysis.report.rules import ANALYSES
+from analysis.report.table_files import read_item_rows
 from studies.file_storage.stored import Stored
-from studies.jobs.pages import Retry, job_status
-from studies.models.studies import Membership
+from studies.jobs.retry import Retry, job_status
+from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
+
+
+class ReportForm(forms.Form):
+    threshold = forms.IntegerField(
+        label="High-certainty threshold",
+        min_value=1,
+        max_value=100,
+        required=False,
+        help_text="From 1 to 100. Values other than the study’s are marked as explored.",
+    )
+    bootstrap = forms.IntegerField(
+        label="Resamples",
+        min_value=BOOTSTRAP_RANGE[0],
+        max_value=BOOTSTRAP_RANGE[1],
+        required=False,
+        help_text="For the bootstrap and permutation tests. The paper uses 1,000.",
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=SEED_RANGE[0],
+        max_value=SEED_RANGE[1],
+        required=False,
+        help_text="The same answers and the same seed give the same report.",
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = registered(study)
+        self.defaults = {
+            "threshold": own.threshold,
+            "bootstrap": own.bootstrap,
+            "seed": own.seed,
+        }
+        self.initial = {**self.defaults, **self.initial}
+
+    def chosen(self) -> dict[str, int]:
+        """The chosen values, with the default for each empty field."""
+        return {
+            name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
+            for name, default in self.defaults.items()
+        }
+
+
+class PlanForm(forms.Form):
+    """An analysis plan; the service checks whether its values fit together."""
+
+    hypotheses = forms.CharField(
+        label="Hypotheses",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="In your own words. The report quotes them.",
+    )
+    analyses = forms.MultipleChoiceField(
+        label="Analyses",
+        choices=list(ANALYSES.items()),
+        widget=forms.CheckboxSelectMultiple,
+        help_text="The report marks all other analyses as explored.",
+        error_messages={"required": "Choose at least one analysis."},
+    )
+    judges = forms.CharField(
+        label="Judge runs",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One per line: NAME or NAME : SETTING : FEATURES : WORDING : FRAMING. SETTING is "
+        "standard, certainty (default) or another setting. FEATURES is all (default), none or the "
+        "name of a feature set. WORDING is a wording of the study, as name@version.",
+    )
+    threshold = forms.IntegerField(label="High-certainty threshold", min_value=1, max_value=100)
+    margin = forms.FloatField(
+        label="Equivalence margin",
+        min_value=MARGIN_RANGE[0],
+        max_value=MARGIN_RANGE[1],
+        help_text="The largest difference in accuracy that counts as comparable. 0.05 is five "
+        "percentage points.",
+    )
+    exclusions = forms.CharField(
+        label="Rule for excluding annotators",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="State the rule before you know whom it excludes. Leave empty for none.",
+    )
+    bootstrap = forms.IntegerField(
+        label="Resamples", min_value=BOOTSTRAP_RANGE[0], max_value=BOOTSTRAP_RANGE[1]
+    )
+    seed = forms.IntegerField(label="Seed", min_value=SEED_RANGE[0], max_value=SEED_RANGE[1])
+    final = forms.BooleanField(
+        label="I understand that the plan cannot change after I freeze it",
+        error_messages={"required": "Confirm that the plan is final."},
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = registered(study)
+        self.initial = {**asdict(own), **self.initial}
+
+    def clean_judges(self) -> list[dict[str, str]]:
+        try:
+            lines = self.cleaned_data["judges"].splitlines()
+            return [parse_judge(line) for line in lines if line.strip()]
+        except BadParameters as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def plan(self) -> dict[str, Any]:
+        return {key: value for key, value in self.cleaned_data.items() if key != "final"}
+
+
+class ShareForm(forms.Form):
+    note = forms.CharField(
+        label="Recipient",
+        max_length=120,
+        required=False,
+        help_text="For your own list. The recipient does not see it.",
+    )
+    days = forms.IntegerField(
+        label="Days until it expires",
+        initial=DEFAULT_DAYS,
+        min_value=DAYS_RANGE[0],
+        max_value=DAYS_RANGE[1],
+        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can revoke the link earlier.",
+    )
+
+
+class CompareForm(forms.Form):
+    """Two versions of a study's report, to choose from lists."""
+
+    before = forms.ChoiceField(label="Before")
+    after = forms.ChoiceField(label="After")
+
+    def __init__(self, *args: Any, reports: Iterable[Report], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reports = {report.public_id: report for report in reports}
+        choices = [
+            (key, f"v{report.number} of {report.created_at:%d %b %Y, %H:%M} UTC")
+            for key, report in self.reports.items()
+        ]
+        for name in ("before", "after"):
+            cast(forms.ChoiceField, self.fields[name]).choices = choices
+
+    def chosen(self) -> tuple[Report, Report]:
+        data = self.cleaned_data
+        return self.reports[data["before"]], self.reports[data["after"]]
+
 
 PANEL_REPORTS = 3
 
@@ -218,3 +371,72 @@ def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple
     if report.state != Report.State.DONE or not (folder / "report.html").is_file():
         raise Http404("The files of this report do not exist. Build it again.")
     return report, folder
+
+
+@login_required
+@require_GET
+def compare(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show two versions side by side, by default the last two."""
+    study = get_study(request.user, slug)
+    reports = list(reports_for(request.user, slug).filter(state=Report.State.DONE))
+    form = CompareForm(request.GET or None, reports=reports)
+    chosen = (reports[1], reports[0]) if len(reports) > 1 else None
+    if form.is_bound and form.is_valid():
+        chosen = form.chosen()
+    elif chosen:
+        form.initial = {"before": chosen[0].public_id, "after": chosen[1].public_id}
+    context = {"study": study, "form": form, "chosen": chosen}
+    if chosen:
+        context["compared"] = compare_reports(*chosen)
+        context["headlines"] = [
+            (report, (report.result or {}).get("headline")) for report in chosen
+        ]
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "analysis/compare.html", context, status=status)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def plan(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the frozen plan, or the form that freezes one."""
+    study = get_study(request.user, slug)
+    if request.method == "POST":
+        return _freeze(request, get_study(request.user, slug, role=Membership.Role.EDITOR))
+    return _page(request, study, PlanForm(study=study))
+
+
+def _freeze(request: HttpRequest, study: Study) -> HttpResponse:
+    form = PlanForm(request.POST, study=study)
+    if form.is_valid():
+        try:
+            freeze_plan(study_id=study.pk, user=cast(User, request.user), **form.plan())
+        except AnalysisError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Analysis plan frozen.")
+            return redirect("analysis:plan", slug=study.slug)
+    return _page(request, study, form, status=422)
+
+
+def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200) -> HttpResponse:
+    row, found, tampered = getattr(study, "analysis_plan", None), None, ""
+    try:
+        found = read_plan(study)
+    except AnalysisError as error:
+        tampered = str(error)
+    answers, judgments = data_so_far(study)
+    may_freeze = studies_for(request.user, role=Membership.Role.EDITOR).filter(pk=study.pk)
+    context = {
+        "study": study,
+        "plan": found,
+        "planned": [
+            label for code, label in ANALYSES.items() if found and code in found.content["analyses"]
+        ],
+        "row": row,
+        "tampered": tampered,
+        "form": form,
+        "answers": answers,
+        "judgments": judgments,
+        "may_freeze": row is None and may_freeze.exists(),
+    }
+    return render(request, "analysis/plan.html", context, status=status)

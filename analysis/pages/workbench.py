@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from analysis.audit.opening import items_task, opening_checks
+from analysis.audit.job import items_task, opening_checks
 from analysis.models import Export, Report
 from studies.models.studies import Study
-from studies.pages.workbench.registry import (
+from studies.pages.workbench import (
     Mark,
     Need,
     SectionPage,
@@ -18,7 +18,7 @@ from studies.pages.workbench.registry import (
     section_pages,
     setup_tasks,
 )
-from studies.services import launch_checks
+from studies.services import studies
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -72,7 +72,7 @@ def register() -> None:
     section_pages.register(report_pages)
     section_pages.register(audit_page)
     setup_tasks.register(items_task)
-    launch_checks.register(opening_checks)
+    studies.register_launch_checks(opening_checks)
     marks.register(reports_mark)
     register_pages("report", "analysis:", "disagreements:")
     register_pages("items", "analysis:draw")

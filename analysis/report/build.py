@@ -1,21 +1,45 @@
-"""Build report.json from the data of a study: a pure function, the same for the same inputs."""
+"""Build report.json from the data of a study, and gather what all sections show."""
 
 import hashlib
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from graphlib import TopologicalSorter
 from importlib import metadata
 from inspect import getfile
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from analysis.data.arrays import CHOICES, Dataset
-from analysis.report.chapters import MORE
-from analysis.report.contents import all_sentences, analyses, in_order_of_computing
-from analysis.report.encode import Json, steps
+from analysis.report.figures import Figure
 from analysis.report.registration import alone_on_sealed, registration
-from analysis.report.section import Section, attempted, merge
+from analysis.report.report_json import Json, steps
+from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, MORE_CHAPTERS, SMALL, TOO_SMALL
+from analysis.report.section import (
+    RUN,
+    Analysis,
+    NumberSource,
+    Place,
+    Report,
+    Section,
+    Sentence,
+    attempted,
+    merge,
+    with_parts,
+)
+from analysis.report.sections import SECTIONS
+from analysis.report.sections.methods import run_facts
+from analysis.report.sentences import at
 from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn, compact
+from analysis.report.words import run_names
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.shared_variance import (
+    ANNOTATORS_PER_ANSWER,
+    FEW_CLUSTERS,
+    FEWEST_ANNOTATORS,
+)
 from studies.prompts import BANDS
 from studies.version import version
 
@@ -134,7 +158,7 @@ def _code() -> str:
     """
     app = Path(__file__).resolve().parents[1]
     found = [path for part in COMPUTING for path in app.glob(part)]
-    for folder in {Path(getfile(type(chapter))).resolve().parent for chapter in MORE}:
+    for folder in {Path(getfile(type(chapter))).resolve().parent for chapter in MORE_CHAPTERS}:
         found += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
     digest = hashlib.sha256()
     for path in sorted(found):
@@ -183,3 +207,199 @@ def _inputs(data: Dataset) -> Json:
         "questions": len({item.question for item in data.items}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},
     }
+
+
+Content = TypeVar("Content")
+
+
+def all_chapters() -> list[Section]:
+    """The chapters of the core and of extras, in reading order."""
+    return MORE_CHAPTERS.among(SECTIONS)
+
+
+def sections() -> list[Section]:
+    """Every section and part, in reading order."""
+    return list(with_parts(all_chapters()))
+
+
+def made_sections(report: Report) -> list[Section]:
+    """The sections whose part of report.json is there: those that failed have no contents."""
+    return [section for section in sections() if section.name not in report.get("failed_parts", ())]
+
+
+def _each(
+    section: Section,
+    contents: Callable[[Report], Iterable[Content]],
+    report: Report,
+    failed: list[str] | None,
+) -> list[Content]:
+    """One kind of contents of a section; none of it if it cannot be made."""
+    made = attempted(lambda: list(contents(report)), part=section.name, failed=failed)
+    return [] if made is None else made
+
+
+def in_order_of_computing() -> list[Section]:
+    """The same sections, each after the sections that it needs."""
+    named = {section.name: section for section in sections()}
+    # A chapter may need one of an extra that is not there.
+    needs = {
+        name: [other for other in section.needs if other in named]
+        for name, section in named.items()
+    }
+    # All claims are tested together, those of extras too.
+    claiming = [
+        chapter.name for chapter in MORE_CHAPTERS if type(chapter).claims is not Section.claims
+    ]
+    needs["claims"] += claiming
+    return [named[name] for name in TopologicalSorter(needs).static_order()]
+
+
+def analyses() -> list[Analysis]:
+    """The analyses that a plan can name."""
+    return [analysis for section in sections() for analysis in section.analyses]
+
+
+def all_sources() -> list[NumberSource]:
+    return [source for section in sections() for source in section.sources]
+
+
+def all_tables(report: Report, failed: list[str] | None = None) -> dict[str, Table]:
+    """Every table of report.json by its name; tables without rows are left out.
+
+    Sections whose tables cannot be made are added to `failed`, as by the functions below.
+    """
+    made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
+    sentences = list(all_sentences(report))
+    sources = attempted(
+        lambda: sources_table(report, sentences, all_sources()), part="sources", failed=failed
+    )
+    if sources is not None:
+        made.append(sources)
+    return {table.name: table for table in made if table.rows}
+
+
+def all_figures(report: Report, failed: list[str] | None = None) -> dict[str, Figure]:
+    """Every figure by its name; figures without anything to draw are left out."""
+    made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
+    return {figure.name: figure for figure in made if figure is not None}
+
+
+def all_sentences(
+    report: Report,
+    *places: Place,
+    of: Container[str] | None = None,
+    failed: list[str] | None = None,
+) -> Iterator[Sentence]:
+    """The sentences of the given places, or of all, in reading order.
+
+    `of` names the sections whose sentences are wanted, if not of all.
+    """
+    for section in made_sections(report):
+        if of is not None and section.name not in of:
+            continue
+        for sentence in _each(section, section.sentences, report, failed):
+            if not places or sentence.place in places:
+                yield sentence
+
+
+# Fixed rules of the program; docs/methods.md gives the reasons.
+CONSTANTS: Mapping[str, float] = {
+    "level_of_intervals": 0.95,
+    "level_of_equivalence_interval": 0.9,
+    "level_of_tests": LEVEL,
+    "fewest_for_a_percentage": TOO_SMALL,
+    "fewest_for_a_comparison": SMALL,
+    "fewest_common_items": MIN_COMPARED,
+    "fewest_blocks": MIN_BLOCKS,
+    "fewest_annotators": FEWEST_ANNOTATORS,
+    "annotators_per_answer": ANNOTATORS_PER_ANSWER,
+    "few_clusters": FEW_CLUSTERS,
+    "folds": FOLDS,
+}
+
+
+# Beginnings of paths whose numbers the methods state in full, except those of runs and the plan.
+STATED = (
+    "inputs.items inputs.personas inputs.questions inputs.truth study.annotations_per_item "
+    "study.items_per_annotator human.annotators human.answers human.people human.checks "
+    "human.not_counted human.coverage human.majority.ties parameters.threshold parameters.margin "
+    "parameters.bootstrap seed software"
+).split()
+
+
+PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstrap seed".split()
+
+
+def paths(report: Report, sentences: Iterable[Sentence]) -> list[str]:
+    """The path of every number in the sentences and the methods, each once."""
+    found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
+    for beginning in STATED:
+        found += _below(at(report, beginning), beginning)
+    if report["registration"]["plan"]:
+        found += [f"registration.plan.{key}" for key in PLAN]
+    for index in range(len(report["registration"]["departures"])):
+        found += [f"registration.departures.{index}.{key}" for key in ("planned", "done")]
+    for index in range(len(report["judges"])):
+        found += [path for _, _, path in run_facts(report, index) if path]
+    return list(dict.fromkeys(found))
+
+
+def _below(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _below(inner, f"{path}.{key}")
+    else:
+        yield path
+
+
+def sources_table(
+    report: Report, sentences: Iterable[Sentence], sources: Sequence[NumberSource]
+) -> Table:
+    """One row per number: name, value, path, and the table that also shows it."""
+    names = run_names(report)
+    rows: list[list[Any]] = []
+    for path in paths(report, sentences):
+        value = at(report, path)
+        text = compact(value) if isinstance(value, list) else value
+        rows.append([_words(path, names), text, path, *_table(path, names, sources)])
+    for name, constant in CONSTANTS.items():
+        row = [name.replace("_", " "), constant, f"constant.{name}", "", "fixed by the program"]
+        rows.append(row)
+    columns = (
+        TableColumn("Number"),
+        TableColumn("Value", "exact"),
+        TableColumn("Place in report.json"),
+        TableColumn("Table"),
+        TableColumn("Row"),
+    )
+    return Table(
+        "methods",
+        "Where each number of the headlines and the methods comes from",
+        columns,
+        rows,
+        "Place: the path of keys, places in a list counted from 0. Table: the file of that name in "
+        "tables/, with the button CSV here. What is in no table is a parameter of the report or of "
+        "a run; constants are explained in docs/methods.md.",
+        is_record=True,
+    )
+
+
+def _words(path: str, names: list[str]) -> str:
+    """The path as words, with the name of the run in place of its number."""
+    first, *keys = path.split(".")
+    if first in {"judges", "comparison"}:
+        first = names[int(keys.pop(0))]
+    rest = " ".join(keys).replace("_", " ")
+    return f"{first}: {rest}" if rest else first
+
+
+def _table(path: str, names: list[str], sources: Sequence[NumberSource]) -> tuple[str, str]:
+    """The name of the table that shows the number at `path`, and the heading of its row."""
+    keys = path.split(".")
+    pattern = [keys[0], "*", *keys[2:]] if keys[0] in {"judges", "comparison"} else keys
+    best, table, row = 0, "", ""
+    for source in sources:
+        parts = source.path.split(".")
+        if len(parts) > best and pattern[: len(parts)] == parts:
+            best, table, row = len(parts), source.table, source.row
+    return table, names[int(keys[1])] if row == RUN else row

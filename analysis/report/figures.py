@@ -14,7 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.tables import compact
-from analysis.report.text.names import run_names
+from analysis.report.words import run_names
 
 Report = Mapping[str, Any]
 

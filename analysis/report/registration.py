@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure
-from analysis.report.encode import Json, put
-from analysis.report.text.numbers import number_of
+from analysis.report.report_json import Json, put
+from analysis.report.words import number_of
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Exclusion, RunData

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import date as Date
 from typing import Any, Literal, TypeVar
 
-from analysis.report.analyses import ANALYSES
-from analysis.report.encode import Json
 from analysis.report.figures import Figure
+from analysis.report.report_json import Json
+from analysis.report.rules import ANALYSES
+from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
-from analysis.report.text.sentences import Text
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from analysis.report import words
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.text import numbers
 from studies.money import format_cost
 
 Kind = Literal[
@@ -203,8 +203,7 @@ def table_of_entries(
 
 def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
     """An accuracy with the interval that allows for people, personas and questions in common."""
-    # Reports of early versions, which are compared with later ones, have no such interval.
-    return {**side, "ci": side.get("clusters", side)["ci"]}
+    return {**side, "ci": side["clusters"]["ci"]}
 
 
 def _dig(entry: Mapping[str, Any], path: str) -> Any:
@@ -239,14 +238,14 @@ def _text(value: Any) -> Cell:
 
 _FORMS: Mapping[Kind, Callable[[Any], str]] = {
     "count": lambda n: f"{n:,}",
-    "number": numbers.number,
-    "range": numbers.decimal_range,
-    "points_range": numbers.points_range,
-    "percent_range": numbers.percent_range,
-    "percent": numbers.percent,
-    "points": numbers.points,
-    "decimal": numbers.decimal,
-    "p": numbers.p_cell,
+    "number": words.number,
+    "range": words.decimal_range,
+    "points_range": words.points_range,
+    "percent_range": words.percent_range,
+    "percent": words.percent,
+    "points": words.points,
+    "decimal": words.decimal,
+    "p": words.p_cell,
     "exact": str,
 }
 
@@ -254,7 +253,7 @@ _FORMS: Mapping[Kind, Callable[[Any], str]] = {
 def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     if share["n"] is None:  # not counted: a baseline, or a mean of other cells
         return Cell(
-            numbers.percent(share["accuracy"]).removesuffix(" %"), (), share["small"], raw=raw
+            words.percent(share["accuracy"]).removesuffix(" %"), (), share["small"], raw=raw
         )
     steps = tuple(
         (step["from"], step["n"], step["correct"], *(step["ends"] or ()))
@@ -268,7 +267,7 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     figure = f"{share['accuracy'] * 100:.1f}"
     below = [counts]
     if share["ci"] is not None:
-        below.append(numbers.percent_range(share["ci"]))
+        below.append(words.percent_range(share["ci"]))
     shade = 1 + bisect(SHADES, share["accuracy"])
     return Cell(figure, tuple(below), small=share["n"] < SMALL, shade=shade, raw=raw, steps=steps)
 
@@ -277,7 +276,7 @@ def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     """An accuracy and its counts as a paper prints them; any of them may be None."""
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
-    return Cell(numbers.decimal(share["accuracy"]), counts, raw=raw)
+    return Cell(words.decimal(share["accuracy"]), counts, raw=raw)
 
 
 def csv_rows(table: Table) -> list[list[Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from analysis.data.items.comparisons import fingerprint_of, runs_to_compare
+from analysis.data.item_comparisons import fingerprint_of, runs_to_compare
 from analysis.models import ErrorComparison
 from analysis.shared_errors.likeness import likenesses
 from analysis.stats.agreement import shared_errors

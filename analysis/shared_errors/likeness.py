@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.annotators.raters import load_all_answers
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
+from analysis.data.raters import load_all_answers
 from analysis.data.verdicts import Verdicts, run_verdicts
 from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
 

@@ -12,16 +12,24 @@ from .accuracy.bands import (
     tie_credit_accuracy,
 )
 from .accuracy.bias import (
+    LengthPull,
     PositionBias,
     SingleOrderBias,
+    VerbosityBias,
+    length_pull,
     position_bias,
     position_bias_single_order,
+    verbosity_bias,
 )
-from .accuracy.bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
-from .accuracy.general_accuracy import general_contrast, general_proportion, general_proportions
-from .accuracy.group_errors import GroupErrors, errors_by_group
-from .accuracy.self_preference import OwnPreference, own_preference, self_preference
-from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
+from .accuracy.general_accuracy import (
+    AccuracyBounds,
+    DifferenceBounds,
+    accuracy_bounds,
+    difference_bounds,
+    general_contrast,
+    general_proportion,
+    general_proportions,
+)
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
 from .agreement.annotators import AnnotatorQuality, annotator_quality
 from .agreement.ceiling import (
@@ -38,10 +46,10 @@ from .agreement.coefficients import (
     certainty_band_counts,
     cohen_kappa,
     fleiss_kappa,
+    general_agreement,
     gwet_ac,
     percent_agreement,
 )
-from .agreement.general_agreement import general_agreement
 from .agreement.response_sets import (
     ForcedChoices,
     forced_choices,
@@ -50,12 +58,14 @@ from .agreement.response_sets import (
     set_distance,
     set_vectors,
 )
-from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
-from .agreement.stereotype import (
+from .agreement.shared_errors import (
+    SharedErrors,
     SharedStereotype,
     expected_agreement,
     expected_majority_accuracy,
+    shared_errors,
     shared_stereotype,
+    stands_out,
 )
 from .certainty.calibration import (
     Brier,
@@ -66,20 +76,45 @@ from .certainty.calibration import (
     calibration_error,
     discrimination,
 )
-from .certainty.general_correlation import general_spearman
-from .certainty.held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
-from .certainty.high_sets import HighSets, compare_high_sets
+from .certainty.certified_thresholds import (
+    CertifiedThreshold,
+    TestedThreshold,
+    certify_threshold,
+    fewest_at_start,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
+from .certainty.held_out import (
+    HeldOutThreshold,
+    Recalibration,
+    folds_by_key,
+    held_out_threshold,
+    recalibrate,
+    unreachable_thresholds,
+)
+from .certainty.high_sets import (
+    CertaintyBySource,
+    HighSets,
+    certainty_by_source,
+    compare_high_sets,
+)
 from .certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
+    centred_certainty,
+    certainty_icc,
     compare_certainty,
     compare_certainty_distributions,
+    general_spearman,
 )
-from .certainty.interaction import CertaintyBySource, certainty_by_source
 from .certainty.intervals import CertaintyQuality, certainty_quality
-from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
-from .certainty.matched_coverage import matched_accuracy
-from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
+from .certainty.like_for_like import (
+    LikeForLike,
+    PanelSide,
+    like_for_like,
+    matched_accuracy,
+)
 from .certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
@@ -89,7 +124,6 @@ from .certainty.risk_coverage import (
     risk_coverage,
     threshold_sweep,
 )
-from .certainty.scale_use import centred_certainty, certainty_icc
 from .comparison.alt_test import (
     AltTest,
     AnnotatorTest,
@@ -121,7 +155,11 @@ from .comparison.general_difference import (
     general_difference,
     general_differences,
 )
-from .comparison.human_likeness import HumanLikeness, human_likeness, human_likeness_of_several
+from .comparison.human_likeness import (
+    HumanLikeness,
+    human_likeness,
+    human_likeness_of_several,
+)
 from .comparison.judges import (
     CochranQ,
     JointBootstrap,
@@ -138,8 +176,20 @@ from .comparison.leave_one_out import (
     leave_one_out,
     reference_judges,
 )
-from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
-from .comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
+from .comparison.mistakes import (
+    ErrorConsistency,
+    SharedGuess,
+    error_consistency,
+    shared_guess,
+)
+from .comparison.noise import (
+    Change,
+    RunNoise,
+    certainty_from_entropy,
+    change_beyond_noise,
+    preference_entropy,
+    run_noise,
+)
 from .comparison.paired import (
     McNemar,
     PairedCounts,
@@ -149,7 +199,14 @@ from .comparison.paired import (
     tango_statistic,
     wald_interval,
 )
-from .comparison.probes import ProbeEffect, change_of_shift, probe_effect
+from .comparison.probes import (
+    OwnPreference,
+    ProbeEffect,
+    change_of_shift,
+    own_preference,
+    probe_effect,
+    self_preference,
+)
 from .comparison.replacement import (
     AgreementScale,
     PooledReplacement,
@@ -159,7 +216,10 @@ from .comparison.replacement import (
 from .comparison.sample_sizes import (
     alpha_sd,
     annotators_needed,
+    draw_items,
+    draw_probabilities,
     equivalence_items,
+    error_spread,
     mcnemar_items,
     recruiting_cost,
     wilson_items,
@@ -175,7 +235,9 @@ from .core.clusters import (
 from .core.groups import (
     GroupComparison,
     GroupDifference,
+    GroupErrors,
     compare_groups,
+    errors_by_group,
     newcombe_interval,
     support,
 )
@@ -202,7 +264,11 @@ from .core.proportions import (
     wilson_interval,
     wilson_proportion,
 )
-from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
+from .core.resampling import (
+    AgreementDraws,
+    bootstrap_agreement,
+    sample_without_replacement,
+)
 from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
@@ -215,20 +281,8 @@ from .labels.aggregation import (
     unanimity,
     weighted_vote,
 )
-from .labels.dawid_skene import DawidSkene, dawid_skene
+from .labels.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
 from .labels.label_models import Glad, Mace, glad, mace
-from .labels.one_coin import OneCoin, one_coin
-from .selection.active_draw import draw_items, draw_probabilities, error_spread
-from .selection.certified_thresholds import (
-    CertifiedThreshold,
-    TestedThreshold,
-    certify_threshold,
-    fewest_at_start,
-    fewest_items,
-    one_per_cluster,
-    starting_threshold,
-)
-from .selection.preference_entropy import certainty_from_entropy, preference_entropy
 
 __all__ = [
     "AccuracyBounds",

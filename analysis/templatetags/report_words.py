@@ -7,14 +7,13 @@ from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from analysis.report import registration
+from analysis.report import registration, words
+from analysis.report.sentences import Text, at
 from analysis.report.tables import Cell
-from analysis.report.text import numbers, reasons
-from analysis.report.text.sentences import Text, at
 from studies.money import format_cost
 
 register = template.Library()
-for form in (numbers.count, numbers.percent, numbers.decimal, numbers.p_value, reasons.reason):
+for form in (words.count, words.percent, words.decimal, words.p_value, words.reason):
     register.filter(form.__name__, form)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
@@ -27,7 +26,7 @@ def number(
 ) -> SafeString:
     """The number at `path` of the report, as a link to the row with its source."""
     if not text:
-        from analysis.report.sources import CONSTANTS
+        from analysis.report.build import CONSTANTS
 
         first, _, name = path.partition(".")
         value = CONSTANTS[name] if first == "constant" else at(context["report"], path)

@@ -1,24 +1,101 @@
-"""The texts that a study may replace, and the worked examples of the instructions."""
+"""Texts that annotators read: their wording, those that a study replaces, ready-made ones.
+
+A placeholder is what is to be written between double square brackets, for example
+[[name of the ethics board]]. While one is left in a text, the study cannot be launched.
+Each language has a file in `ready_texts`.
+"""
 
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
-from annotation.content.wording import setting_of
-from studies.models import Study, Task
+from studies.models import Item, Study, Task
 from studies.money import format_money
-from studies.prompts.own_answers import wording_in
+from studies.prompts import BANDS, Band, Wording, base_of, own_bands, wording_in
 from studies.texts.markdown import render_markdown
+from studies.texts.normalisation import digest
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
+
+
+# The page translates what the files say. Translators see only Python and templates, so the words
+# are repeated here; a test compares them with the files.
+FOR_TRANSLATORS = (
+    gettext_noop("Which response would this person prefer?"),
+    gettext_noop("Which answer would this person give?"),
+    gettext_noop("Which response did this person write?"),
+    gettext_noop("Which answer did this person write?"),
+    gettext_noop("Uncertain"),
+    gettext_noop("Moderately Confident"),
+    gettext_noop("Quite Confident"),
+    gettext_noop("Confident"),
+    gettext_noop("Highly Confident"),
+    gettext_noop(
+        "Close to a guess. What you know about this person says little about your choice."
+    ),
+    gettext_noop("A hint or two point to your choice, but the other one could easily be right."),
+    gettext_noop("Several things point to your choice, but there is real room for doubt."),
+    gettext_noop(
+        "Most of what you know points to your choice. You would be surprised to be wrong."
+    ),
+    gettext_noop(
+        "What you know about this person all but settles it. "
+        "You can hardly imagine the other choice."
+    ),
+)
+
+# The words of people who answer for themselves.
+OWN_FOR_TRANSLATORS = (
+    gettext_noop("Which response do you prefer?"),
+    gettext_noop("Which answer would you give?"),
+    gettext_noop("Close to a guess. You could as well have chosen the other one."),
+    gettext_noop("You lean to your choice, but the other one could easily be yours too."),
+    gettext_noop("You prefer your choice, but there is real room for doubt."),
+    gettext_noop("You would be surprised to choose the other one on another day."),
+    gettext_noop("You can hardly imagine that you would ever choose the other one."),
+)
+
+# Below the question, where a whole set of responses is shown.
+PLACES = gettext_noop(
+    "Give every response its own place: 1st for your answer to this question, 2nd for the "
+    "response that comes next, and so on."
+)
+
+
+def setting_of(study: Study) -> str:
+    """The prompt setting whose wording annotators see."""
+    if study.allow_tie:
+        return "tie"
+    return "certainty" if study.ask_certainty else "standard"
+
+
+def wording_for(item: Item, study: Study) -> Wording:
+    """The wording that annotators see at an item."""
+    return wording_in(study, item.task, setting_of(study))
+
+
+def wording_sha256(item: Item, study: Study, *, ranks: bool) -> str:
+    """The hash of the words at an item; a screen with a whole set has one more sentence."""
+    own = wording_for(item, study).sha256
+    return digest([own, PLACES]) if ranks else own
+
+
+def bands_for(*, own_answers: bool) -> tuple[Band, ...]:
+    """The levels of certainty that annotators see."""
+    return own_bands() if own_answers else BANDS
+
 
 _BOX = re.compile(r"^[ \t]*[-*] \[ \] *(\S.*)$", re.MULTILINE)
 
@@ -171,3 +248,81 @@ def worked_examples(study: Study) -> tuple[WorkedExample, ...]:
     if study.asks_own_answers:
         return ()
     return _EXAMPLES[Task(study.task)]
+
+
+TEXTS = ("instructions", "consent", "debrief")
+# Every field whose text annotators read.
+_READ = (*TEXTS, "ai_policy", "researchers", "storage", "ethics")
+_FOLDER = Path(__file__).parent / "ready_texts"
+_ENGLISH = "en"
+_PLACEHOLDER = re.compile(r"\[\[([^\[\]]+)\]\]")
+
+
+def placeholders(text: str) -> list[str]:
+    """What is still to be written in a text."""
+    return _PLACEHOLDER.findall(text)
+
+
+def unfilled(study: Study) -> dict[str, list[str]]:
+    """The placeholders in each field that annotators read; fields without any are left out."""
+    found = {name: placeholders(getattr(study, name)) for name in _READ}
+    return {name: left for name, left in found.items() if left}
+
+
+def ready_language(study: Study) -> str:
+    """The language of the ready-made texts: that of the study, or English if it has none."""
+    language = base_of(study.language)
+    return language if (_FOLDER / f"{language}.toml").is_file() else _ENGLISH
+
+
+def template_for(study: Study, name: str) -> str:
+    """The ready-made text for a field, with what the study's settings already say."""
+    ready = _texts_in(ready_language(study))
+    words = ready["words"]
+    facts = {
+        fact: getattr(study, fact) or unknown for fact, unknown in ready["unknown"].items()
+    } | {
+        "items": study.items_per_annotator,
+        "minutes": study.minutes,
+        "pay": _pay(study, words),
+        "identity": words["anonymous" if study.entry == Study.Entry.LINK else "by_id"],
+    }
+    if name == "consent":
+        facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
+        facts["retest"] = (
+            words["retest"].format(days=study.retest_days) if study.retest_share else ""
+        )
+    elif name == "instructions":
+        own = "own_" if study.asks_own_answers else ""
+        facts |= {
+            "certainty": words[own + "certainty"] if study.ask_certainty else "",
+            "tie": words[own + ("either" if study.offers_either else "tie")]
+            if study.allow_tie
+            else "",
+            "changes": words["changes"] if study.allow_changes else "",
+        }
+    text: str = (ready["own_answers"] if study.asks_own_answers else ready)[name]
+    return text.format(**facts)
+
+
+def ready_checks_text(study: Study) -> list[dict[str, Any]]:
+    """The ready-made attention checks, with their responses as lists of sentences."""
+    ready = _texts_in(ready_language(study))
+    whatever = ready["words"]["whatever_own" if study.asks_own_answers else "whatever"]
+    return [
+        check | {"instruction": check["instruction"].format(whatever=whatever)}
+        for check in ready["checks"]
+    ]
+
+
+def _pay(study: Study, words: Mapping[str, str]) -> str:
+    if not study.reward:
+        return words["unpaid"]
+    amount = format_money(study.reward, study.currency)
+    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
+    return words["paid"].format(amount=amount, hourly=hourly)
+
+
+@cache
+def _texts_in(language: str) -> dict[str, Any]:
+    return tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))

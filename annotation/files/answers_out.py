@@ -17,9 +17,9 @@ from django.db.models import (
     When,
 )
 
-from annotation.content.wording import setting_of
+from annotation.content.texts import setting_of
 from annotation.models import Annotation, AnnotationRevision, Annotator
-from annotation.quality.flags import NOTHING, Quality, quality_of
+from annotation.quality import NOTHING, Quality, quality_of
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
 

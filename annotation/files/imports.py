@@ -1,21 +1,259 @@
-"""Import answers that were given elsewhere: a whole file or nothing."""
+"""Import answers that were given elsewhere: all errors of a file, or the whole file."""
 
+import datetime as dt
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils.dateparse import parse_datetime
 
-from annotation.files.answers_in import AnswerIn, AnswerLine, read_answers
 from annotation.models import Annotation, Annotator, Assignment
-from studies.importers.files.answer_rows import Scale
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    KeptRows,
+    Scale,
+    known_id,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
+from studies.importers.files.faults import Fault, Faults, Refused, same_id, skipped_rows
+from studies.importers.files.readers import BadLine
+from studies.importers.sets import data_sets
+from studies.importers.sets.data_set import DataSet, Files, SetFile, Tally, columns_of
 from studies.models import Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
+
+REQUIRED = ("rater_id", "item_id", "choice")
+NOT_COUNTED = ("surplus", "released", "withdrawn")
+TRUE = (True, "True", "true", "1")
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
+
+
+@dataclass(frozen=True)
+class AnswerIn:
+    """One answer from a file."""
+
+    rater_id: str
+    item_id: str
+    choice: str
+    certainty: int | None
+    active_ms: int | None
+    shown_first: str
+    answered_at: dt.datetime | None
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """An answer and its line number in the file."""
+
+    number: int
+    answer: AnswerIn
+
+
+class AnswerFile:
+    """The answers of a file, on disk, and how many rows it marks as not counted."""
+
+    def __init__(self) -> None:
+        self._rows = KeptRows()
+        self.left_out = self.without_item = 0
+        self.skipped: list[Fault] = []
+
+    def keep(self, line: int, answer: AnswerIn) -> AnswerLine | None:
+        """Keep an answer, or return the earlier one of the same rater to the same item."""
+        *values, moment = vars(answer).values()
+        text = None if moment is None else moment.astimezone(dt.UTC).isoformat()
+        earlier = self._rows.keep(line, (answer.rater_id, answer.item_id), (*values, text))
+        return None if earlier is None else _line(*earlier)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def portions(self) -> Iterator[list[AnswerLine]]:
+        """The answers in the order of the file, a thousand at a time."""
+        for rows in self._rows.portions():
+            yield [_line(*row) for row in rows]
+
+
+def _line(number: int, values: list[Any]) -> AnswerLine:
+    if values[-1] is not None:
+        values[-1] = dt.datetime.fromisoformat(values[-1])
+    return AnswerLine(number, AnswerIn(*values))
+
+
+def read_answers(
+    file: File,
+    *,
+    item_keys: Container[str],
+    taken: set[str],
+    format: str = "",
+    raters: Container[str] = (),
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
+    on_row: Callable[[], None] = lambda: None,
+) -> AnswerFile:
+    """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
+
+    `item_keys` are the study's items; `taken` are pseudonyms of annotators who answered in this
+    study, which no imported rater may use; `raters` are those of answers that were imported before.
+    A row that exactly repeats an earlier one is skipped, and so is one that an export marks as
+    excluded or as holding no seat: it did not count there.
+    With `skip_faulty`, faulty rows are left out, and `skipped` of the result has their faults.
+    `scale` is that of the certainties, without which a file of low ones only is refused.
+    With the `format` of a data set, its own file is read, without answers to items that the study
+    lacks.
+    """
+    reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
+    own = set_answers(file, data_sets()[format]) if format else None
+    for row in own or read_answer_rows(file, required=REQUIRED):
+        on_row()
+        if isinstance(row, BadLine):
+            reader.faults.append(row.fault)
+        elif own is not None and row[1]["item_id"] not in item_keys:
+            reader.answers.without_item += 1
+        else:
+            reader.read(*row)
+    answers = reader.answers
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
+    answers.skipped = reader.faults.skipped
+    if not answers and not reader.faults and not answers.left_out:
+        message, remedy = "the file has no answers.", "Write one a line."
+        if answers.without_item:
+            message = f"none of {answers.without_item:,} answers is about an item of the study."
+            remedy = "Import the items of the file first."
+        reader.faults.append(Fault(None, "", "no answers", message, remedy, file=file.name))
+    if reader.faults:
+        raise Refused(reader.faults)
+    return answers
+
+
+def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
+    """The answers in a file of a data set. Raises `Refused` with every fault at the end."""
+    if dataset.answers is None:
+        known = ", ".join(name for name, each in data_sets().items() if each.answers)
+        message = f"{dataset.title} has no answers of several people to the same items."
+        raise Refused([Fault(None, "", "no answers", message, f"Sets that do: {known}.")])
+    tally = Tally()
+    with file.open() as stream:
+        part = SetFile(file.name, "", columns_of(stream), file.open)
+    yield from dataset.answers(Files(dataset.title, dataset.roles, [part]), tally)
+    if tally.faults:
+        raise Refused(tally.faults)
+
+
+class _AnswerReader:
+    """Converter of the rows of one file into answers; collects their errors."""
+
+    def __init__(
+        self,
+        file: str,
+        item_keys: Container[str],
+        taken: set[str],
+        raters: Container[str],
+        *,
+        skip: bool,
+        scale: Scale | None,
+    ) -> None:
+        self.scale = scale
+        self.certainties: list[int] = []
+        self.file, self.item_keys, self.taken, self.raters = file, item_keys, taken, raters
+        self.faults = Faults(skip=skip)
+        self.answers = AnswerFile()
+
+    def read(self, number: int, raw: Any) -> None:
+        """Read one row as an answer, or collect its errors."""
+        row = AnswerRow(number, self.file, self.scale)
+        if not isinstance(raw, Mapping):
+            row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")
+        elif raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
+            self.answers.left_out += 1
+        else:
+            answer = self._answer(row, raw)
+            if not row.faults:
+                self._keep(row, answer)
+                self.certainties += [] if answer.certainty is None else [answer.certainty]
+        self.faults += row.faults
+
+    def _answer(self, row: AnswerRow, raw: Mapping[str, Any]) -> AnswerIn:
+        item = row.item(raw, self.item_keys)
+        rater = self._rater(row, raw.get("rater_id"))
+        if raw.get("choice") in (None, ""):
+            row.fault("choice", "no choice", "choice is missing.", "Use r1, r2 or tie.")
+        choice = row.choice(raw)
+        answer = AnswerIn(
+            rater_id=rater,
+            item_id=item,
+            choice=choice,
+            certainty=row.certainty(raw, choice=choice),
+            # As in a report: the time between two requests where the page measured none.
+            active_ms=row.whole_number(raw, "active_ms", low=0, high=2**53 - 1)
+            or row.whole_number(raw, "elapsed_ms", low=0, high=2**53 - 1),
+            shown_first=row.shown_first(raw),
+            answered_at=_time(row, raw.get("answered_at")),
+        )
+        row.rater_kind(raw, "human", command="import_judgments")
+        return answer
+
+    def _keep(self, row: AnswerRow, answer: AnswerIn) -> None:
+        earlier = self.answers.keep(row.line, answer)
+        if earlier is not None and earlier.answer != answer:
+            row.fault(
+                "",
+                "two answers to one item",
+                f"rater “{answer.rater_id}” answered item “{answer.item_id}” differently "
+                f"{row.on(earlier.number)}.",
+                "Keep one of the two.",
+            )
+
+    def _rater(self, row: AnswerRow, value: Any) -> str:
+        rater = known_id("" if value is None else str(value), self.raters)
+        rater = rater if rater in self.raters else same_id(rater)
+        if not rater:
+            row.fault("rater_id", "no rater", "rater_id is missing.", "Give a pseudonym.")
+        elif not _ID.fullmatch(rater):
+            row.fault(
+                "rater_id",
+                "rater is malformed",
+                f"rater_id “{rater[:80]}” may use only letters, digits and . _ : -",
+                "Use 1 to 120 of them.",
+                value=rater,
+            )
+        elif rater in self.taken:
+            row.fault(
+                "rater_id",
+                "rater is taken",
+                f"“{rater}” is the pseudonym of somebody who answered in this study.",
+                "Rename the rater in the file.",
+                value=rater,
+            )
+        return rater
+
+
+def _time(row: AnswerRow, value: Any) -> dt.datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
+    if moment is None:
+        row.fault(
+            "answered_at",
+            "time is malformed",
+            f"answered_at “{str(value)[:80]}” is no date and time.",
+            "Write it like 2026-05-20T11:03:00Z, or leave it empty.",
+            value=value,
+        )
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+
 
 _IMPORTED, _ANSWERED = Annotation.Standing.IMPORTED, Assignment.State.ANSWERED
 

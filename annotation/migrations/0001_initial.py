@@ -974,7 +974,6 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "db_table": "annotation_quotacell",
                 "ordering": ["position", "pk"],
             },
         ),

@@ -16,10 +16,11 @@ from annotation.models.answers import (
     Annotation,
     AnnotationRevision,
     Assignment,
+    ComprehensionAnswer,
+    ComprehensionQuestion,
     Draft,
     InitialAnswer,
 )
-from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.platform import (
     Bonus,
     BonusPayment,

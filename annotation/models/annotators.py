@@ -90,7 +90,6 @@ class QuotaGroup(models.Model):
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
-        db_table = "annotation_quotacell"  # The table's name in databases of earlier versions.
         ordering = ["position", "pk"]
         constraints = [
             models.CheckConstraint(

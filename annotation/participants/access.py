@@ -66,7 +66,7 @@ def _bound_id(request: HttpRequest, slug: str) -> int | None:
     """The annotator of the cookie, whose signature is checked once for a request."""
     read: dict[str, int | None] = request.__dict__.setdefault("_participants", {})
     if slug not in read:
-        # The second name is that of earlier versions: nobody's part ends with an update.
+        # The second name is the cookie's before the site had HTTPS: nobody's part ends with that.
         names = (_cookie(slug), f"participant-{slug}")
         values = (
             request.get_signed_cookie(each, None, salt=_SALT, max_age=_KEPT_FOR) for each in names

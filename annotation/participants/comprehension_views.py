@@ -9,7 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import services
-from annotation.content.practice import OpenQuestion, open_question, practice_of, practice_order
+from annotation.content.comprehension import (
+    OpenQuestion,
+    open_question,
+    practice_of,
+    practice_order,
+)
 from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import AnswerForm, QuizForm

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
-from studies.pages.numbers import whole_number
+from studies.pages.responses import whole_number
 from studies.prompts import BANDS, band_of
 
 # Of the responses on a page, in lower case in names and ids.

@@ -11,7 +11,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.practice import OpenQuestion
+from annotation.content.comprehension import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
 from annotation.participants.added_steps import STEPS as ADDED
@@ -19,7 +19,7 @@ from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.participants.items.context import ShownInitial, instructions_context, item_context
 from annotation.participants.items.progress import ItemProgress, ProgressOnItems
 from studies.models import Item, Side, Study
-from studies.pages.numbers import whole_number
+from studies.pages.responses import whole_number
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -9,12 +9,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.content.attention_check_rules import unfair_checks
-from annotation.content.wording import setting_of
+from annotation.content.comprehension import unfair_checks
+from annotation.content.texts import setting_of
 from annotation.participants.preview import ITEM_STEPS, items_of, steps_of
 from studies.models import Item, Side, Study
-from studies.pages.framed import with_frames
-from studies.pages.numbers import whole_number
+from studies.pages.responses import whole_number, with_frames
 from studies.prompts import build_prompt
 from studies.selectors import get_study
 

@@ -4,7 +4,7 @@ from django.urls import path
 
 from annotation.participants import comprehension_views, preview, views
 from annotation.participants.items import media_views, task_views
-from studies.pages.framed import framed_here
+from studies.pages.responses import framed_here
 
 app_name = "annotation"
 urlpatterns = [

@@ -42,8 +42,7 @@ from annotation.participants.items.task_views import next_url
 from annotation.participants.selectors import completion_code
 from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
-from annotation.prolific.sync.session_lookups import is_confirmed
-from annotation.prolific.sync.sync import refresh_submission
+from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.flow import code_ending, ending_of, step_of
 from annotation.seats.identity import has_come
 from annotation.seats.platform_status import is_doubtful

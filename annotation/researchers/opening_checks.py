@@ -1,4 +1,4 @@
-"""Launch checks about annotators, for every way of recruiting."""
+"""Launch checks about annotators and what they read, for every way of recruiting."""
 
 import math
 from urllib.parse import urlsplit
@@ -6,12 +6,133 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.urls import reverse
 
-from annotation.content.attention_check_rules import unfair_checks
+from annotation.content.comprehension import unfair_checks
+from annotation.content.texts import consent_text, unfilled
 from annotation.models import Invitation
-from annotation.prolific.launch.study_checks import study_checks
-from studies.models import Study
+from annotation.seats.completion_codes import codes_of
+from studies.models import Item, Study
 from studies.pages.listing import study_figures
-from studies.services.launch_checks import LaunchCheck
+from studies.services.studies import LaunchCheck
+
+# From this many minutes on, the platform requires two failed checks before a rejection.
+_LONG_STUDY = 5
+# A share of first positions outside this range is not balanced.
+_BALANCED = (0.4, 0.6)
+_FEWEST = 10
+
+
+def study_checks(study: Study) -> list[LaunchCheck]:
+    return [
+        _attention(study),
+        _contact(study),
+        _codes(study),
+        _consent(study),
+        _placeholders(study),
+        _licence(study),
+        _sides(study),
+    ]
+
+
+def _attention(study: Study) -> LaunchCheck:
+    number = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).count()
+    if number == 1 and study.minutes >= _LONG_STUDY:
+        return LaunchCheck(
+            "The study has one attention check. In a study of five minutes or more, Prolific "
+            "requires two failed checks for a rejection. Add a second one or remove it.",
+            True,
+            fix=reverse("people:checks", args=[study.slug]),
+        )
+    return LaunchCheck(f"Attention checks: {number}.", False)
+
+
+def _contact(study: Study) -> LaunchCheck:
+    if study.contact:
+        return LaunchCheck("The consent page names your contact address.", False)
+    return LaunchCheck(
+        "The consent page names no contact address. Add one in the settings.",
+        True,
+        fix=_setting(study, "contact"),
+    )
+
+
+def _setting(study: Study, name: str) -> str:
+    """The address of a field on the page of settings."""
+    return f"{reverse('studies:settings', args=[study.slug])}#id_{name}"
+
+
+def _codes(study: Study) -> LaunchCheck:
+    # Codes are created when they are first read, and the table refuses two equal ones.
+    return LaunchCheck(
+        f"Each of the {len(codes_of(study.pk))} endings has its own completion code.", False
+    )
+
+
+def _placeholders(study: Study) -> LaunchCheck:
+    left = unfilled(study)
+    if not left:
+        return LaunchCheck("The texts for annotators have no unfilled placeholders.", False)
+    first = next(iter(left.values()))[0]
+    number = sum(map(len, left.values()))
+    words = f"{number} placeholder{'' if number == 1 else 's'} in the texts for annotators"
+    return LaunchCheck(
+        f"Fill in {words}, first “{first}”.",
+        True,
+        True,
+        fix=reverse("people:texts", args=[study.slug]),
+    )
+
+
+def _consent(study: Study) -> LaunchCheck:
+    version = consent_text(study).version[:8]
+    if study.consent.strip():
+        return LaunchCheck(f"The consent text is your own, version {version}.", False)
+    facts = {
+        "researchers": ("who asks", study.researchers),
+        "storage": ("where and how long answers are kept", study.storage),
+        "ethics": ("the ethics approval", study.ethics),
+    }
+    if missing := {name: words for name, (words, value) in facts.items() if not value}:
+        return LaunchCheck(
+            f"The consent text is the standard one, version {version}. It does not state "
+            f"{' or '.join(missing.values())}. Add this in the settings.",
+            True,
+            fix=_setting(study, next(iter(missing))),
+        )
+    return LaunchCheck(
+        f"The consent text is the standard one with your details, version {version}.", False
+    )
+
+
+def _licence(study: Study) -> LaunchCheck:
+    source = study.source or {}
+    licence, allowed = str(source.get("licence") or ""), source.get("redistribution")
+    if allowed == "forbidden":
+        words = "must not be redistributed. Make sure that you may show them to annotators"
+        return LaunchCheck(f"The items ({licence or 'no licence named'}) {words}.", True)
+    if allowed == "non-commercial":
+        return LaunchCheck(
+            f"The items ({licence}) may be shown for non-commercial purposes.", False
+        )
+    if licence:
+        return LaunchCheck(f"The items' licence is {licence}.", False)
+    return LaunchCheck(
+        "The items name no licence. Make sure that you may show them to annotators.", True
+    )
+
+
+def _sides(study: Study) -> LaunchCheck:
+    fixed = Item.objects.filter(study=study).exclude(fixed_first="")
+    judged = fixed.filter(first_person__in=["r1", "r2"]).values_list("fixed_first", "first_person")
+    first = [shown == own for shown, own in judged]
+    if len(first) < _FEWEST:
+        return LaunchCheck("Both orders of the two responses occur equally often.", False)
+    share = sum(first) / len(first)
+    words = f"In {share:.0%} of {len(first)} items with a fixed order the person's answer is A"
+    if _BALANCED[0] <= share <= _BALANCED[1]:
+        return LaunchCheck(f"{words}.", False)
+    return LaunchCheck(
+        f"{words}: always choosing one side is right that often. Let their order vary.", True
+    )
 
 
 def opening_checks(study: Study) -> list[LaunchCheck]:

@@ -1,17 +1,10 @@
 from django.urls import path
 
 from annotation.participants import preview_views
-from annotation.prolific.pages import ledger_views as ledger
+from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import annotator_views, capacity_views, views
-from annotation.researchers.setup import (
-    check_views,
-    invitation_views,
-    question_views,
-    quota_views,
-    text_views,
-)
+from annotation.researchers import admission_views, quota_views, text_views, views
 
 app_name = "people"
 urlpatterns = [
@@ -24,7 +17,7 @@ urlpatterns = [
     path("prolific/places/", prolific.places, name="prolific-places"),
     path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
     path("prolific/act/", prolific.act, name="prolific-act"),
-    path("prolific/money/", ledger.money, name="prolific-money"),
+    path("prolific/money/", ledger.money_page, name="prolific-money"),
     path("prolific/money/ledger.csv", ledger.money_file, name="prolific-money-file"),
     path("prolific/settle/", settling.settle, name="prolific-settle"),
     path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
@@ -34,17 +27,17 @@ urlpatterns = [
     path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
     path("", views.people, name="list"),
     path("release/", views.release, name="release"),
-    path("annotator/", annotator_views.person, name="person"),
-    path("checks/", check_views.checks, name="checks"),
-    path("checks/items/", check_views.check_items, name="check-items"),
+    path("annotator/", views.person, name="person"),
+    path("checks/", text_views.checks, name="checks"),
+    path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
     path("preview/", preview_views.frames, name="preview"),
     path("preview/<slug:step>/", preview_views.frames, name="preview-step"),
-    path("invitations/", invitation_views.invitations, name="invitations"),
-    path("places/", capacity_views.places, name="places"),
+    path("invitations/", admission_views.invitations, name="invitations"),
+    path("places/", admission_views.places, name="places"),
     path("places/quota/", quota_views.quota, name="quota"),
-    path("places/questions/", question_views.questions, name="questions"),
-    path("places/related/", capacity_views.related, name="related"),
+    path("places/questions/", admission_views.questions, name="questions"),
+    path("places/related/", admission_views.related, name="related"),
     path("texts/", text_views.texts, name="texts"),
     path("texts/preview/", text_views.text_preview, name="text-preview"),
     path("panel/", views.panel, name="panel"),

@@ -8,7 +8,7 @@ from django.db.models import Count, F, Max, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from annotation.content.attention_check_rules import unfair_checks
+from annotation.content.comprehension import unfair_checks
 from annotation.content.consent_versions import promised, sum_in_words
 from annotation.models import (
     Annotator,
@@ -20,8 +20,8 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
-from annotation.prolific.launch.forecast import look_ahead
-from annotation.quality.flags import RULES, quality_of
+from annotation.prolific.launch.publication import look_ahead
+from annotation.quality import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
 from annotation.researchers.selectors import (
     Coverage,
@@ -34,7 +34,7 @@ from annotation.seats.forecast import named_groups
 from studies.models import Item, Study
 from studies.money import sums_in_words
 from studies.pages.listing import recent_seat_groups, study_figures
-from studies.pages.workbench.registry import (
+from studies.pages.workbench import (
     ListCell,
     Mark,
     MonitorCard,
@@ -51,7 +51,7 @@ from studies.pages.workbench.registry import (
     section_pages,
     setup_tasks,
 )
-from studies.services import launch_checks
+from studies.services import studies
 from studies.statements.kept_figures import kept
 
 # Flags are looked for among the annotators who ended last: their number is that of a usual study.
@@ -362,7 +362,7 @@ def register() -> None:
     register_column("cost", cost_cells)
     register_column("updated", arrivals)
     setup_tasks.register(annotator_tasks)
-    launch_checks.register(opening_checks)
+    studies.register_launch_checks(opening_checks)
     marks.register(annotators_mark)
     section_pages.register(annotator_pages)
     cards.register(annotator_cards)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation.content.consent_versions import agreed_terms
-from annotation.content.wording import wording_sha256
+from annotation.content.texts import wording_sha256
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import (
     Annotation,

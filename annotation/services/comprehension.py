@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from annotation.content.practice import PRACTICE_READ, PRACTISED, open_question, practice_of
+from annotation.content.comprehension import PRACTICE_READ, PRACTISED, open_question, practice_of
 from annotation.errors import InvalidAnswer
 from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer
 from annotation.seats import flow

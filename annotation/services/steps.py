@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from annotation.content import practice
+from annotation.content import comprehension
 from annotation.content.consent_versions import keep_consent
 from annotation.content.texts import ConsentText
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
@@ -87,9 +87,9 @@ def go_on(annotator: Annotator) -> Annotator:
 
     The annotator is locked together with the study. Raises `NoItems`.
     """
-    if annotator.state == State.INSTRUCTED and practice.open_question(annotator) is None:
+    if annotator.state == State.INSTRUCTED and comprehension.open_question(annotator) is None:
         flow.move(annotator, State.QUALIFIED)
-    if annotator.state == State.QUALIFIED and not practice.practice_of(annotator).is_open:
+    if annotator.state == State.QUALIFIED and not comprehension.practice_of(annotator).is_open:
         expire_due(annotator.study)
         if not assignment.assign(annotator.pk):
             raise NoItems("without items")

@@ -12,8 +12,7 @@ from annotation.models import (
     QuotaGroup,
 )
 from studies.models import Study
-from studies.services.whole_studies.copies import copy_rows
-from studies.services.whole_studies.removal import StudyContent
+from studies.services.whole_studies import StudyContent, copy_rows
 
 # On Prolific nothing waits for the researcher in these.
 _ENDED = ["", "UNPUBLISHED", "COMPLETED"]

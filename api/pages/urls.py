@@ -4,7 +4,7 @@ from api.pages import views
 
 app_name = "webhooks"
 urlpatterns = [
-    path("", views.webhooks, name="list"),
+    path("", views.list_webhooks, name="list"),
     path("add/", views.add, name="add"),
     path("<str:public_id>/", views.webhook, name="webhook"),
     path("<str:public_id>/test/", views.send_test, name="test"),

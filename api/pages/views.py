@@ -9,13 +9,15 @@ from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from api.errors import WebhookError
+from api import webhooks
 from api.models import Event, Webhook
-from api.webhooks import services
+from api.webhooks import WebhookError
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
+from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
 
 _REFUSED, _PER_PAGE = 422, 50
@@ -38,7 +40,7 @@ class WebhookForm(forms.Form):
 
 @require_GET
 @login_required
-def webhooks(request: HttpRequest, slug: str) -> HttpResponse:
+def list_webhooks(request: HttpRequest, slug: str) -> HttpResponse:
     """List the webhooks of the study, and add one."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     return _page(request, study, WebhookForm())
@@ -52,7 +54,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
     form, secret = WebhookForm(request.POST), ""
     if form.is_valid():
         try:
-            _, secret = services.add_webhook(
+            _, secret = webhooks.add_webhook(
                 study_id=study.pk, user=cast(User, request.user), **form.cleaned_data
             )
             form = WebhookForm()
@@ -81,7 +83,7 @@ def webhook(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 def send_test(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send a test to a webhook."""
-    services.send_test(webhook=_find(_owned(request, slug), public_id))
+    webhooks.send_test(webhook=_find(_owned(request, slug), public_id))
     messages.success(request, "A test is on its way. Load this page again to see what came back.")
     return redirect("webhooks:webhook", slug, public_id)
 
@@ -92,7 +94,7 @@ def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send an event once more."""
     found = _find(_owned(request, slug), public_id)
     sent = request.POST.get("delivery", "")
-    services.deliver_again(delivery=get_object_or_404(found.deliveries, public_id=sent))
+    webhooks.deliver_again(delivery=get_object_or_404(found.deliveries, public_id=sent))
     messages.success(request, "The event is on its way again.")
     return redirect("webhooks:webhook", slug, public_id)
 
@@ -102,7 +104,7 @@ def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Delete a webhook; nothing more is sent to it."""
     found = _find(_owned(request, slug), public_id)
-    services.delete_webhook(webhook=found, user=cast(User, request.user))
+    webhooks.delete_webhook(webhook=found, user=cast(User, request.user))
     messages.success(request, "The webhook is deleted. Nothing more is sent to its address.")
     return redirect("webhooks:list", slug)
 
@@ -126,8 +128,18 @@ def _page(
         "study": study,
         "form": form,
         "secret": secret,
-        "webhooks": services.webhooks_of(study),
+        "webhooks": webhooks.webhooks_of(study),
         "is_owner": _is_owner(request, study),
     }
     status = _REFUSED if form.errors else 200
     return render(request, "api/webhooks.html", context, status=status)
+
+
+def webhook_pages(study: Study) -> list[SectionPage]:
+    address = reverse("webhooks:list", args=[study.slug])
+    return [SectionPage("settings", "Webhooks", address, for_editors=True)]
+
+
+def register() -> None:
+    section_pages.register(webhook_pages)
+    register_pages("settings", "webhooks:list", "webhooks:add", "webhooks:webhook")

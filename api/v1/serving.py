@@ -1,19 +1,204 @@
-"""A request to the API from its token to its response."""
+"""A request to the API from its token to its response, and every route with its description."""
 
+import json
 import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from inspect import getclosurevars
+from typing import Any, NoReturn
 
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
-from django.urls import ResolverMatch
+from django.urls import ResolverMatch, URLResolver
+from django.urls.resolvers import RegexPattern
+from django.utils.datastructures import MultiValueDict
+from ninja import NinjaAPI, Router
+from ninja.parser import Parser
 
-from api.bearer import authenticate, count_request
-from api.idempotency import answer_once
-from api.problems import Problem
-from api.v1.bodies import check_media_type
-from api.v1.faults import problem_of
-from api.v1.openapi import PREFIX
-from api.v1.routes.access import EDITOR, study_of
-from api.v1.site import check_scopes, find_route, openapi
+from api.problems import MEDIA_TYPE, Problem
+from api.requests import answer_once, authenticate, count_request
+from api.v1.access import EDITOR, AccessTokenBearer, problem_of, study_of
+from api.v1.routes import items, people, reports, runs, studies
 from studies.pages.settings_views import MAY_CREATE
+
+JSON, FORM = "application/json", "multipart/form-data"
+_UNSTORABLE = frozenset(["\x00", *map(chr, range(0xD800, 0xE000))])
+
+
+def check_media_type(request: HttpRequest, *, takes_files: bool) -> None:
+    """Raise `Problem` 415 if the body is not of the kind that the route reads."""
+    expected = FORM if takes_files else JSON
+    if request.META.get("CONTENT_LENGTH") in ("", "0", None) or request.content_type == expected:
+        return
+    raise Problem(415, f"Send the body as {expected}, not as “{request.content_type}”.")
+
+
+class StorableParser(Parser):
+    """Reads bodies, and refuses characters that PostgreSQL cannot store."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        try:
+            found = json.loads(request.body, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise Problem(400, f"The body is not JSON: {error}.") from error
+        _check(_texts(found))
+        return found
+
+    def parse_querydict(
+        self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
+    ) -> Any:
+        _check(text for name in data for text in (name, *data.getlist(name)))
+        return super().parse_querydict(data, list_fields, request)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _check(texts: Iterator[Any]) -> None:
+    for text in texts:
+        if isinstance(text, str) and not _UNSTORABLE.isdisjoint(text):
+            raise Problem(
+                400, "The body has a character that cannot be stored (NUL or a surrogate)."
+            )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case dict():
+            for name, each in value.items():
+                yield name
+                yield from _texts(each)
+
+
+PREFIX = "/api/v1"
+_PROBLEM = {
+    "title": "Problem",
+    "description": "Problem details (RFC 9457).",
+    "type": "object",
+    "required": ["type", "title", "status", "code", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "description": "The kind of error, for programs."},
+        "detail": {"type": "string", "description": "What is wrong and how to fix it."},
+        "errors": {
+            "type": "array",
+            "description": "Each value at fault.",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
+}
+_ANY_PROBLEM = {
+    "description": "A problem. Nothing of the request was stored.",
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[!-~]+$"},
+    "description": "Any text that is used once. The same request again is answered as before.",
+}
+
+
+def describe(api: NinjaAPI, routers: Iterable[Router]) -> dict[str, Any]:
+    """The schema of Ninja, with problems, idempotency keys and scopes of the routes."""
+    schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{PREFIX}/"))
+    schema.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
+    scopes = _scopes(routers)
+    for path in schema["paths"].values():
+        for method, operation in path.items():
+            # OpenAPI 3.1 takes the names of roles here, whatever the kind of security.
+            names = scopes[operation["operationId"]]
+            operation["security"] = [dict.fromkeys(operation["security"][0], names)]
+            operation["responses"]["default"] = _ANY_PROBLEM
+            if method == "post":
+                operation.setdefault("parameters", []).append(_KEY)
+    return schema
+
+
+def _scopes(routers: Iterable[Router]) -> dict[str, list[str]]:
+    """The scopes that each operation needs, by its id."""
+    return {
+        str(operation.operation_id): [*map(str, bearer.scopes)]
+        for router in routers
+        for view in router.path_operations.values()
+        for operation in view.operations
+        for bearer in operation.auth_callbacks
+        if isinstance(bearer, AccessTokenBearer)
+    }
+
+
+ROUTERS: dict[str, Router] = {
+    "studies": studies.router,
+    "items": items.router,
+    "imports": items.import_router,
+    "people": people.router,
+    "judges": runs.judge_router,
+    "runs": runs.router,
+    "reports": reports.router,
+    "exports": reports.export_router,
+}
+
+
+class RaisingAPI(NinjaAPI):
+    """Raises every exception, also those that Ninja would answer: `api.v1.serving` answers all."""
+
+    def on_exception(self, request: HttpRequest, exc: Any) -> NoReturn:
+        raise exc
+
+
+@cache
+def api() -> NinjaAPI:
+    found = RaisingAPI(
+        title="Thirdperson",
+        version="1",
+        description="Studies, items, answers, judges, runs, reports and exports. See docs/api.md.",
+        urls_namespace="api-v1",
+        openapi_url=None,
+        docs_url=None,
+        parser=StorableParser(),
+    )
+    for tag, router in ROUTERS.items():
+        found.add_router("", router, tags=[tag])
+    return found
+
+
+@cache
+def _resolver() -> URLResolver:
+    patterns, _, _ = api().urls
+    return URLResolver(RegexPattern(r""), list(patterns))
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The description of the API for programs."""
+    return describe(api(), ROUTERS.values())
+
+
+def find_route(route: str) -> ResolverMatch:
+    """The route of an address. Raises `Http404`."""
+    return _resolver().resolve(route)
+
+
+def check_scopes(request: HttpRequest, found: ResolverMatch) -> None:
+    """Raise `Problem` unless the token has the scopes that the route needs."""
+    view = getclosurevars(found.func).nonlocals["self"]  # Ninja's own, with the route's operations
+    for operation in view.operations:
+        if request.method in operation.methods:
+            for check in operation.auth_callbacks:
+                check(request)
+
 
 OPENAPI = "openapi.json"
 _IMPORTS = "/imports"

@@ -26,9 +26,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.load_test.client import Scenario
+from annotation.load_test.client import Scenario, cpu_seconds, memory_mb
 from annotation.load_test.measurement import Measurement, Times, measure
-from annotation.load_test.process import cpu_seconds, memory_mb
 from benchmarks._environments import NotInstalled
 from benchmarks._installation import Installation
 from benchmarks._machine import busy_seconds, free_ports, own_seconds

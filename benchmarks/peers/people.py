@@ -5,7 +5,7 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
-from annotation.load_test.browser import Browser, Response, UnexpectedResponse
+from annotation.load_test.participants import Browser, Response, UnexpectedResponse
 
 _INSTANCE = re.compile(r'id="instance_id"[^>]* value="([^"]+)"')
 

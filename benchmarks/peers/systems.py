@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from annotation.load_test.process import ServerProcess
+from annotation.load_test.client import ServerProcess
 from benchmarks import _workload as workload
 from benchmarks._environments import environment
 from benchmarks._installation import SLUG, Installation, postmaster

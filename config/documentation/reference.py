@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 if TYPE_CHECKING:
-    from analysis.report.keys import Described
+    from analysis.report.report_json import Described
 
 NOTE = "This page is made from the code by `make docs`; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
@@ -54,7 +54,7 @@ def _addresses() -> str:
 
 
 def _report() -> str:
-    from analysis.report.keys import ENDINGS
+    from analysis.report.report_json import ENDINGS
 
     lines = ["# Keys of report.json", "", NOTE, "", *_ABOUT_KEYS, ""]
     lines += ["| key | type | meaning |", "| --- | --- | --- |"]
@@ -81,8 +81,8 @@ _ABOUT_KEYS = (
 
 def report_keys() -> Iterator["Described"]:
     """Every described key of a report: those of the product, then those that sections declare."""
-    from analysis.report.contents import sections
-    from analysis.report.keys import described, parse
+    from analysis.report.build import sections
+    from analysis.report.report_json import described, parse
 
     yield from described()
     for section in sections():
@@ -139,7 +139,7 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     django.setup()
-    from config.documentation.files import ROOT
+    from config.documentation.views import ROOT
 
     (ROOT / "reference").mkdir(exist_ok=True)
     for page, content in pages().items():

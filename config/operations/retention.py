@@ -8,9 +8,7 @@ from annotation.services.study_copies import content_of
 from studies.errors import StudyError
 from studies.models import Retention, Study
 from studies.services.studies import record
-from studies.services.whole_studies.archive import archive
-from studies.services.whole_studies.removal import delete_study
-from studies.services.whole_studies.retention import backups_sentence, identities_due
+from studies.services.whole_studies import archive, backups_sentence, delete_study, identities_due
 from studies.statements import clock
 
 logger = logging.getLogger(__name__)

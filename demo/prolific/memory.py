@@ -125,12 +125,8 @@ class Memory:
         os.replace(waiting, self._path)
 
     def _load(self, state: dict[str, Any]) -> None:
-        # A file of an earlier version knows one wallet and no project.
-        self.workspaces = state.get("workspaces", self.workspaces)
-        self.wallets = state.get("wallets") or {WORKSPACE: state.get("balance", FUNDS)}
-        self.projects, self.studies = state.get("projects", {}), state["studies"]
-        for study in self.studies.values():
-            study.setdefault("project", self.projects_of(self.workspaces[0]["id"])[0]["id"])
+        self.workspaces, self.wallets = state["workspaces"], state["wallets"]
+        self.projects, self.studies = state["projects"], state["studies"]
         for row in state["submissions"]:
             times = {name: row[name] and datetime.fromisoformat(row[name]) for name in _TIMES}
             found = Submission(**row | times | {"stratum": tuple(row["stratum"])})
@@ -138,7 +134,7 @@ class Memory:
         self.bonuses = state["bonuses"]
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]
-        self.group_workspaces = state.get("group_workspaces", dict.fromkeys(self.groups, WORKSPACE))
+        self.group_workspaces = state["group_workspaces"]
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
         self.hook_secret = self.hook_secret or state["hook_secret"]
         self.approvals = set(state["approvals"])

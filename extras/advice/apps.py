@@ -9,14 +9,14 @@ class AdviceConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.report import chapters
-        from analysis.report.analyses import ANALYSES
-        from judging.pages import jury_actions
+        from analysis.report import rules
+        from analysis.report.rules import ANALYSES
+        from judging.pages import workbench
         from judging.protocols import registry, texts
 
         texts.FOLDERS.append(Path(__file__).parent / "texts")
         registry.MORE.add(f"{self.name}.protocols:ADVICE", f"{self.name}.protocols:DISCUSSION")
-        jury_actions.MORE.add(f"{self.name}.pages:DISCUSS")
+        workbench.JURY_ACTIONS.add(f"{self.name}.discussions:DISCUSS")
         READERS.add(f"{self.name}.answers_before:ADVISED")
-        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="bias")
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
         ANALYSES["advice"] = "How far people and judges follow an advice after their first answer"

@@ -1,19 +1,28 @@
-"""The second round of a jury: each judge sees the reasons of the others and chooses again."""
+"""The second round of a jury, in which each judge sees the reasons of the others; its button."""
 
 from collections import defaultdict
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
 
 from extras.advice.protocols import Discussion
-from judging.errors import BadRun
+from judging.errors import BadRun, JudgingError
 from judging.models import Campaign, JudgeRun, Jury
+from judging.pages.workbench import JuryAction
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
-from judging.runs.rows.study_facts import RunStudyFacts
-from studies.models import Study
+from judging.runs.row_creation import RunStudyFacts
+from judging.runs.spec import RunSpec
+from judging.selectors import get_campaign
+from studies.errors import StudyError
+from studies.models import Membership, Study
+from studies.selectors import get_study
 from studies.services.studies import lock_study
 
 FIRST_ROUND = Discussion.first_round.name
@@ -95,3 +104,28 @@ def start_discussion(
     if campaign is not None:
         campaign.runs.add(*runs)
     return runs
+
+
+@login_required
+@require_POST
+def discuss(request: HttpRequest, slug: str, campaign_id: str, jury_id: int) -> HttpResponse:
+    """Start the second round of a jury, within the budget of the campaign."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    campaign = get_campaign(study, campaign_id)
+    jury = get_object_or_404(Jury, study=study, pk=jury_id)
+    try:
+        runs = start_discussion(
+            study_id=study.pk, jury=jury, campaign=campaign, user=cast(User, request.user)
+        )
+    except (JudgingError, StudyError) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Discussion started: {len(runs)} runs.")
+    return redirect("judging:campaign", slug, campaign_id)
+
+
+def _is_open(campaign: Campaign, jury: Jury) -> bool:
+    return has_first_round(campaign.study, jury)
+
+
+DISCUSS = JuryAction("discuss", "judging/_discuss.html", _is_open)

@@ -7,10 +7,10 @@ from typing import Self
 from django.db.models import Count, QuerySet
 
 from judging.engine.interface import Verdict
-from judging.engine.replies import without_thoughts
+from judging.engine.messages import without_thoughts
 from judging.models import JudgeRun, Judgment
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reasons import ReasonBefore
+from judging.protocols.registry import ReasonBefore
 from judging.protocols.texts import Texts
 from studies.models import Item
 from studies.texts.slots import Slots

@@ -2,9 +2,9 @@
 
 from django.urls import path
 
-from extras.advice import pages
+from extras.advice import discussions
 
 app_name = "advice"
 urlpatterns = [
-    path("campaign/<str:campaign_id>/discuss/<int:jury_id>/", pages.discuss, name="discuss"),
+    path("campaign/<str:campaign_id>/discuss/<int:jury_id>/", discussions.discuss, name="discuss"),
 ]

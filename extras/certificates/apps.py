@@ -14,11 +14,11 @@ class CertificatesConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.report import chapters
-        from analysis.report.text.reasons import REASONS
-        from extras.certificates import in_study
+        from analysis.report import rules
+        from analysis.report.words import REASONS
+        from extras.certificates import views
 
         REASONS.update(_REASONS)
         READERS.add(f"{self.name}.computed:CERTIFICATES")
-        chapters.MORE.add(f"{self.name}.chapter:CERTIFICATES", after="bias")
-        in_study.register()
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CERTIFICATES", after="bias")
+        views.register()

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from analysis.data.arrays import Dataset, RunData
-from analysis.data.judges.juries import jury_run
+from analysis.data.juries import jury_run
 from extras.certificates.facts import (
     OF_RUN,
     judge_description,
@@ -25,13 +25,13 @@ from extras.certificates.passports import NoSuchJudge, Passport, PassportError
 from judging.errors import BadRun, JudgingError
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.runs import lifecycle
+from judging.runs.extension import run_for
 from judging.runs.judges import keep_exact
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import Reuse, RunSpec
+from judging.runs.spec import Reuse, RunSpec
 from judging.tasks import queue_chunk
 from judging.worker import chunks, runtime
 from judging.worker.endpoints import backend_maker
-from judging.worker.provider_permission import check_sharing
+from judging.worker.questions import check_sharing
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock

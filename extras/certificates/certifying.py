@@ -9,10 +9,10 @@ import numpy as np
 
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
-from analysis.data.items.texts import item_facts
+from analysis.data.item_texts import item_facts
 from analysis.data.verdicts import Floats, Ints, run_verdicts
 from analysis.errors import BadParameters
-from analysis.stats.selection.certified_thresholds import (
+from analysis.stats.certainty.certified_thresholds import (
     CertifiedThreshold,
     Weighting,
     certify_threshold,
@@ -21,7 +21,6 @@ from analysis.stats.selection.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
-from extras.certificates.domain import domain_of
 from extras.certificates.facts import (
     judge_description,
     protocol_description,
@@ -30,7 +29,7 @@ from extras.certificates.facts import (
     runs_behind,
 )
 from extras.certificates.passports import BY, NoSuchJudge, Passport
-from extras.certificates.signals import certifiable, score, truth_of
+from extras.certificates.signals import certifiable, domain_of, score, truth_of
 from extras.certificates.statistics import POWER, labels_needed
 from studies.models.studies import Study
 from studies.services.studies import record

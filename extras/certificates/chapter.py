@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from analysis.report.encode import Json, put
+from analysis.report.report_json import Json, put
 from analysis.report.section import Report, Section, Sentence
+from analysis.report.sentences import Text, fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
-from analysis.report.text.sentences import Text, fill, shown
+from analysis.report.words import run_name
 from extras.certificates.computed import CertificateFacts, Certificates
 from extras.certificates.signals import FIRST_PERSON, MAJORITY, certifiable
 

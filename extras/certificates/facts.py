@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from analysis.data.arrays import CHOICES, CODE, Dataset, Judgments, Prompt, RunData, RunMoney
-from analysis.data.judges.juries import jury_run
-from judging.models import SAMPLED, JudgeRun, Judgment, usable_probabilities
+from analysis.data.juries import jury_run
+from judging.models import SAMPLED, JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study
 
@@ -101,9 +101,7 @@ def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
         "state": judgment.state,
         "choice": judgment.choice,
         "certainty": judgment.certainty,
-        "probabilities": usable_probabilities(
-            judgment.state, judgment.probabilities, judgment.details
-        ),
+        "probabilities": judgment.probabilities if judgment.state == Judgment.State.DONE else None,
     }
 
 

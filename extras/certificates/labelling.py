@@ -6,10 +6,9 @@ from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import FAILURES, run_verdicts
 from extras.certificates import asking
-from extras.certificates.domain import moved
 from extras.certificates.labels import Division, LabelRow
 from extras.certificates.passports import BadPassport, HasMoved, Passport
-from extras.certificates.signals import certifiable
+from extras.certificates.signals import certifiable, moved
 from studies.models.studies import Study
 
 _SIDES = ("r1", "r2", "tie")

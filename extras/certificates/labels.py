@@ -11,12 +11,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.items.texts import item_facts
+from analysis.data.item_texts import item_facts
 from extras.certificates.passports import Passport, PassportError
-from studies.exporters.csv_out import CsvWriter
+from studies.exporters.tables import CsvWriter
 from studies.models.studies import Study
 from studies.services.studies import record
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 
 COLUMNS = (
     "study",

@@ -1,13 +1,18 @@
-"""The file that holds a passport: JSON with a version and a checksum of its own."""
+"""The file that holds a passport: JSON with a version and a checksum, as commands name it."""
 
 import hashlib
 import json
+from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
+from django.core.management.base import CommandError, OutputWrapper
+
 from analysis.errors import AnalysisError
+from studies.models.studies import Study
 
 # The choices of forms and commands, here without the packages that compute.
 SIGNALS = ("stated", "probabilities", "agreement", "orders", "entropy")
@@ -135,3 +140,47 @@ def passport_at(path: Path) -> Passport:
         return read_passport(path.read_text("utf-8"))
     except UnicodeDecodeError:
         raise BadPassport(f"{path} is not text. Use a file that certify wrote.") from None
+
+
+def find_passport(path: Path) -> Passport:
+    """The passport in a file. Raises `CommandError` like a wrong option."""
+    try:
+        return passport_at(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=2) from None
+    except BadPassport as error:
+        raise CommandError(f"{path}: {error}", returncode=2) from None
+
+
+def add_asking(parser: ArgumentParser) -> None:
+    """Add the options that decide who asks the judge."""
+    parser.add_argument("--budget", metavar="USD", help="US dollars, for answers that are missing")
+    parser.add_argument(
+        "--inline",
+        action="store_true",
+        help="ask in this process, without a broker (default: wait for the workers)",
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="at a terminal: do not ask for confirmation"
+    )
+
+
+def ask_missing(
+    study: Study, passport: Passport, options: dict[str, Any], *, out: OutputWrapper
+) -> None:
+    """Run the judge on the items that it has not answered, with the command `judge`.
+
+    A run that ends early keeps its answers, and the items without one are left.
+    """
+    from extras.certificates.labelling import still_to_ask
+
+    for missing in still_to_ask(study, passport):
+        out.write(f"{missing.judge} has no answer for {missing.items:,} items and is asked.")
+        how = {"inline": True} if options["inline"] else {"wait": True}
+        limits = {"budget": options["budget"]} if options["budget"] else {}
+        try:
+            call_command(
+                "judge", study.slug, **missing.options, **how, **limits, yes=options["yes"]
+            )
+        except CommandError as error:
+            out.write(f"{error}")

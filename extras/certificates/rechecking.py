@@ -8,20 +8,19 @@ import numpy as np
 
 from analysis.data.arrays import CODE, Dataset
 from analysis.data.dataset import load_dataset
-from analysis.data.items.texts import items_by_content
+from analysis.data.item_texts import items_by_content
 from analysis.data.verdicts import run_verdicts
 from analysis.errors import BadParameters
 from analysis.stats.core.results import Interval
 from extras.certificates import asking
 from extras.certificates.certifying import draw
-from extras.certificates.domain import moved
 from extras.certificates.facts import (
     answers_of_rounds,
     readings_of,
     run_of_readings,
 )
 from extras.certificates.passports import BadPassport, NoSuchJudge, Passport
-from extras.certificates.signals import certifiable
+from extras.certificates.signals import certifiable, moved
 from extras.certificates.statistics import (
     CalibrationCurve,
     ChangePart,

@@ -8,10 +8,16 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.certainty.certified_thresholds import GRID, fewest_at_start, starting_threshold
 from analysis.stats.comparison.paired import PairedCounts, tango_interval
-from analysis.stats.core.checks import known_rows, normal_quantile
-from analysis.stats.core.results import FloatArray, Interval, Reason, Trust
-from analysis.stats.selection.certified_thresholds import GRID, fewest_at_start, starting_threshold
+from analysis.stats.core.results import (
+    FloatArray,
+    Interval,
+    Reason,
+    Trust,
+    known_rows,
+    normal_quantile,
+)
 
 POWER = 0.8
 # Beyond this many labels or anchors the answer is of no use to anybody.

@@ -10,7 +10,7 @@ from celery import shared_task
 
 from analysis.errors import AnalysisError
 from extras.certificates.models import Certificate, Labelling
-from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.retry import tidy_jobs
 from studies.jobs.runner import JobProgress, carry_out
 
 _WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by")

@@ -2,28 +2,172 @@
 
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import AnalysisError
-from extras.certificates import requests
-from extras.certificates.forms import CertificateForm, RouteForm
-from extras.certificates.labels import COLUMNS, route_rest
-from extras.certificates.models import Certificate, Labelling
+from extras.certificates.labels import COLUMNS, Division, LabelRow, route_rest
+from extras.certificates.models import BY, Certificate, Labelling
+from extras.certificates.passports import read_passport
+from extras.certificates.tasks import certify_judge, label_items
+from judging.selectors import labels_of
 from studies.errors import StudyError
-from studies.jobs.models import Job
-from studies.jobs.pages import Retry, job_status
+from studies.jobs.models import WAITING, Job
+from studies.jobs.retry import Retry, job_status, same_job
 from studies.models.studies import Membership, Study
-from studies.pages.csv_response import csv_response
 from studies.pages.listing import role_of
+from studies.pages.responses import csv_response
 from studies.pages.settings_views import MAY_CREATE
+from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
+from studies.services import whole_studies
+from studies.services.studies import lock_study, record
+from studies.services.whole_studies import StudyContent
+
+_SIGNALS = (
+    ("stated", "Stated certainty"),
+    ("probabilities", "Probability of its answer"),
+    ("agreement", "Agreement of its readings, or of the judges of a jury"),
+    ("orders", "Agreement in the less favourable order"),
+    ("entropy", "Preference entropy over both orders"),
+    ("stated*agreement", "Stated certainty × agreement"),
+    ("stated*probabilities", "Stated certainty × probability"),
+)
+_TARGETS = (
+    ("first_person", "The personas’ own answers"),
+    ("majority", "The majority of annotators"),
+)
+
+
+class CertificateForm(forms.Form):
+    judge = forms.ChoiceField(label="Judge", help_text="A run of a judge, or a jury.")
+    signal = forms.ChoiceField(
+        label="Signal",
+        choices=_SIGNALS,
+        help_text="A number for each answer. The certificate says from which value on to accept.",
+    )
+    target = forms.ChoiceField(
+        label="Right answer", choices=_TARGETS, help_text="What the judge should agree with."
+    )
+    by = forms.ChoiceField(
+        label="Share of wrong answers",
+        choices=BY,
+        initial="item",
+        required=False,
+        help_text="By item for labels of all items. By persona if each person matters as much, "
+        "however many items they have.",
+    )
+    error = forms.FloatField(
+        label="Error",
+        initial=10,
+        min_value=0.1,
+        max_value=90,
+        help_text="Percent of the accepted answers that may be wrong.",
+    )
+    confidence = forms.FloatField(
+        label="Confidence",
+        initial=90,
+        min_value=50,
+        max_value=99.9,
+        help_text="Percent.",
+    )
+    among = forms.IntegerField(
+        label="Chosen among",
+        initial=1,
+        min_value=1,
+        max_value=1000,
+        help_text="Number of judges, signals or errors that you try and choose from.",
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.choices = juries_and_runs(study)
+        self.fields["judge"].choices = [  # type: ignore[attr-defined]
+            (value, label) for value, label, *_ in self.choices
+        ]
+
+    def wish(self) -> dict[str, Any]:
+        """What is to be certified."""
+        chosen = self.cleaned_data
+        judge, run = next(
+            (judge, run) for value, _, judge, run in self.choices if value == chosen["judge"]
+        )
+        return {
+            "judge": judge,
+            "run": run,
+            "signal": chosen["signal"],
+            "target": chosen["target"],
+            "error": round(chosen["error"] / 100, 6),
+            "confidence": round(chosen["confidence"] / 100, 6),
+            "among": chosen["among"],
+            "by": chosen["by"] or "item",
+        }
+
+
+class RouteForm(forms.Form):
+    slug = forms.SlugField(
+        label="Short name of the new study",
+        max_length=60,
+        help_text="Letters, digits, - and _. It is part of its address.",
+    )
+    answered_too = forms.BooleanField(
+        label="Also items that have all their answers from people already", required=False
+    )
+
+
+def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
+    """The judges of a study that can be certified: a value, a label, the name, and the run.
+
+    A jury has no run of its own.
+    """
+    rows = study.judge_runs.filter(bias_probe="", probe_first=False)
+    rows = rows.select_related("judge", "wording")
+    runs = list(rows.order_by("judge__name", "setting", "features", "pk"))
+    labels = labels_of(runs)
+    found = [(run.public_id, labels[run.pk], run.judge.name, run.public_id) for run in runs]
+    juries = study.juries.order_by("name").values_list("name", flat=True)
+    return found + [(f"jury {name}", f"{name} (jury)", name, "") for name in juries]
+
+
+@transaction.atomic
+def request_certificate(*, study_id: int, user: User, **wish: Any) -> Certificate:
+    """Queue a certificate, or return the one with the same wish that is being computed."""
+    study = lock_study(study_id)
+    same = Certificate.objects.filter(study=study, state__in=Job.OPEN, **wish)
+    if found := same_job(same, certify_judge):
+        return found
+    job = Certificate.objects.create(study=study, requested_by=user, **wish)
+    record(study, "certificate requested", user=user, certificate=job.public_id)
+    certify_judge.delay_on_commit(job.pk)  # type: ignore[attr-defined]
+    return job
+
+
+@transaction.atomic
+def request_labels(*, certificate: Certificate, user: User) -> Labelling:
+    """Label the items of a certificate's study, or again if that is done."""
+    lock_study(certificate.study_id)
+    jobs = Labelling.objects.filter(certificate=certificate)
+    if found := same_job(jobs.filter(state__in=Job.OPEN), label_items):
+        return found
+    jobs.delete()
+    job = Labelling.objects.create(certificate=certificate, requested_by=user, message=WAITING)
+    label_items.delay_on_commit(job.pk)  # type: ignore[attr-defined]
+    return job
+
+
+def division_of(job: Labelling) -> Division:
+    """The labels that a worker stored."""
+    passport = read_passport(job.certificate.passport)
+    return Division(job.certificate.study.slug, passport, [LabelRow(*line) for line in job.lines])
+
 
 _SHOWN = 60  # tested thresholds; all of them are in the passport
 
@@ -44,7 +188,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
     form = CertificateForm(request.POST, study=study)
     if not form.is_valid():
         return _list(request, study, form, status=422)
-    job = requests.request_certificate(study_id=study.pk, user=_user(request), **form.wish())
+    job = request_certificate(study_id=study.pk, user=_user(request), **form.wish())
     return redirect("certificates:show", slug, job.public_id)
 
 
@@ -80,7 +224,7 @@ def passport(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 def label(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Label the items that a certificate allows."""
     certificate = _certified(request, slug, public_id, role=Membership.Role.EDITOR)
-    requests.request_labels(certificate=certificate, user=_user(request))
+    request_labels(certificate=certificate, user=_user(request))
     return redirect("certificates:show", slug, public_id)
 
 
@@ -88,7 +232,7 @@ def label(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 def labels(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send the labels as CSV."""
-    found = requests.labels_of(_labelled(_certified(request, slug, public_id)))
+    found = division_of(_labelled(_certified(request, slug, public_id)))
     rows = (row.values() for row in found.rows())
     return csv_response(f"{slug}-labels", COLUMNS, rows)
 
@@ -105,9 +249,7 @@ def route(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     form = RouteForm(request.POST)
     if form.is_valid():
         try:
-            draft = route_rest(
-                certificate.study, requests.labels_of(job), by=user, **form.cleaned_data
-            )
+            draft = route_rest(certificate.study, division_of(job), by=user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error("slug", " ".join(error.messages))
         except (StudyError, AnalysisError) as error:
@@ -192,3 +334,22 @@ def _labelled(certificate: Certificate) -> Labelling:
 
 def _user(request: HttpRequest) -> User:
     return cast(User, request.user)
+
+
+def pages_of(study: Study) -> list[SectionPage]:
+    return [SectionPage("report", "Certificates", reverse("certificates:list", args=[study.slug]))]
+
+
+def content_of(study: Study) -> StudyContent:
+    certificates = Certificate.objects.filter(study=study)
+    labels = Labelling.objects.filter(certificate__study=study)
+    obstacles = []
+    if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (certificates, labels)):
+        obstacles.append("A certificate or its labels are being computed. Wait until that ended.")
+    return StudyContent([("certificates", certificates.count())], obstacles)
+
+
+def register() -> None:
+    section_pages.register(pages_of)
+    register_pages("report", "certificates:")
+    whole_studies.register_content(content_of)

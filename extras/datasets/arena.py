@@ -14,13 +14,22 @@ from extras.datasets.pairs import (
     text_of,
     transcript,
 )
-from studies.importers.files.import_row import ImportRow
+from studies.importers.files.faults import ImportRow
 from studies.importers.files.lines import has_too_many_values
-from studies.importers.sets.data_set import DataSet, Raw, for_id
-from studies.importers.sets.files import Files, Role, csv_rows, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    Role,
+    Tally,
+    chosen,
+    csv_rows,
+    for_id,
+    json_rows,
+)
 from studies.importers.sets.prism import family
-from studies.importers.sets.tally import Tally
 from studies.texts.normalisation import digest, storable
 
 _WINNERS = {

@@ -5,11 +5,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extras.datasets.pairs import is_usable, pair, text_of
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, for_id
-from studies.importers.sets.files import Files, Role, SetFile, csv_rows, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.tally import Tally
+from studies.importers.files.faults import ImportRow
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    Role,
+    SetFile,
+    Tally,
+    chosen,
+    csv_rows,
+    for_id,
+    json_rows,
+)
 
 _ACTIONS = ("to_do", "not_to_do")
 _QUESTION = "What would this person do?"

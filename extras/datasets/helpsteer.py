@@ -11,11 +11,20 @@ from extras.datasets.pairs import (
     text_of,
     transcript,
 )
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, RawAnswer
-from studies.importers.sets.files import Files, Role, SetFile, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.tally import Tally
+from studies.importers.files.faults import ImportRow
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    RawAnswer,
+    Role,
+    SetFile,
+    Tally,
+    chosen,
+    json_rows,
+)
 from studies.texts.normalisation import digest
 
 _SECOND, _THIRD = "helpsteer2", "helpsteer3"

@@ -4,12 +4,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extras.datasets.pairs import is_usable, language_code, text_of
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, fact, for_id, item
-from studies.importers.sets.files import Files, Role, csv_rows
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.seeded_draws import Sides
-from studies.importers.sets.tally import Tally
+from studies.importers.files.faults import ImportRow
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    Role,
+    Sides,
+    Tally,
+    chosen,
+    csv_rows,
+    fact,
+    for_id,
+    item,
+)
 from studies.texts.normalisation import digest
 
 _PERSPECTIVES = ("neutral", "persona", "observer")

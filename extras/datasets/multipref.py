@@ -5,12 +5,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extras.datasets.pairs import REMEDY, is_usable, pair, text_of
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, RawAnswer, for_id
-from studies.importers.sets.files import Files, Role, json_rows
-from studies.importers.sets.options import ALL, Option, chosen
+from studies.importers.files.faults import ImportRow
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    RawAnswer,
+    Role,
+    Tally,
+    chosen,
+    for_id,
+    json_rows,
+)
 from studies.importers.sets.prism import family
-from studies.importers.sets.tally import Tally
 
 _CHOICES = {
     "A-is-clearly-better": "r1",

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studies.importers.files.import_row import LIMITS, ImportRow
-from studies.importers.sets.tally import Tally
+from studies.importers.files.faults import LIMITS, ImportRow
+from studies.importers.sets.data_set import Tally
 from studies.texts.normalisation import storable
 
 # A file of preferences says nothing about the person; an item needs a sentence all the same.

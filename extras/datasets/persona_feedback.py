@@ -4,12 +4,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extras.datasets.pairs import is_usable, text_of
-from studies.importers.files.import_row import ImportRow
-from studies.importers.sets.data_set import DataSet, Raw, item
-from studies.importers.sets.files import Files, Role, json_rows
-from studies.importers.sets.options import Option
-from studies.importers.sets.seeded_draws import Sides
-from studies.importers.sets.tally import Tally
+from studies.importers.files.faults import ImportRow
+from studies.importers.sets.data_set import (
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    Role,
+    Sides,
+    Tally,
+    item,
+    json_rows,
+)
 from studies.texts.normalisation import digest
 
 _MOST_LETTERS = 4_000

@@ -3,19 +3,85 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from extras.datasets.similarity import by_fields, by_minilm, by_tfidf
-from studies.importers.files.import_row import LIMITS, ImportRow
-from studies.importers.files.limits import MAX_PAIRS
-from studies.importers.sets.data_set import DataSet, Raw, fact, item
-from studies.importers.sets.files import Files, Role, SetFile, json_rows, refused
-from studies.importers.sets.options import ALL, Option, chosen
-from studies.importers.sets.seeded_draws import Sides, rank
-from studies.importers.sets.tally import Tally
-from studies.texts.normalisation import digest, storable
+from studies.errors import BadOption
+from studies.importers.files.faults import LIMITS, MAX_PAIRS, ImportRow
+from studies.importers.sets.data_set import (
+    ALL,
+    DataSet,
+    Files,
+    Option,
+    Raw,
+    Role,
+    SetFile,
+    Sides,
+    Tally,
+    chosen,
+    fact,
+    item,
+    json_rows,
+    rank,
+    refused,
+)
+from studies.texts.normalisation import digest, fold, storable
+
+_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def by_fields(people: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[list[float]]:
+    """The share of `fields` in which two people are equal, for each two."""
+    values = [[fold(str(person.get(name, ""))) for name in fields] for person in people]
+    return [
+        [
+            sum(a == b != "" for a, b in zip(one, other, strict=True)) / len(fields)
+            for other in values
+        ]
+        for one in values
+    ]
+
+
+def by_tfidf(texts: Sequence[str]) -> list[list[float]]:
+    """Cosine similarity of the words of two texts; rare words have more weight."""
+    counts = [Counter(fold(text).replace(".", " ").replace(",", " ").split()) for text in texts]
+    spread = Counter(word for count in counts for word in count)
+    vectors = [
+        {word: n * (math.log((1 + len(texts)) / (1 + spread[word])) + 1) for word, n in c.items()}
+        for c in counts
+    ]
+    lengths = [math.sqrt(sum(value**2 for value in vector.values())) or 1.0 for vector in vectors]
+
+    @cache
+    def cosine(i: int, j: int) -> float:
+        if j < i:
+            return cosine(j, i)
+        shared = sorted(vectors[i].keys() & vectors[j].keys())
+        return sum(vectors[i][w] * vectors[j][w] for w in shared) / (lengths[i] * lengths[j])
+
+    return [[cosine(i, j) for j in range(len(texts))] for i in range(len(texts))]
+
+
+def by_minilm(texts: Sequence[str]) -> list[list[float]]:
+    """Cosine similarity of MiniLM's embeddings, from a copy of the model on this machine.
+
+    Raises `BadOption` if the package or the model is missing.
+    """
+    try:
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
+
+        model = SentenceTransformer(_MODEL, local_files_only=True)
+    except (ImportError, OSError, ValueError) as error:
+        raise BadOption(
+            "similarity",
+            "The similarity minilm needs the package sentence-transformers and a copy of "
+            f"{_MODEL} on this machine. Use fields or tfidf.",
+        ) from error
+    found = model.encode(list(texts), normalize_embeddings=True)
+    return [[float(one @ other) for other in found] for one in found]
+
 
 # key, label, attribute, sentence
 _FACTS = (

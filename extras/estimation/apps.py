@@ -7,10 +7,10 @@ class EstimationConfig(AppConfig):
     def ready(self) -> None:
         from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
-        from analysis.report.chapters import MORE
+        from analysis.report.rules import MORE_CHAPTERS
 
         READERS.add("extras.estimation.items:SYSTEMS")
-        MORE.add(
+        MORE_CHAPTERS.add(
             "extras.estimation.systems:SYSTEMS",
             "extras.estimation.few_people:FEW_PEOPLE",
             after="bias",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import TIE, RunData
-from analysis.data.items.draws import Draw
+from analysis.data.dataset import Draw
 from analysis.data.verdicts import (
     Floats,
     Ints,
@@ -15,21 +15,18 @@ from analysis.data.verdicts import (
     agreement_certainty,
     probability_certainty,
 )
-from analysis.report.encode import Json, estimate, number, put
+from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.section import Report, Section, Sentence
+from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent, percent_range
-from analysis.report.text.sentences import fill, shown
-
-from .items import SystemsOfItems
-from .stats.calibrated_judge import CalibratedMean, calibrated_mean
-from .stats.contests import margins
-from .stats.prediction_powered import powered_mean
-from .stats.rogan_gladen import RoganGladen, rogan_gladen
-from .stats.scores import FEWEST, answers_saved
-from .stats.weighted import weighted_mean
+from analysis.report.words import percent, percent_range, run_name
+from extras.estimation.items import SystemsOfItems
+from extras.estimation.stats.calibrated import CalibratedMean, calibrated_mean, weighted_mean
+from extras.estimation.stats.prediction_powered import powered_mean
+from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
+from extras.estimation.stats.scores import FEWEST, answers_saved
+from extras.estimation.stats.win_rates import margins
 
 N_FOLDS = 10
 MOSTLY = 0.9  # of a judge's answers have a certainty

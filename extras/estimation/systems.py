@@ -7,21 +7,17 @@ import numpy as np
 
 from analysis.data.arrays import MISSING
 from analysis.data.verdicts import Ints
-from analysis.report.encode import Json, number, put, put_estimate
+from analysis.report.report_json import Json, number, put, put_estimate
 from analysis.report.section import Report, ReportPage, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent
-from analysis.report.text.reasons import reason
+from analysis.report.words import percent, reason, run_name
 from analysis.stats.core.results import Estimate
 from analysis.stats.core.shared_variance import Sharing
-
-from .items import MIN_CONTESTS, SystemsOfItems
-from .stats.contests import Contests
-from .stats.ranking import ranking_agreement
-from .stats.strengths import system_strengths
-from .stats.win_rates import corrected_win_rates, win_rates
+from extras.estimation.items import MIN_CONTESTS, SystemsOfItems
+from extras.estimation.stats.ranking import ranking_agreement
+from extras.estimation.stats.strengths import system_strengths
+from extras.estimation.stats.win_rates import Contests, corrected_win_rates, win_rates
 
 PEOPLE, OWN = "people", "own"
 WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}

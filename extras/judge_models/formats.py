@@ -12,8 +12,8 @@ from typing import Any
 
 from judging.engine.interface import SIDES, Options, Side, Verdict
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading.text import readable
-from judging.protocols.scores import Score
+from judging.protocols.reading import readable
+from judging.protocols.registry import Score
 
 FAMILY = "Formats of models that were trained to judge"
 

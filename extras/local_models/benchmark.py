@@ -32,7 +32,7 @@ from extras.local_models.loading import load
 from extras.local_models.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Reply
 from judging.engine.messages import from_user
-from judging.protocols.standard import Standard
+from judging.protocols.registry import Standard
 
 # Answers questions and returns the number of tokens read and written.
 Work = Callable[[list[JudgeQuestion]], int]

@@ -8,8 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from extras.local_models.kind import TransformersKind
-from extras.local_models.options import TEMPLATE
+from extras.local_models.kind import TEMPLATE, TransformersKind
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
 from judging.runs.judges import LOCAL_SLOTS, exact_options_of

@@ -4,12 +4,10 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from extras.local_models.kind import TransformersSettings
-from extras.local_models.options import AUTO, ModelOptions
-from extras.local_models.revisions import check_folder, split
-from judging.engine.chat import chat as as_chat
+from extras.local_models.kind import AUTO, ModelOptions, TransformersSettings, check_folder, split
 from judging.engine.interface import Misconfigured
 from judging.engine.messages import Messages, as_text
+from judging.engine.messages import chat as as_chat
 
 
 class Chat:

@@ -7,12 +7,12 @@ class MethodsConfig(AppConfig):
     def ready(self) -> None:
         from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
-        from analysis.report.chapters import MORE
+        from analysis.report.rules import MORE_CHAPTERS
 
         READERS.add("extras.methods.criteria:CRITERIA")
-        MORE.add("extras.methods.insight:INSIGHT", after="certainty")
-        MORE.add("extras.methods.distances:DISTANCES", after="disagreement")
-        MORE.add("extras.methods.criteria:CHAPTER", after="bias")
-        MORE.add("extras.methods.choices:CHOICES", after="methods")
+        MORE_CHAPTERS.add("extras.methods.insight:INSIGHT", after="certainty")
+        MORE_CHAPTERS.add("extras.methods.distances:DISTANCES", after="disagreement")
+        MORE_CHAPTERS.add("extras.methods.criteria:CHAPTER", after="bias")
+        MORE_CHAPTERS.add("extras.methods.choices:CHOICES", after="methods")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
         FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

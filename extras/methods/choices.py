@@ -5,15 +5,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.report.encode import Json
 from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
+from analysis.report.report_json import Json
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.text.numbers import points
-
-from .multiverse import multiverse
-from .universe import EXCLUSIONS, TIES, UNITS
+from analysis.report.words import points
+from extras.methods.multiverse import EXCLUSIONS, TIES, UNITS, multiverse
 
 CLAIMS = {"all": "all items", "certain": "where certain"}
 

@@ -12,13 +12,12 @@ import numpy as np
 from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Extra
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints
-from analysis.report.encode import Json, cell, number, put
+from analysis.report.report_json import Json, cell, number, put
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import ReportedStudy as Arrays
 from analysis.report.study import identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import listed, run_name
-from analysis.report.text.numbers import percent
+from analysis.report.words import listed, percent, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.shared_variance import Sharing
 from judging.models import Judgment

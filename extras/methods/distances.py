@@ -6,16 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.data.arrays import Dataset, RunData
-from analysis.data.signals import Shares, answer_shares, probability_shares, reading_shares
-from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, number, put, put_interval
+from analysis.data.verdicts import (
+    Shares,
+    Verdicts,
+    answer_shares,
+    probability_shares,
+    reading_shares,
+)
+from analysis.report.report_json import Json, number, put, put_interval
 from analysis.report.section import Report, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
+from analysis.report.words import run_name
 from analysis.stats.core.results import IntArray
-
-from .stats.soft_labels import SoftLabelScores, soft_label_scores
+from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analysis.report.claims import holds, level_of
-from analysis.report.clusters import IN_GENERAL
-from analysis.report.encode import Json, number, pick, put, put_interval, tested
+from analysis.report.report_json import Json, number, pick, put, put_interval, tested
 from analysis.report.section import NumberSource, Report, Section, Sentence
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.sentences import fill, holds, level_of, shown
+from analysis.report.study import IN_GENERAL, ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import listed, run_names
-from analysis.report.text.numbers import decimal, decimal_range
-from analysis.report.text.reasons import reason
-from analysis.report.text.sentences import fill, shown
+from analysis.report.words import decimal, decimal_range, listed, reason, run_names
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.multiplicity import holm
-
-from .stats.meta_d import N_LEVELS, Insight, insight, insight_difference
+from extras.methods.stats.meta_d import N_LEVELS, Insight, insight, insight_difference
 
 CLAIM = "insight against people"
 

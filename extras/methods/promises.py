@@ -9,8 +9,7 @@ from analysis.stats import Kind, Sharing, Votes
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import ANNOTATOR
-
-from .stats import Insight, insight, insight_difference, soft_label_scores
+from extras.methods.stats import Insight, insight, insight_difference, soft_label_scores
 
 Observed = tuple[IntArray, IntArray, FloatArray]
 

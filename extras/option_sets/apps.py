@@ -8,10 +8,10 @@ class OptionSetsConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.report import chapters
+        from analysis.report import rules
         from judging.protocols import registry, texts
 
         texts.FOLDERS.append(Path(__file__).parent / "texts")
         registry.MORE.add(f"{self.name}.listwise:LISTWISE", after="p-true")
         READERS.add(f"{self.name}.sets:OPTION_SETS", f"{self.name}.sets:RANKED_SETS")
-        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="bias")
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")

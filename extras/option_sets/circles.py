@@ -1,23 +1,231 @@
-"""Whether choices agree with each other: in both orders, and among three responses."""
+"""Whether choices agree with each other: in both orders, among three responses, in one order."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
-from analysis.report.encode import Json, cell, undefined
+from analysis.report.report_json import Json, cell, undefined
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent, percent_range
+from analysis.report.words import percent, percent_range, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.probes import agreed
+from analysis.stats.core.results import FloatArray, IntArray, Proportion
+from analysis.stats.core.shared_variance import Sharing
 from extras.option_sets.sets import OptionSets, RankedSets
-from extras.option_sets.transitivity import transitivity
 
 TIE = 2
+MOST_EXACT = 6  # responses whose weak orders are all tried: 4,683
+
+
+@dataclass(frozen=True)
+class Transitivity:
+    """Choices within sets of responses that are compared with each other.
+
+    Attributes
+    ----------
+    n_sets : int
+        Sets with at least one triple of which all three pairs are decided.
+    cyclic : Proportion
+        Triples without a tie whose choices form a circle, out of all triples without a tie. Random
+        choices give one quarter.
+    intransitive : Proportion
+        Triples that fit no order with ties, out of all triples with three decisions.
+    pairs : int
+        Decided pairs in these sets.
+    edits : int
+        Fewest decisions to change so that each set fits an order with ties.
+    n_bounded : int
+        Sets of more than six responses, for which `edits` counts an upper bound.
+    """
+
+    n_sets: int
+    cyclic: Proportion
+    intransitive: Proportion
+    pairs: int
+    edits: int
+    n_bounded: int
+
+
+def preferences(first: npt.ArrayLike, second: npt.ArrayLike, choice: npt.ArrayLike) -> FloatArray:
+    """The decisions of one set as a table; NaN where a pair is not decided.
+
+    Parameters
+    ----------
+    first, second : array_like of int, shape (n_items,)
+        The responses of each item, numbered from 0.
+    choice : array_like of int, shape (n_items,)
+        0 the first, 1 the second, 2 a tie, -1 missing. A pair asked several times counts by its
+        majority, a tie if there is none.
+
+    Returns
+    -------
+    ndarray of float, shape (n_responses, n_responses)
+        1 if the row is preferred to the column, -1 the reverse, 0 a tie.
+    """
+    one, two, chosen = (np.asarray(each, dtype=np.int64) for each in (first, second, choice))
+    n = int(max(one.max(initial=-1), two.max(initial=-1))) + 1
+    total, asked = np.zeros((n, n)), np.zeros((n, n))
+    for a, b, c in zip(one.tolist(), two.tolist(), chosen.tolist(), strict=True):
+        if c >= 0 and a != b:
+            sign = 0 if c == TIE else 1 if c == 0 else -1
+            total[a, b] += sign
+            total[b, a] -= sign
+            asked[a, b] += 1
+            asked[b, a] += 1
+    return np.where(asked > 0, np.sign(total), np.nan)
+
+
+def fewest_edits(table: FloatArray) -> tuple[int, bool]:
+    """The fewest decisions to change so that a table fits an order with ties, and if it is exact.
+
+    All orders are tried up to six responses. Beyond, responses are ordered by their wins and moved
+    one at a time while that helps, which gives an upper bound.
+
+    Examples
+    --------
+    >>> circle = preferences([0, 1, 2], [1, 2, 0], [0, 0, 0])
+    >>> fewest_edits(circle)
+    (1, True)
+    """
+    n = len(table)
+    rows, columns = np.triu_indices(n, 1)
+    known = ~np.isnan(table[rows, columns])
+    rows, columns = rows[known], columns[known]
+    wanted = table[rows, columns]
+    if n <= MOST_EXACT:
+        orders = _weak_orders(n)
+        signs = np.sign(orders[:, columns] - orders[:, rows])
+        return int((signs != wanted).sum(axis=1).min(initial=wanted.size)), True
+    wins = np.nansum(table, axis=1)
+    start = np.argsort(np.argsort(-wins, kind="stable")) * 2
+
+    def edits(order: IntArray) -> int:
+        return int((np.sign(order[columns] - order[rows]) != wanted).sum())
+
+    ranks: IntArray = start.astype(np.int64)
+    best, improved = edits(ranks), True
+    while improved:
+        improved = False
+        for at, place in product(range(n), np.arange(-1, 2 * n)):
+            moved = ranks.copy()
+            moved[at] = place
+            if (found := edits(moved)) < best:
+                # Even places again, so that there is one between any two.
+                dense = np.unique(moved, return_inverse=True)[1]
+                ranks, best, improved = dense.astype(np.int64) * 2, found, True
+    return best, False
+
+
+@cache
+def _weak_orders(n: int) -> IntArray:
+    """All orders with ties of n responses: the rank of each, without gaps."""
+    found = [
+        ranks
+        for ranks in product(range(max(n, 1)), repeat=n)
+        if len(set(ranks)) == max(ranks, default=-1) + 1
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, n)
+
+
+def transitivity(
+    of_item: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    choice: npt.ArrayLike,
+    clusters: dict[str, IntArray],
+    *,
+    level: float = 0.95,
+) -> Transitivity:
+    """Circles among three responses, and the decisions to change for an order.
+
+    Parameters
+    ----------
+    of_item : array_like of int, shape (n_items,)
+        The set of each item; -1 if it is in none.
+    first, second, choice : array_like of int, shape (n_items,)
+        As for `preferences`, numbered within each set.
+    clusters : dict of str to ndarray of int, each of shape (n_items,)
+        What the items of sets share, such as personas and questions; equal within a set.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Transitivity
+        Intervals take the sets and `clusters` as samples: triples of one set share pairs.
+
+    References
+    ----------
+    .. [1] Sage, "Are We on the Right Way to Assessing LLM-as-a-Judge?", arXiv 2512.16041.
+
+    Examples
+    --------
+    >>> sets, one, two = np.repeat(np.arange(40), 3), [0, 1, 0] * 40, [1, 2, 2] * 40
+    >>> choice = [0, 0, 0] * 30 + [0, 0, 1] * 10
+    >>> found = transitivity(sets, one, two, choice, {})
+    >>> found.cyclic.value, found.edits, found.pairs
+    (0.25, 10, 120)
+    """
+    sets, one, two, chosen = (
+        np.asarray(each, dtype=np.int64) for each in (of_item, first, second, choice)
+    )
+    owner, cyclic, strict, intransitive = [], [], [], []
+    pairs = edits = n_bounded = n_sets = 0
+    order = np.argsort(sets, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(sets[order])) + 1):
+        if not rows.size or sets[rows[0]] < 0:
+            continue
+        table = preferences(one[rows], two[rows], chosen[rows])
+        triples = _triples(table)
+        if not triples:
+            continue
+        n_sets += 1
+        owner += [int(rows[0])] * len(triples)
+        for is_strict, is_cyclic, fits in triples:
+            strict.append(is_strict)
+            cyclic.append(is_cyclic)
+            intransitive.append(not fits)
+        pairs += int((~np.isnan(table)).sum()) // 2
+        fewest, is_exact = fewest_edits(table)
+        edits += fewest
+        n_bounded += not is_exact
+    at = np.array(owner, dtype=np.int64)
+    kinds = {"set": sets[at]} | {name: codes[at] for name, codes in clusters.items()}
+    sharing = Sharing.of_items(at.size, kinds)
+    without_tie = np.array(strict, dtype=np.bool_)
+    return Transitivity(
+        n_sets,
+        general_proportion(
+            np.array(cyclic, dtype=np.bool_)[without_tie], sharing.take(without_tie), level=level
+        ),
+        general_proportion(np.array(intransitive, dtype=np.bool_), sharing, level=level),
+        pairs,
+        edits,
+        n_bounded,
+    )
+
+
+def _triples(table: FloatArray) -> list[tuple[bool, bool, bool]]:
+    """For each triple with three decisions: has no tie, is a circle, fits an order with ties."""
+    found = []
+    for a, b, c in combinations(range(len(table)), 3):
+        signs = np.array([table[a, b], table[b, c], table[c, a]])
+        if np.isnan(signs).any():
+            continue
+        is_strict, is_cyclic = bool((signs != 0).all()), bool(abs(signs.sum()) == 3)
+        # Around an order with ties there is a step up and a step down, or no step at all.
+        fits = bool((signs > 0).any() == (signs < 0).any())
+        found.append((is_strict, is_cyclic, fits))
+    return found
+
+
 BOTH = "both"
 
 
@@ -31,7 +239,7 @@ def consistency(study: ReportedStudy) -> Json:
     judges = []
     ranked = study.data.of(RankedSets)
     for run, judge in zip(study.data.runs, study.judges, strict=True):
-        entry = identity(run) | _triples(study, judge.answer)
+        entry = identity(run) | _triples_of_side(study, judge.answer)
         if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
             # A reply puts the whole set in one order, which never has a circle: 0 % says nothing.
             none = {"n": 0, "correct": 0} | undefined("one_order", "value", "ci")
@@ -40,7 +248,9 @@ def consistency(study: ReportedStudy) -> Json:
         if run.orders == BOTH:
             entry["orders"] = _orders(study, run)
         judges.append(entry)
-    return {"consistency": {"people": _triples(study, study.people.answer), "judges": judges}}
+    return {
+        "consistency": {"people": _triples_of_side(study, study.people.answer), "judges": judges}
+    }
 
 
 def _orders(study: ReportedStudy, run: RunData) -> Json:
@@ -54,7 +264,7 @@ def _orders(study: ReportedStudy, run: RunData) -> Json:
     return cell(general_proportion(differs, study.shared.judged.take(items)), "value")
 
 
-def _triples(study: ReportedStudy, answer: Ints) -> Json:
+def _triples_of_side(study: ReportedStudy, answer: Ints) -> Json:
     sets = study.data.of(OptionSets)
     assert sets is not None  # noqa: S101 - there are sets
     clusters = {"persona": study.shared.persona, "question": study.shared.question}

@@ -1,20 +1,189 @@
-"""The protocol that shows all responses of a set at once and asks for their ranking."""
+"""The protocol that shows all responses of a set at once and asks for their ranking.
 
-from collections.abc import Iterable, Mapping
+The order of options is drawn by a hash of the run's seed and the set, so every position is equally
+likely for every option. It depends on nothing else: all pairs of a set have the same prompt in the
+same order. Strict reading takes “[[B > A > C]]”, also without its first brackets, or alone; lenient
+reading JSON, or a line with only a ranking and words such as “My final ranking:”. All rankings of a
+reply have to be the same; a reply with words that may deny one is asked again.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from extras.option_sets.option_order import OptionPlaces, shown_order, shown_pair
-from extras.option_sets.rankings import read_ranking
 from judging.engine.interface import Options, Verdict
 from judging.errors import ConflictingValue, Reason
 from judging.models import JudgeRun
 from judging.protocols.protocol import JudgingProtocol
+from judging.protocols.reading import plain, readable, stated, without_next_turn
 from studies.models import Item, Side, Study
 from studies.prompts import options_text
+from studies.texts.normalisation import digest
 from studies.texts.slots import Slots
+
+_PORTION = 500
+_OTHER = {Side.R1.value: Side.R2.value, Side.R2.value: Side.R1.value}
+
+
+def drawn_order(item: Item, seed: int) -> tuple[int, ...]:
+    """The numbers of the options in the drawn order."""
+    key = item.option_set.get("id", item.key)
+    numbers = range(1, len(item.options) + 1)
+    return tuple(sorted(numbers, key=lambda number: _hash(seed, f"{key}|{number}")))
+
+
+def drawn_first(item: Item, seed: int) -> str:
+    """The response of the pair that comes first in the drawn order."""
+    order, place = drawn_order(item, seed), _place(item)
+    return min(Side.values, key=lambda side: order.index(place[side]))
+
+
+def shown_order(item: Item, seed: int, shown_first: str) -> tuple[int, ...]:
+    """The order with response `shown_first` before the other: the drawn one, or its reverse."""
+    order = drawn_order(item, seed)
+    return order if drawn_first(item, seed) == shown_first else order[::-1]
+
+
+def shown_pair(item: Item, shown_first: str) -> tuple[int, int]:
+    """The numbers of the two responses of an item, with that of `shown_first` first."""
+    place = _place(item)
+    second = Side.R2 if shown_first == Side.R1 else Side.R1
+    return place[shown_first], place[second]
+
+
+def fingerprints(items: Iterable[Item]) -> dict[int, str]:
+    """By the id of each item a hash of what a prompt about its whole set shows of it."""
+    return {
+        item.pk: digest(
+            [
+                item.option_set["id"],
+                item.persona_id,
+                [item.task, item.question, item.context, item.context_title],
+                [[each["text"], each.get("prompt")] for each in item.options],
+            ]
+        )
+        for item in items
+    }
+
+
+def _place(item: Item) -> Mapping[str, int]:
+    """The numbers of the two responses; an item without a set is shown as one of two."""
+    place: Mapping[str, int] = item.option_set.get("place") or {"r1": 1, "r2": 2}
+    return place
+
+
+def _hash(seed: int, text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), key=str(seed).encode()).digest()
+
+
+class _OptionPlace(NamedTuple):
+    """The set of an item, as a hash of what is shown of it, and the response shown first."""
+
+    fingerprint: str
+    first: str
+
+
+class OptionPlaces:
+    """The places of items in their sets, for one run; an item without a set has none."""
+
+    def __init__(self, run: JudgeRun, items: Iterable[int]) -> None:
+        self._places: dict[int, _OptionPlace] = {}
+        self._seed = run.seed
+        self._is_both = run.orders == JudgeRun.Orders.BOTH
+        ids = iter(items)
+        while some := list(islice(ids, _PORTION)):
+            self._read(Item.everything.filter(pk__in=some).exclude(option_set={}))
+
+    def _read(self, items: QuerySet[Item]) -> None:
+        found = list(items)
+        prints = fingerprints(found)
+        for item in found:
+            self._places[item.pk] = _OptionPlace(prints[item.pk], drawn_first(item, self._seed))
+
+    def sides(self, item: int) -> list[str]:
+        """The response that is shown first in each order in which an item is asked."""
+        if (place := self._places.get(item)) is None:
+            return [Side.R1.value]  # it is skipped
+        return [place.first, _OTHER[place.first]] if self._is_both else [place.first]
+
+    def request(self, item: int, shown_first: str, sample: int) -> tuple[str, bool, int] | None:
+        """What is equal for all judgments that one request answers; None without a set."""
+        place = self._places.get(item)
+        return None if place is None else (place.fingerprint, shown_first == place.first, sample)
+
+
+_ITEM = r"(?:(?:response|option|answer|antwort|respuesta|opción|réponse)\s+)?[A-E]\b"
+_CHAIN = rf"{_ITEM}(?:\s*>\s*{_ITEM})+"
+_ANYWHERE = re.compile(_CHAIN, re.IGNORECASE)
+# A line with a ranking: before it only the name of the answer, behind it a certainty or a reason.
+_LINE = re.compile(
+    r"[^\w\n]*(?:(?:so|thus|therefore|my|the|final|overall|ranking|rank|order|answer|is"
+    r"|(?:from\s+)?best\s+to\s+worst|meine|endgültige|rangfolge|reihenfolge|von\s+der\s+besten\s+zur"
+    r"\s+schlechtesten|mi|clasificación|orden|mon|classement|我的|排名|排序)\b[^\w\n\[]*)*"
+    rf"(?P<open>\[\[)?\W*?(?P<chain>{_CHAIN})\s*(?P<close>\]\])?"
+    r"[^\w\n?]*(?:certainty|confidence|sicherheit)?[^\w\n?]*(?:\d{1,3}\W*)?(?:(?:because|since|weil|denn)\b.*)?",
+    re.IGNORECASE,
+)
+_UNCLEAR = re.compile(
+    r"\b(?:reflection|reconsider\w*|wait|correction|actually|reverse\w*|swap\w*|sorry|oops|ignore"
+    r"|disregard|scrap|kidding|example|format|wrong|not|n['’]t|if|most|korrektur|wenn|nicht)\b",
+    re.IGNORECASE,
+)
+_KEYS = {"ranking", "certainty", "confidence", "reason", "reasoning", "explanation"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRanking:
+    """The letters of a ranking, the best first; `code` says how it was read leniently."""
+
+    letters: tuple[str, ...]
+    certainty: int | None
+    code: str = ""
+
+
+def read_ranking(
+    text: str, letters: Sequence[str], *, is_lenient: bool = False
+) -> ReadRanking | None:
+    """The ranking of `letters` in a reply; None if it states none, or several."""
+    text = plain(without_next_turn(readable(text).text)).replace("&gt;", ">")
+    if text.count(">") > 100 or _UNCLEAR.search(text):
+        return None
+    lines = [found for line in text.split("\n") if (found := _LINE.fullmatch(line))]
+    strict = [x for x in lines if x["close"] or text.strip(" \n.") == x["chain"].strip()]
+    code, rankings = "", {_letters(line["chain"]) for line in strict}
+    if not rankings and is_lenient:
+        code, rankings = "json", set(_in_objects(text))
+        if not rankings:
+            code, rankings = "label", {_letters(line["chain"]) for line in lines}
+    every = rankings | {_letters(chain[0]) for chain in _ANYWHERE.finditer(text)}
+    if len(rankings) != 1 or len(every) != 1:
+        return None
+    ranking = rankings.pop()
+    return ReadRanking(ranking, stated(text), code) if sorted(ranking) == sorted(letters) else None
+
+
+def _letters(chain: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\b[A-E]\b", chain))
+
+
+def _in_objects(text: str) -> Iterator[tuple[str, ...]]:
+    for found in re.finditer(r"\{[^{}]*\}", text):
+        try:
+            form: dict[str, Any] = json.loads(found[0])
+        except (ValueError, RecursionError):
+            continue
+        value = form.get("ranking") if form.keys() <= _KEYS else None
+        if isinstance(value, str) and _ANYWHERE.fullmatch(value.strip()):
+            yield _letters(value)
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            yield tuple(each.strip() for each in value)
+
 
 LETTERS = "ABCDE"
 _NO_SET = "The item was not paired from more than two responses."

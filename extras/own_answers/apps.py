@@ -10,19 +10,19 @@ class OwnAnswersConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
-        from analysis.exports.tables import catalogue
-        from analysis.report import chapters
+        from analysis.exports import catalogue
+        from analysis.report import rules
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.services import endings
-        from extras.own_answers import workbench
-        from studies.services.whole_studies import removal
+        from extras.own_answers import linked_studies
+        from studies.services import whole_studies
 
         READERS.add(f"{self.name}.answers_twice:RETESTS")
-        chapters.MORE.add(f"{self.name}.chapter:CHAPTER", after="disagreement")
-        catalogue.MORE.add(f"{self.name}.export:SECOND_VISITS")
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="disagreement")
+        catalogue.MORE.add(f"{self.name}.second_visits:SECOND_VISITS")
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
-        STEPS.add(f"{self.name}.profile_pages:STEP")
-        NOTES.add(f"{self.name}.second_visit_pages:NOTE", f"{self.name}.profile_pages:NOTE")
+        STEPS.add(f"{self.name}.profiles:STEP")
+        NOTES.add(f"{self.name}.second_visits:NOTE", f"{self.name}.profiles:NOTE")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
-        removal.register(workbench.content_of)
-        workbench.register()
+        whole_studies.register_content(linked_studies.content_of)
+        linked_studies.register()

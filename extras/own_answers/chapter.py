@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.encode import Json, cell, estimate
+from analysis.report.report_json import Json, cell, estimate
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import run_name
-from analysis.report.text.numbers import percent
+from analysis.report.words import percent, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.results import BoolArray, Estimate, IntArray
 from analysis.stats.core.shared_variance import Sharing

@@ -1,24 +1,34 @@
-"""Annotators as others would see them, with facts from “About you” and what they wrote.
+"""Annotators as others would see them, their consent to that, and the page that asks for it."""
 
-Their consent to be shown, and taking it back.
-"""
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
+from django import forms
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
 
 from annotation.errors import InvalidAnswer, WrongStep
 from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
+from annotation.participants.access import participant_page, see_other, step_url
+from annotation.participants.added_steps import AddedStep, EndNote
+from annotation.participants.forms import ParticipantForm
+from annotation.participants.items.progress import next_position_of
 from annotation.seats import flow
+from annotation.seats.flow import ending_of
 from extras.own_answers.models import OwnProfile
-from studies.importers.items.personas import feature
+from studies.importers.items.records import feature
 from studies.models import Choice, Item, Study
-from studies.personas.profile import Fact, HistoryEntry, Profile
-from studies.personas.profile_text import asked_in
-from studies.services.whole_studies.shown_people import remove_personas
+from studies.personas import asked_in
+from studies.services.whole_studies import remove_personas
 from studies.statements import clock
-from studies.texts.normalisation import digest
+from studies.texts.normalisation import digest, storable
+from studies.texts.slots import Fact, HistoryEntry, Profile
 
 LONGEST_TEXT = 500
 LONGEST_EXAMPLE = 8_000  # as in files of items
@@ -184,3 +194,132 @@ def _store(annotator: Annotator, **decision: object) -> OwnProfile:
         annotator=annotator, event="profile", detail={"shown": profile.is_shown}
     )
     return profile
+
+
+_REFUSED = 422
+
+
+class ProfileForm(ParticipantForm):
+    """Whether others may see the profile, in the annotator's own words; off until ticked."""
+
+    text = forms.CharField(
+        required=False,
+        max_length=LONGEST_TEXT,
+        error_messages={"max_length": _("Shorten what you wrote to 500 characters")},
+    )
+    show = forms.BooleanField(required=False)
+    version = forms.CharField(required=False, max_length=64)
+
+    @property
+    def text_shown(self) -> str:
+        """What the annotator wrote, as it is shown and stored."""
+        given = self.data.get("text") if self.is_bound else self.initial.get("text")
+        return storable(given or "")[:LONGEST_TEXT]
+
+    @property
+    def is_ticked(self) -> bool:
+        return bool(self.data.get("show") if self.is_bound else self.initial.get("show"))
+
+    @property
+    def only_previews(self) -> bool:
+        return self.data.get("do") == "preview"
+
+    def agrees_to(self, shown: ShownProfile) -> bool:
+        """Whether the form decides: nobody agrees to a profile that they have not seen."""
+        if not self.is_valid():
+            return False
+        if not self.cleaned_data["show"]:
+            return True
+        if shown.is_empty:
+            self.add_error("show", _("There is nothing to show. Write a few words, or untick this"))
+        elif self.cleaned_data["version"] != shown.version:
+            self.add_error("show", _("The profile has changed. Look at it, then continue"))
+        return not self.errors
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("feedback", after_end=True)
+def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Show the exact profile that others would see and ask; after the end, take consent back."""
+    decided = OwnProfile.objects.filter(annotator=annotator).first()
+    if ending_of(annotator):
+        return _after_the_end(request, annotator, decided)
+    if not annotator.study.asks_own_answers:
+        return see_other(step_url(annotator, "feedback"))
+    if next_position_of(annotator.pk) is not None:
+        return see_other(step_url(annotator, "task"))
+    initial = {"text": decided.text, "show": decided.is_shown} if decided else {}
+    form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
+    shown = shown_profile(annotator, form.text_shown)
+    if form.is_bound and not form.only_previews and form.agrees_to(shown):
+        decide_profile(
+            annotator_id=annotator.pk,
+            is_shown=form.cleaned_data["show"],
+            text=shown.text,
+            version=shown.version,
+        )
+        return see_other(step_url(annotator, "feedback"))
+    status = _REFUSED if form.errors else 200
+    return render(
+        request,
+        "annotation/profile.html",
+        profile_context(annotator.study, form, shown),
+        status=status,
+    )
+
+
+def profile_context(study: Study, form: ProfileForm, shown: ShownProfile) -> dict[str, Any]:
+    """The page with a profile, also for its preview."""
+    return {
+        "study": study,
+        "form": form,
+        "shown": shown,
+        "profile": shown.as_profile,
+        "examples": study.show_history,
+    }
+
+
+def _after_the_end(
+    request: HttpRequest, annotator: Annotator, decided: OwnProfile | None
+) -> HttpResponse:
+    """The profile as it is shown, with a button that removes it; nothing else can be changed."""
+    if decided is None or annotator.state != Annotator.State.COMPLETED:
+        return see_other(step_url(annotator))
+    if request.method == "POST":
+        decide_profile(annotator_id=annotator.pk, is_shown=False)
+        return see_other(_address(annotator))
+    context = {
+        "study": annotator.study,
+        "decided": decided,
+        "profile": ShownProfile(decided.features, decided.text, []).as_profile,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/profile_decided.html", context)
+
+
+def _address(annotator: Annotator) -> str:
+    return reverse("own_answers:profile", args=[annotator.study.slug])
+
+
+def _first_at(annotator: Annotator) -> str:
+    """The page, until somebody who answers for themselves has decided there."""
+    if not annotator.study.asks_own_answers or hasattr(annotator, "own_profile"):
+        return ""
+    return _address(annotator)
+
+
+def _preview(study: Study) -> dict[str, Any]:
+    return profile_context(study, ProfileForm(), preview_profile(study))
+
+
+def _shown_at_end(annotator: Annotator) -> Mapping[str, Any]:
+    decided = annotator.study.asks_own_answers and hasattr(annotator, "own_profile")
+    return {"address": _address(annotator)} if decided else {}
+
+
+def _asks_own_answers(study: Study) -> bool:
+    return study.asks_own_answers
+
+
+STEP = AddedStep("profile", _("Your profile"), _asks_own_answers, _first_at, _preview)
+NOTE = EndNote("profile", "annotation/endings/_own_profile.html", _shown_at_end)

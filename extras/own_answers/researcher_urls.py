@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from extras.own_answers import linked_pages, second_visit_pages
+from extras.own_answers import linked_studies, second_visits
 
 app_name = "own_people"
 urlpatterns = [
-    path("linked/", linked_pages.linked, name="linked"),
-    path("second-visits/", second_visit_pages.second_visits, name="second-visits"),
-    path("second-visits/ids/", second_visit_pages.due_ids, name="second-visit-ids"),
+    path("linked/", linked_studies.linked, name="linked"),
+    path("second-visits/", second_visits.second_visits, name="second-visits"),
+    path("second-visits/ids/", second_visits.due_ids, name="second-visit-ids"),
 ]

@@ -7,9 +7,15 @@ import numpy.typing as npt
 
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.ceiling import retest_ceiling
-from analysis.stats.core.checks import check_level, t_quantile
 from analysis.stats.core.clusters import MIN_BLOCKS
-from analysis.stats.core.results import Estimate, FloatArray, Interval, Proportion
+from analysis.stats.core.results import (
+    Estimate,
+    FloatArray,
+    Interval,
+    Proportion,
+    check_level,
+    t_quantile,
+)
 from analysis.stats.core.shared_variance import Sharing
 
 

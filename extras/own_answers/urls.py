@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from extras.own_answers import profile_pages, second_visit_pages
+from extras.own_answers import profiles, second_visits
 
 app_name = "own_answers"
 urlpatterns = [
-    path("profile/", profile_pages.profile, name="profile"),
-    path("retest/", second_visit_pages.retest, name="retest"),
-    path("retest/<int:position>/", second_visit_pages.retest_item, name="retest-item"),
+    path("profile/", profiles.profile, name="profile"),
+    path("retest/", second_visits.retest, name="retest"),
+    path("retest/<int:position>/", second_visits.retest_item, name="retest-item"),
 ]

@@ -7,11 +7,11 @@ class PacksConfig(AppConfig):
 
     def ready(self) -> None:
         from config.operations.stored_files import MORE as FILES
-        from extras.packs.whole_studies import content_of, delete_packs
+        from extras.packs.jobs import content_of, delete_packs
         from judging.deliveries import MORE as DELIVERIES
-        from studies.services.whole_studies import removal, shown_people
+        from studies.services import whole_studies
 
         DELIVERIES.add(f"{self.name}.delivery:PACKS")
         FILES.add(f"{self.name}.jobs:FILES")
-        removal.register(content_of)
-        shown_people.register(delete_packs)
+        whole_studies.register_content(content_of)
+        whole_studies.register_remover(delete_packs)

@@ -1,26 +1,66 @@
-"""Packs in the commands `judge` and `import_judgments`, and on the page of a run."""
+"""Packs in the commands `judge` and `import_judgments`, on the page of a run, and discarded."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.db.models import QuerySet
 
-from extras.packs.discarding import discard_packs
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, may_pack, write_pack
 from extras.packs.reading import import_raw
 from judging.deliveries import RunDelivery, RunPanel
+from judging.engine.interface import AttemptEnd
 from judging.management.errors import option_name
 from judging.models import Judge, JudgeRun, Judgment
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import RunSpec
+from judging.runs.extension import run_for
+from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress
-from judging.worker import chunks
+from judging.worker import batches, chunks
 from studies.importers.files.bundle import file_at
 from studies.models import Study
+from studies.services.studies import lock_study, record
+from studies.statements import clock
+
+_DISCARDED = "The pack was discarded before a reply was imported."
+_OPEN_AGAIN = (
+    "Its pack was discarded. Resume the run to ask its questions here, or write another pack."
+)
+
+
+@transaction.atomic
+def discard_packs(*, run_id: int, user: User | None = None) -> bool:
+    """Stop waiting for the replies to the packs of a run; False if it has no open pack.
+
+    Replies that come later are refused. What they cost elsewhere is not known here.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    lock_study(run.study_id)
+    packs = list(run.packs.filter(state=Pack.State.WAITING))
+    for pack in packs:
+        _discard_pack(pack, run)
+    if not packs:
+        return False
+    resting = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE)
+    resting.update(sentence=_OPEN_AGAIN)
+    record(run.study, "pack discarded", user=user, run=run.public_id)
+    return True
+
+
+def _discard_pack(pack: Pack, run: JudgeRun) -> None:
+    questions = batches.open_questions(run, pack.public_id)
+    judgments = Judgment.objects.filter(lease=pack.public_id)
+    rows = batches.ledger_rows(run, pack.public_id, judgments)
+    end = AttemptEnd("expired", None, error=_DISCARDED)
+    batches.store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
+    chunks.release(judgments)
+    Pack.objects.filter(pk=pack.pk).update(
+        state=Pack.State.DISCARDED, sentence=_DISCARDED, ended_at=clock.now()
+    )
 
 
 class PackDelivery(RunDelivery):

@@ -1,7 +1,7 @@
 """Packs on a page: a worker writes them, and reads the replies that are uploaded."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
 
 from config.operations.stored_files import KindOfFiles
 from extras.packs.models import PackJob
@@ -21,9 +22,10 @@ from studies.file_storage.stored import Stored
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.uploads import lay_out
-from studies.jobs.errors import JobFailed
 from studies.jobs.retry import same_job
-from studies.jobs.runner import JobProgress, carry_out
+from studies.jobs.runner import JobFailed, JobProgress, carry_out
+from studies.models import Study
+from studies.services.whole_studies import StudyContent
 from studies.statements import clock
 
 FILES = KindOfFiles("packs", "Packs and replies to them", (PackJob,))
@@ -110,3 +112,20 @@ def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
         others = len(set(result.runs) - {run.public_id})
         return {"message": f"{result} They belong to {others} other runs of the study too."}
     return {"message": str(result)}
+
+
+def content_of(study: Study) -> StudyContent:
+    jobs = PackJob.objects.filter(run__study=study)
+    obstacles = []
+    if jobs.filter(state__in=PackJob.OPEN).exists():
+        obstacles.append("A pack is being written or read. Wait until that has ended.")
+    return StudyContent(obstacles=obstacles, folders=[folder_of(job) for job in jobs])
+
+
+def delete_packs(study: Study, items: Collection[int]) -> None:
+    """Delete the packs of a study that wait to be downloaded; what they asked can be packed again.
+
+    Packs that somebody took elsewhere are theirs to delete.
+    """
+    for job in PackJob.objects.filter(run__study=study, kind=PackJob.Kind.WRITE):
+        transaction.on_commit(folder_of(job).delete)

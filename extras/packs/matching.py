@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from extras.packs.custom_ids import CustomId
+from extras.packs.folder import CustomId
 from extras.packs.models import Pack
 from extras.packs.raw_replies import RawReply
 from judging.engine.interface import BackendFault as RequestFault

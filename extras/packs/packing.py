@@ -12,8 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from extras.packs.custom_ids import CustomId
-from extras.packs.folder import RequestFiles, new_folder, write_manifest, write_readme
+from extras.packs.folder import CustomId, RequestFiles, new_folder, write_manifest, write_readme
 from extras.packs.models import Pack
 from judging.backends.batch import request_line
 from judging.backends.parameters import request_body
@@ -25,14 +24,13 @@ from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
-from judging.worker import batch_requests, chunks
+from judging.runs.spec import RunSpec
+from judging.worker import batches, chunks
+from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
-from judging.worker.records.budgets import room_of
 from studies.models import MediaFile
-from studies.services.provider_permission import forbids_providers
-from studies.services.studies import freeze, lock_study, record
+from studies.services.studies import forbids_providers, freeze, lock_study, record
 from studies.statements import clock
 from studies.version import version
 
@@ -188,7 +186,7 @@ def _take_over(run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing
         last = some[-1].pk
         Judgment.objects.filter(pk__in=[each.pk for each in some]).update(lease=pack.public_id)
         questions = questions_of(run, some)
-        sent = batch_requests.sent_parameters(questions)
+        sent = batches.sent_parameters(questions)
         for question in questions:
             writing.add([question], sent[question.id], is_open=True)
         pack.requests += len(questions)
@@ -204,10 +202,10 @@ def _open(
 ) -> bool:
     """Store the requests that fit into the budgets; False if some of them do not."""
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = batch_requests.ledger_rows(run, pack.public_id, judgments)
+    rows = batches.ledger_rows(run, pack.public_id, judgments)
     openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
-    fitting = batch_requests.count_in_budget(openings, room_of(run.pk))
-    if batch_requests.store(openings[:fitting]):
+    fitting = batches.count_in_budget(openings, room_of(run.pk))
+    if batches.store_rows(openings[:fitting]):
         raise BadRun(_NO_ROOM)
     left = [question.id for question in questions[fitting:]]
     chunks.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))

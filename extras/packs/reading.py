@@ -1,13 +1,16 @@
-"""Reads raw replies to packs: through the same parser and ledger as replies over the network."""
+"""Reads raw replies to packs, whatever wrote them, by the parser and ledger of all replies."""
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import django
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from extras.packs.formats import read_raw
+from extras.packs import raw_replies
 from extras.packs.matching import match
 from extras.packs.models import Pack
 from extras.packs.packing import LEARNT, WITH_PACK, parameters_of
@@ -16,14 +19,115 @@ from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import Parameters
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.worker import batch_requests, chunks
-from judging.worker.batch_answers import AnswerReader
-from judging.worker.questions import questions_of
-from judging.worker.shared_replies import share_replies
-from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault, Faults, Refused
+from judging.worker import batches, chunks
+from judging.worker.batches import AnswerReader
+from judging.worker.questions import questions_of, share_replies
+from studies.importers.files.bundle import File, unpacked_size
+from studies.importers.files.child import Send, from_child, is_needed
+from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused
+from studies.importers.files.lines import document
+from studies.importers.files.packed import ZIPPED
 from studies.services.studies import lock_study, record
 from studies.statements import clock
+
+KNOWN = (
+    "Give output of a batch or of vllm run-batch (JSON Lines), a log of Inspect (.json or .eval), "
+    "or results of promptfoo (JSON)."
+)
+
+
+def read_raw(file: File) -> Iterator[RawReply | Fault]:
+    """Every reply of a file, and its faults. Raises `Refused` if it is none of the formats.
+
+    A file that is not small is read in a child process.
+    """
+    size = file.size()
+    if file.head().startswith(ZIPPED):
+        with file.raw() as stream:
+            size = unpacked_size(file.name, stream, size)
+    if is_needed(size):
+        yield from from_child(_send, file, name=file.name, size=size, prepare=django.setup)
+    else:
+        yield from _recognised(file)
+
+
+def _send(send: Send, file: File) -> None:
+    for found in _recognised(file):
+        send(found)
+
+
+def _recognised(file: File) -> Iterator[RawReply | Fault]:
+    _check_size(file)
+    head = file.head()
+    if head.startswith(ZIPPED):
+        yield from raw_replies.read_zipped(file)
+        return
+    line = _first_line(file)
+    row = _object_in(line)
+    if raw_replies.is_request(row):
+        raise _refused(
+            file,
+            "these are the requests of a pack, not replies to them.",
+            "Send them to a model first, and give the file that it writes.",
+        )
+    if raw_replies.is_batch_line(row) or (not row and b'"custom_id"' in line):
+        yield from raw_replies.read_batch(file)
+        return
+    content = _document(file)
+    if raw_replies.is_inspect_log(content):
+        yield from raw_replies.read_log(file.name, content)
+    elif raw_replies.is_promptfoo(content):
+        yield from raw_replies.read_promptfoo(file.name, content)
+    else:
+        raise _refused(file, "the format of this file is not known.", KNOWN)
+
+
+def _first_line(file: File) -> bytes:
+    with file.open() as stream:
+        return stream.readline(MAX_ROW)
+
+
+def _object_in(line: bytes) -> dict[str, Any]:
+    """The object on a line; empty if none ends there."""
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def _document(file: File) -> Mapping[str, Any]:
+    """A whole file of JSON. Raises `Refused`."""
+    try:
+        with file.open() as stream:
+            found = document(stream)
+    except UnicodeDecodeError:
+        raise _refused(file, "the file is not UTF-8 text.", KNOWN) from None
+    except RecursionError:
+        raise _refused(file, "objects lie too deep inside each other.", KNOWN) from None
+    except json.JSONDecodeError as error:
+        if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated"):
+            message = f"the file ends in the middle of its JSON, on line {error.lineno}."
+            raise _refused(file, message, "Copy it again, completely.") from None
+        message = f"line {error.lineno} is not JSON ({error.msg})."
+        raise _refused(file, message, KNOWN) from None
+    except ValueError as error:
+        raise _refused(file, f"the file cannot be read: {error}.", "Split it.") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _check_size(file: File) -> None:
+    size = sum(len(block) for block in file.blocks())
+    if size > MAX_BYTES:
+        message = f"the file is larger than {MAX_BYTES // 2**20} MB."
+        raise _refused(file, message, "Split it and give the parts.")
+    if not size:
+        raise _refused(file, "the file is empty.", KNOWN)
+
+
+def _refused(file: File, message: str, remedy: str) -> Refused:
+    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=file.name)])
+
 
 _PORTION = 1_000
 STILL_OPEN = (
@@ -168,12 +272,12 @@ class _Reading:
         changed = [j for j in judgments if j.prompt_sha256 != asked_with[j.pk]]
         if changed:
             raise Refused(_changed_since(self._replies[judgment.pk]) for judgment in changed)
-        sent = batch_requests.sent_parameters(questions.values())
+        sent = batches.sent_parameters(questions.values())
         by_pack: dict[str, list[Judgment]] = defaultdict(list)
         for judgment in judgments:
             by_pack[judgment.lease].append(judgment)
         for lease, members in by_pack.items():
-            rows = batch_requests.ledger_rows(self.run, lease, members)
+            rows = batches.ledger_rows(self.run, lease, members)
             # Nobody knows when its requests were sent.
             reader = AnswerReader(self.run, rows, sent, sent_at=None, learn=self._learn)
             for judgment in members:

@@ -5,7 +5,7 @@ from celery import shared_task
 from extras.packs import jobs
 from extras.packs.models import PackJob
 from studies.file_storage.drafts import remove_drafts
-from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.retry import tidy_jobs
 
 
 @shared_task

@@ -13,16 +13,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from extras.packs import jobs
-from extras.packs.discarding import discard_packs
+from extras.packs.delivery import discard_packs
 from extras.packs.models import PackJob
 from extras.packs.packing import may_pack
 from extras.packs.tasks import work_on_pack
 from judging.models import JudgeRun
 from judging.selectors import get_run
 from studies.importers.files.faults import STOPPED, Fault, faults_csv, group
-from studies.jobs.pages import Retry, job_status
+from studies.jobs.retry import Retry, job_status
 from studies.models import Membership, Study
-from studies.pages.forms import FilesField
+from studies.pages.import_views import FilesField
 from studies.selectors import get_study
 
 

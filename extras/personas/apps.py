@@ -6,8 +6,8 @@ class PersonasConfig(AppConfig):
     addresses = {"studies/<slug:slug>/": "extras.personas.urls"}
 
     def ready(self) -> None:
-        from analysis.report.chapters import MORE
-        from extras.personas import workbench
+        from analysis.report.rules import MORE_CHAPTERS
+        from extras.personas import profile_views
 
-        MORE.add(f"{self.name}.chapter:CHAPTER", after="bias")
-        workbench.register()
+        MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
+        profile_views.register()

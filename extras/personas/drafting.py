@@ -1,32 +1,225 @@
-"""Profile texts: requesting them, the worker's part of it, and the review of each text."""
+"""Profile texts: what a judge is asked, the ledger, the worker's part, and the review."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db import connection, transaction
+from django.db.models import Count, F, Q, QuerySet, Sum
 
-from extras.personas.ledger import DraftLedger
 from extras.personas.models import DraftingJob, ProfileDraft
-from extras.personas.prompt import PROMPT_SHA256, PersonaDescription, messages_for
 from judging.backends import registry
-from judging.engine.interface import JudgeQuestion, Stopped
-from judging.engine.messages import prompt_sha256
+from judging.engine.interface import (
+    AttemptEnd,
+    BudgetInUse,
+    BudgetQueue,
+    Halted,
+    JudgeAnswer,
+    JudgeQuestion,
+    Options,
+    Outcome,
+    OverBudget,
+    Parameters,
+    Stopped,
+    Verdict,
+)
+from judging.engine.messages import (
+    Messages,
+    from_user,
+    looks_like_refusal,
+    prompt_sha256,
+    without_thoughts,
+)
 from judging.errors import JudgingError
-from judging.models import Judge
+from judging.models import NANO, Judge
 from judging.worker import runtime
-from judging.worker.provider_permission import check_sharing
+from judging.worker.endpoints import reply_limit
+from judging.worker.ledger import Prices, most_of, price
+from judging.worker.questions import check_sharing
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
-from studies.importers.items.replacement import why_not
-from studies.jobs.errors import JobFailed
-from studies.jobs.runner import JobProgress, carry_out
+from studies.importers.items.storage import why_not
+from studies.jobs.runner import JobFailed, JobProgress, carry_out
 from studies.models import Item, Persona, Study
-from studies.personas.profile_text import build_profile
+from studies.personas import build_profile
 from studies.services.studies import lock_study, record
 from studies.statements import clock
+from studies.texts.normalisation import digest
+from studies.texts.slots import HistoryEntry
+
+SHORTEST, LONGEST = 40, 1_500  # letters
+_MOST_CHOICES = 50
+_LONGEST_TEXT = 1_200  # letters of each text of a choice
+
+ASKED = (
+    "Below are earlier choices of one person: a question, the response that this person preferred, "
+    "and the one that they turned down.\n\n"
+    "{choices}\n\n"
+    "Describe in three to five sentences what these choices tell about the person: what matters to "
+    "them, which style and which content they prefer. Say only what the choices support. Do not "
+    "quote the questions or responses, do not guess age, gender, origin or politics, and do not "
+    "address anybody. Write in the language of the choices, beginning with the description itself."
+)
+# Identifies the words; the choices are different for each persona.
+PROMPT_SHA256 = digest(ASKED)
+
+
+def messages_for(history: list[HistoryEntry]) -> Messages:
+    """The request about a persona: its latest choices, long texts cut and marked."""
+    choices = [
+        f"Choice {number}\nQuestion: {_cut(choice.prompt)}\nPreferred: {_cut(choice.chosen)}\n"
+        f"Turned down: {_cut(choice.rejected) or 'not known'}"
+        for number, choice in enumerate(history[-_MOST_CHOICES:], 1)
+    ]
+    return from_user(ASKED.format(choices="\n\n".join(choices)))
+
+
+def usable(reply: str) -> str:
+    """The description in a reply; empty if it is none that a person could review."""
+    text = without_thoughts(reply).strip().strip('"“”').strip()
+    if not SHORTEST <= len(text) <= LONGEST or looks_like_refusal(text):
+        return ""
+    return text
+
+
+class PersonaDescription:
+    """`engine.interface.ReplyFormat` of a description: side A stands for a usable text."""
+
+    offers_tie = False
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return {}
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        return verdict
+
+    def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
+        return messages
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
+        return Verdict("A" if usable(text) else None, None)
+
+    def form(self) -> Mapping[str, Any]:
+        return {}
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+
+
+T = TypeVar("T")
+
+
+class DraftLedger:
+    """`engine.interface.AttemptLedger` of the drafts of one job, written by one thread in turn.
+
+    Use it as a context: its thread and its connection to the database end with it.
+    """
+
+    def __init__(self, job: DraftingJob, judge: Judge) -> None:
+        self.budget_queue = BudgetQueue()
+        self._job, self._room = job, reply_limit(judge)
+        self._prices = Prices.of(judge, Decimal(1))
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="drafts")
+
+    def __enter__(self) -> "DraftLedger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.submit(connection.close)
+        self._thread.shutdown()
+
+    async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
+        if runtime.is_stopping():
+            raise Halted("The worker is ending.")
+        await self._run(partial(self._open, question))
+
+    async def close(
+        self,
+        question: JudgeQuestion,
+        number: int,
+        end: AttemptEnd,
+        replies: int,
+        outcome: Outcome,
+    ) -> None:
+        await self._run(partial(self._close, question, end, outcome))
+        self.budget_queue.notify()
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    @transaction.atomic
+    def _open(self, question: JudgeQuestion) -> None:
+        """Hold the highest cost of a request. Raises `OverBudget`, `BudgetInUse` or `Halted`."""
+        current = DraftingJob.objects.select_for_update(no_key=True).filter(
+            pk=self._job.pk, state=DraftingJob.State.RUNNING, attempts=self._job.attempts
+        )
+        if not current.exists():
+            raise Halted("The job has ended, or another worker has it.")
+        most = price(self._prices, most_of(question, reply_tokens=self._room)) or 0
+        self._check_budget(most)
+        ProfileDraft.objects.filter(pk=question.id).update(
+            state=ProfileDraft.State.SENT, requests=F("requests") + 1, held_nano=most
+        )
+
+    def _check_budget(self, most: int) -> None:
+        if self._job.budget is None:
+            return
+        if self._prices is None:
+            raise OverBudget(
+                "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
+                "its input and output price, or ask without a budget."
+            )
+        used = self._job.drafts.aggregate(
+            nano=Sum(F("spent_nano") + F("held_nano"), default=0),
+            live=Count("pk", filter=Q(state=ProfileDraft.State.SENT)),
+        )
+        if used["nano"] + most <= self._job.budget * NANO:
+            return
+        if used["live"]:
+            raise BudgetInUse("The requests under way may use up the rest of the budget.")
+        raise OverBudget(
+            f"The budget of ${self._job.budget.normalize():f} has no room for another request: "
+            f"${used['nano'] / NANO:.4f} spent, and one more can cost up to ${most / NANO:.4f}. "
+            "Ask again with a higher budget for the rest."
+        )
+
+    def _close(self, question: JudgeQuestion, end: AttemptEnd, outcome: Outcome) -> None:
+        usage = end.usage
+        if usage is None and end.maybe_billed:
+            usage = most_of(question, reply_tokens=self._room)
+        values: dict[str, Any] = {
+            "held_nano": 0,
+            "spent_nano": F("spent_nano") + (price(self._prices, usage) or 0),
+            "state": ProfileDraft.State.WAITING,
+            "error": end.error,
+        }
+        if usage is not None:
+            values["prompt_tokens"] = F("prompt_tokens") + usage.prompt_tokens
+            values["completion_tokens"] = F("completion_tokens") + usage.completion_tokens
+        if isinstance(outcome, JudgeAnswer):
+            is_done = outcome.state == "done"
+            values |= {
+                "state": ProfileDraft.State.WRITTEN if is_done else ProfileDraft.State.FAILED,
+                "model": outcome.model[:200],
+                "reply": outcome.text,
+                "text": usable(outcome.text) if is_done else "",
+                "error": "" if is_done else outcome.error,
+            }
+        ProfileDraft.objects.filter(pk=question.id).update(**values)
+
 
 _AT_ONCE = 50  # questions that wait for slots together
 _SEED = 2**31

@@ -15,6 +15,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from extras.personas.drafting import (
+    ASKED,
+    LONGEST,
     accept,
     judges_that_write,
     reject,
@@ -22,15 +24,15 @@ from extras.personas.drafting import (
     without_draft,
 )
 from extras.personas.models import DraftingJob, ProfileDraft
-from extras.personas.prompt import ASKED, LONGEST
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
 from studies.errors import StudyError
 from studies.importers.files.faults import Refused
-from studies.importers.items.replacement import why_not
-from studies.jobs.pages import Retry, job_status
+from studies.importers.items.storage import why_not
+from studies.jobs.retry import Retry, job_status
 from studies.models import Membership, Study
+from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
 
 PER_PAGE = 10
@@ -131,3 +133,18 @@ def _study(request: HttpRequest, slug: str) -> Study:
 
 def _latest(study: Study) -> DraftingJob | None:
     return DraftingJob.objects.filter(study=study).order_by("-pk").first()
+
+
+def pages(study: Study) -> list[SectionPage]:
+    changed = reverse("personas:changed-personas", args=[study.slug])
+    texts = reverse("personas:profiles", args=[study.slug])
+    return [
+        SectionPage("items", "Changed personas", changed, for_editors=True),
+        SectionPage("judges", "Profile texts", texts, for_editors=True),
+    ]
+
+
+def register() -> None:
+    section_pages.register(pages)
+    register_pages("items", "personas:changed-personas")
+    register_pages("judges", "personas:")

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from extras.personas import drafting
 from extras.personas.models import DraftingJob
-from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.retry import tidy_jobs
 
 
 @shared_task

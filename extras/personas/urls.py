@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from extras.personas import changed_personas, profile_views
+from extras.personas import changed_items, profile_views
 
 app_name = "personas"
 urlpatterns = [
-    path("changed-personas/", changed_personas.changed_personas, name="changed-personas"),
+    path("changed-personas/", changed_items.changed_personas, name="changed-personas"),
     path("judges/profiles/", profile_views.profiles_page, name="profiles"),
     path("judges/profiles/status/", profile_views.profiles_status, name="profiles-status"),
     path("judges/profiles/<str:draft_id>/", profile_views.decide_profile, name="decide-profile"),

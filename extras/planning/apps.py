@@ -11,6 +11,6 @@ class PlanningConfig(AppConfig):
     recruiting_tax = env("RECRUITING_TAX", cast=percentage, default=None)
 
     def ready(self) -> None:
-        from extras.planning import panels
+        from extras.planning import views
 
-        panels.register()
+        views.register()

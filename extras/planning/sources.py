@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, cast
 from django.apps import apps
 from django.db.models import QuerySet
 
-from analysis.data.items.comparisons import runs_to_compare
+from analysis.data.item_comparisons import runs_to_compare
 from analysis.errors import BadParameters
-from annotation.prolific.money.reservations import with_fees
+from annotation.prolific.money import with_fees
 from extras.planning.apps import PlanningConfig
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
-from judging.runs.costs.estimates import estimate_run
-from judging.runs.costs.usage import usage_of
-from judging.runs.rows.spec import RunSpec
+from judging.runs.costs import estimate_run, usage_of
+from judging.runs.spec import RunSpec
 from studies.errors import StudyError
 from studies.models import Item, Study
 

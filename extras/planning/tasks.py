@@ -1,15 +1,15 @@
 from celery import shared_task
 
 from extras.planning.models import PowerForecast
-from studies.jobs.cleanup import tidy_jobs
+from studies.jobs.retry import tidy_jobs
 
 
 @shared_task
 def compute_forecast(forecast_id: int) -> None:
     """Compute a queued forecast; running it twice computes it once."""
-    from extras.planning import requests
+    from extras.planning import assumptions
 
-    requests.compute_queued(forecast_id=forecast_id)
+    assumptions.compute_queued(forecast_id=forecast_id)
 
 
 @shared_task

@@ -1,6 +1,6 @@
 """What a study can show, and the comparison that may be watched while people answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from django import forms
@@ -9,21 +9,93 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from analysis.data.items.comparisons import labelled, runs_to_compare
+from analysis.data.item_comparisons import labelled, runs_to_compare
 from analysis.errors import AnalysisError
 from extras.planning import wording
-from extras.planning.assumptions import LABELS, RANGES, Assumptions
-from extras.planning.panels import what_if_context
-from extras.planning.requests import forecast_of, request_forecast
+from extras.planning.assumptions import LABELS, RANGES, Assumptions, forecast_of, request_forecast
 from extras.planning.sources import items_for_people
 from extras.planning.watching import fix_comparison, has_answers, watched
-from studies.jobs.pages import Retry, job_status
+from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.money import format_money
+from studies.pages.workbench import (
+    MonitorCard,
+    SectionPage,
+    SetupTask,
+    TaskState,
+    cards,
+    launch_parts,
+    register_pages,
+    section_pages,
+    setup_tasks,
+)
 from studies.selectors import get_study, studies_for
-from studies.services.items.expected_time import expected_time
+from studies.services.items import expected_time
+
+
+def what_if_context(result: Mapping[str, Any], key: str = "") -> dict[str, Any]:
+    """The designs of a forecast, and the one that is shown: that of `key`, or the planned one."""
+    designs = wording.what_ifs(result)
+    planned = next(one for one in designs if one.is_planned)
+    return {
+        "designs": designs,
+        "chosen": next((one for one in designs if one.key == key), planned),
+        "warnings": result["warnings"],
+    }
+
+
+def plan_task(study: Study) -> Iterator[SetupTask]:
+    """An optional step: the newest forecast in a line, and whether it is about this size."""
+    job = forecast_of(study.pk)
+    if job is None or job.result is None:
+        state, words = TaskState.NOT_STARTED, "Simulate studies of this size before you pay for one"
+    else:
+        design, items = job.result["designs"][0], items_for_people(study)
+        state, words = TaskState.DONE, wording.summary_of(design)
+        if (design["items"], design["answers"]) != (items, study.annotations_per_item):
+            state = TaskState.ATTENTION
+            words = (
+                f"Computed for {wording.size_words(design['items'], design['answers'])}; the "
+                f"study has {wording.size_words(items, study.annotations_per_item)}"
+            )
+    title = "Plan: what this study can show"
+    address = reverse("planning:forecast", args=[study.slug])
+    yield SetupTask("plan", title, state, words, address, is_optional=True)
+
+
+def on_launch(study: Study) -> Iterator[MonitorCard]:
+    """What the study can show, next to the button that opens it."""
+    job = forecast_of(study.pk)
+    context: dict[str, Any] = {"study": study, "job": job}
+    if job is not None and job.result:
+        context |= what_if_context(job.result)
+    yield MonitorCard("forecast", "planning/_launch.html", context)
+
+
+def on_monitor(study: Study) -> Iterator[MonitorCard]:
+    watch = watched(study)
+    if watch is not None:
+        context = {"watch": watch, "study": study}
+        yield MonitorCard("judges", "planning/_watch.html", context)
+
+
+def pages(study: Study) -> list[SectionPage]:
+    return [
+        SectionPage("report", "What it can show", reverse("planning:forecast", args=[study.slug])),
+        SectionPage("report", "Watched comparison", reverse("planning:watched", args=[study.slug])),
+    ]
+
+
+def register() -> None:
+    launch_parts.register(on_launch)
+    setup_tasks.register(plan_task)
+    cards.register(on_monitor)
+    section_pages.register(pages)
+    register_pages("report", "planning:")
+
 
 WHOLE = ("items", "answers", "per_annotator", "judges")
 SHARES = ("accuracy_people", "accuracy_judge")

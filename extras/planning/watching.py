@@ -12,9 +12,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.annotators.answers import COUNTED
-from analysis.data.annotators.set_answers import SetPairs
-from analysis.data.items.comparisons import runs_to_compare
+from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.item_comparisons import runs_to_compare
 from analysis.errors import AnalysisError
 from annotation.models import Annotation, Annotator
 from extras.planning.models import WatchedComparison

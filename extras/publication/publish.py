@@ -1,4 +1,4 @@
-"""What may leave and what it consists of, and its way to an archive."""
+"""What may leave and what it consists of, a bundle or a sealed plan, and its way."""
 
 import os
 import tempfile
@@ -10,21 +10,87 @@ from pathlib import Path
 from typing import Any
 
 from analysis.data.collection import collection_of
-from analysis.exports.description.licences import authors
-from analysis.exports.tables.catalogue import Disclosure
-from analysis.exports.tables.pseudonyms import K
-from extras.publication import hub, osf, zenodo
-from extras.publication.connection import ArchiveConnection, PublicationRefused
-from extras.publication.leaving import Leaving, files_of, packed
-from extras.publication.plan_files import write_plan
+from analysis.data.plans import read_plan
+from analysis.errors import ExportError
+from analysis.exports.catalogue import Disclosure
+from analysis.exports.facts import authors
+from analysis.exports.rows import K
+from analysis.exports.table_files import to_json, write_text
+from extras.publication import archives
+from extras.publication.connection import (
+    ArchiveConnection,
+    Leaving,
+    PublicationRefused,
+    files_of,
+    packed,
+)
 from studies.exporters.items import may_redistribute
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 
+_README = """# Analysis plan of “{title}”
+
+Frozen on {frozen_at} (UTC), with {answers:,} answers and {judgments:,} judgments collected.
+
+Seal (SHA-256): `{seal}`
+
+`plan.json` holds the plan: threshold, margin, seed, resamples, planned analyses and runs,
+exclusions and hypotheses. The seal is a hash of its content. Anyone can compute it again:
+
+```python
+import hashlib
+import json
+
+with open("plan.json", encoding="utf-8") as file:
+    found = json.load(file)
+names = ("content", "answers", "judgments", "frozen_at")
+sealed = {{name: found[name] for name in names}} | {{"seal": ""}}
+text = json.dumps(sealed, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+digest = hashlib.sha256(f"plan:{{len(text)}}:{{text}}\\n".encode()).hexdigest()
+print("unchanged" if digest == found["seal"] else "not the plan that was frozen")
+```
+
+The time in the plan is that of the installation that froze it. The archive that holds this file
+states independently when it received it.
+"""
+
+
+def write_plan(study: Study, folder: Path) -> None:
+    """Write the frozen plan of the study and how to check it. Raises `AnalysisError`."""
+    plan = read_plan(study)
+    if plan is None:
+        raise ExportError(
+            f"“{study.slug}” has no frozen analysis plan. Freeze one on its page Analysis plan or "
+            f"with freeze_plan {study.slug}."
+        )
+    content = {
+        "schema": "thirdperson.sealed-plan/1",
+        "study": {"slug": study.slug, "title": study.title},
+        "content": plan.content,
+        "answers": plan.answers,
+        "judgments": plan.judgments,
+        "frozen_at": plan.frozen_at,
+        "seal": plan.seal,
+    }
+    write_text(folder / "plan.json", to_json(content, indent=1) + "\n")
+    readme = _README.format(
+        title=study.title,
+        frozen_at=plan.frozen_at[:16].replace("T", " "),
+        answers=plan.answers,
+        judgments=plan.judgments,
+        seal=plan.seal,
+    )
+    write_text(folder / "README.md", readme)
+
+
 ARCHIVES = ("hub", "osf", "zenodo")
 WHAT = ("bundle", "plan")
-_SERVERS = {"hub": hub.SERVER, "osf": osf.SERVER, "zenodo": zenodo.SERVER}
-TOKENS = {"hub": hub.TOKEN, "osf": osf.TOKEN, "zenodo": zenodo.TOKEN}
+_SERVERS = {
+    "hub": archives.HUB_SERVER,
+    "osf": archives.OSF_SERVER,
+    "zenodo": archives.ZENODO_SERVER,
+}
+TOKENS = {"hub": archives.HUB_TOKEN, "osf": archives.OSF_TOKEN, "zenodo": archives.ZENODO_TOKEN}
 _BEGUN, _DONE = "publication begun", "published as a draft"
 _KEYWORDS = ("LLM-as-a-judge", "annotation", "personalization", "thirdperson")
 
@@ -102,7 +168,7 @@ def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
             yield files_of(folder)
             return
         # The copy of the report in a bundle loads the statistics.
-        from analysis.exports.delivery.bundle import write_folder
+        from analysis.exports.bundle import write_folder
 
         write_folder(
             wish.study, folder, also="parquet", disclosure=Disclosure(), licence=wish.licence
@@ -120,7 +186,7 @@ def publish(
     """
     if found := obstacles(wish):
         raise PublicationRefused(" ".join(found))
-    domain = osf.DOMAIN if wish.address == osf.SERVER else ""
+    domain = archives.OSF_DOMAIN if wish.address == archives.OSF_SERVER else ""
     server = ArchiveConnection(wish.address, _token(wish.to), domain=domain)
     send = {"hub": _to_hub, "osf": _to_osf, "zenodo": _to_zenodo}[wish.to]
     address = send(wish, server, files, on_file)
@@ -131,11 +197,11 @@ def publish(
 
 def _to_hub(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any) -> str:
     message = f"Data of the study {wish.study.slug}"
-    return hub.put_dataset(server, files, repo=wish.repo, message=message, on_file=on_file)
+    return archives.put_dataset(server, files, repo=wish.repo, message=message, on_file=on_file)
 
 
 def _to_osf(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any) -> str:
-    return osf.put_project(
+    return archives.put_project(
         server,
         files,
         title=_title(wish),
@@ -149,14 +215,14 @@ def _to_osf(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_
 def _to_zenodo(
     wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any
 ) -> str:
-    metadata = zenodo.metadata_of(
+    metadata = archives.metadata_of(
         title=_title(wish),
         description=_description(wish),
         authors=authors(wish.study),
         licence=wish.licence,
         keywords=_KEYWORDS,
     )
-    return zenodo.put_draft(
+    return archives.put_draft(
         server,
         files,
         metadata=metadata,

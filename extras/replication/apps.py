@@ -6,6 +6,6 @@ class ReplicationConfig(AppConfig):
     addresses = {"studies/<slug:slug>/judges/wordings/recover/": "extras.replication.urls"}
 
     def ready(self) -> None:
-        from judging.wordings.versions import MORE
+        from judging.wordings import MORE
 
         MORE.add("extras.replication.views:SOURCE")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from extras.replication.wordings.recovered import import_protocol
 from judging.errors import JudgingError
-from judging.wordings.versions import WordingSource
+from judging.wordings import WordingSource
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
 from studies.models import Membership

@@ -5,9 +5,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
+from judging.backends.backend import (
+    ANTHROPIC_URL,
+    BackendKind,
+    Capabilities,
+    JudgeSettings,
+    api_key,
+)
 from judging.backends.completions import short, storable
-from judging.backends.endpoints import ANTHROPIC_URL, api_key
 from judging.backends.parameters import FORM, Adjustments, prepared, schema_of, without
 from judging.backends.provider_clients import (
     cause,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from judging.backends.backend import is_openai, leads_to_link_local
 from judging.backends.completions import read_response, short, status_fault, without_key
-from judging.backends.endpoints import is_openai, leads_to_link_local
 from judging.engine.interface import BackendFault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from functools import cache
 import httpcore2
 import httpx2
 
+from judging.backends.backend import is_link_local
 from judging.backends.completions import short
-from judging.backends.endpoints import is_link_local
 from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unreachable
 from judging.errors import BadJudge
 

@@ -6,14 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import (
+    GEMINI_URL,
     NO_PROBABILITIES,
     WITH_REPLY,
     BackendKind,
     Capabilities,
     JudgeSettings,
+    api_key,
 )
 from judging.backends.completions import read_probabilities, storable
-from judging.backends.endpoints import GEMINI_URL, api_key
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import (
     FORM,

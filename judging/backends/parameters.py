@@ -11,8 +11,8 @@ from judging.backends.error_messages import (
     mentioned_parameters,
     refused_parameters,
 )
-from judging.engine.chat import chat
 from judging.engine.interface import JudgeQuestion, NotSent, Parameters
+from judging.engine.messages import chat
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

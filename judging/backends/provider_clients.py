@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.completions import stated_status, status_fault, without_key
-from judging.backends.compression import unpacked
 from judging.backends.error_messages import declines_content, error_body
-from judging.backends.openai import MAY_ADJUST, retry_after
+from judging.backends.openai import MAY_ADJUST, retry_after, unpacked
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import AdjustedRequest, BackendFault, JudgeQuestion, Parameters, Reply
 from judging.errors import BadJudge

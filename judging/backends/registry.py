@@ -1,10 +1,9 @@
 """The backends of this program. Another backend takes one file and one line here."""
 
 from judging.backends.anthropic import AnthropicKind
-from judging.backends.backend import BackendKind
+from judging.backends.backend import BackendKind, ReplayKind
 from judging.backends.gemini import GeminiKind
 from judging.backends.openai import OpenAIKind
-from judging.backends.replay import ReplayKind
 from judging.errors import BadJudge
 from studies.additions import Additions
 

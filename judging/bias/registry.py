@@ -1,4 +1,4 @@
-"""The bias probes of this program, and how a run names one. Another one takes one line here.
+"""Bias probes and mitigations, and how a run names one. Another one takes one line here.
 
 A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `length`,
 `source:Acme@r1+warning`, `flip:age` or `none+warning`, the baseline of probes with that mitigation.
@@ -6,27 +6,113 @@ A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `le
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
-from judging.bias.mitigations import MITIGATIONS, REFLECTION, WARNING
-from judging.bias.own_responses import OwnResponses
-from judging.bias.personas import FEATURE, Examples, Flip, Hide, HideHistory, HideText
-from judging.bias.probe import DRAWN, RULES, BiasProbe
-from judging.bias.responses import (
+from judging.bias.probes import (
+    DRAWN,
+    FEATURE,
+    RULES,
     Authority,
     Bandwagon,
+    BiasProbe,
     Distractor,
+    Examples,
+    Flip,
     Formatting,
+    Hide,
+    HideHistory,
+    HideText,
     Injection,
     Length,
+    OwnResponses,
     Reasoning,
     Sentiment,
     Source,
 )
-from judging.bias.texts import all_of, languages_of
+from judging.bias.texts import all_of, languages_of, text
+from judging.engine.interface import Options, Verdict
+from judging.engine.messages import Message, Messages
 from judging.errors import NOT_ALLOWED, InvalidValue
+from judging.protocols.protocol import JudgingProtocol
+
+WARNING, REFLECTION = "warning", "reflection"
+MITIGATIONS = {
+    REFLECTION: "A second request asks the judge to look at its answer again",
+    WARNING: "A system message says what must not count",
+}
+
+
+def warned(messages: Messages, language: str) -> Messages:
+    """The prompt after a system message that says what must not count."""
+    words = text(WARNING, "system", language=language)
+    if messages and messages[0].role == "system":
+        first = Message("system", f"{messages[0].text}\n\n{words}")
+        return (first, *messages[1:])
+    return (Message("system", words), *messages)
+
+
+@dataclass(frozen=True)
+class Reflecting:
+    """A protocol with one more step: the judge looks at its answer again, and that answer counts.
+
+    `details` of the verdict has the side of the first answer under `before_reflection`.
+    """
+
+    protocol: JudgingProtocol
+    language: str
+
+    @property
+    def offers_tie(self) -> bool:
+        return self.protocol.offers_tie
+
+    @property
+    def steps(self) -> int:
+        return self.protocol.steps + 1
+
+    def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
+        if len(earlier) < self.protocol.steps:
+            return self.protocol.conversation(messages, earlier)
+        *before, answer = earlier
+        asked = self.protocol.conversation(messages, tuple(before))
+        again = Message("user", text(REFLECTION, "user", language=self.language))
+        return (*asked, Message("assistant", answer), again)
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return self.protocol.options(self._own(earlier))
+
+    def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
+        return self.protocol.weigh(verdict, probabilities)
+
+    def _own(self, earlier: tuple[str, ...]) -> tuple[str, ...]:
+        """The replies before the protocol's own step, which the reflection repeats."""
+        return earlier if len(earlier) < self.protocol.steps else earlier[:-1]
+
+    def read(
+        self,
+        text: str,
+        *,
+        earlier: tuple[str, ...] = (),
+        is_structured: bool = False,
+        is_lenient: bool = False,
+    ) -> Verdict:
+        def read(reply: str, before: tuple[str, ...]) -> Verdict:
+            return self.protocol.read(
+                reply, earlier=before, is_structured=is_structured, is_lenient=is_lenient
+            )
+
+        if len(earlier) < self.protocol.steps:
+            verdict = read(text, earlier)
+            return replace(verdict, continues=verdict.continues or verdict.side is not None)
+        *before, answer = earlier
+        first = read(answer, tuple(before))
+        verdict = read(text, tuple(before))
+        return replace(verdict, details={**verdict.details, "before_reflection": first.side})
+
+    def form(self) -> Mapping[str, Any]:
+        return self.protocol.form()
+
 
 PROBES: list[BiasProbe] = [
     Length(),

@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from judging.backends.backend import JudgeSettings
-from judging.backends.endpoints import key_variable
+from judging.backends.backend import JudgeSettings, key_variable
 from judging.backends.parameters import differences
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
@@ -29,17 +28,16 @@ from judging.engine.interface import (
     Unreachable,
     Verdict,
 )
-from judging.engine.messages import as_text
-from judging.engine.replies import looks_like_refusal
+from judging.engine.messages import as_text, looks_like_refusal
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import messages_of
 from judging.protocols.registry import DEFAULT, protocol
-from judging.runs.costs.usage import RunUsage
+from judging.runs.costs import RunUsage
 from judging.worker.endpoints import kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
-from studies.prompts.language import language_or_english
-from studies.services.provider_permission import forbids_providers
+from studies.prompts import language_or_english
+from studies.services.studies import forbids_providers
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,8 @@
-"""Asking one question until it has an answer."""
+"""Asking one question until it has an answer, at an address that has a slot.
+
+Every address has a limiter of its own, with its own slots, rates and pauses. A judge with one
+address behaves as if there were no routes: the limiter decides alone.
+"""
 
 import asyncio
 import logging
@@ -11,6 +15,7 @@ from judging.engine.interface import (
     AdjustedRequest,
     AttemptEnd,
     AttemptLedger,
+    Backend,
     BackendFault,
     Broken,
     BudgetInUse,
@@ -24,10 +29,75 @@ from judging.engine.interface import (
     Reply,
     Unreachable,
 )
-from judging.engine.messages import length
+from judging.engine.messages import is_empty, length, looks_like_refusal
 from judging.engine.rate_limits import Limiter, Permit
-from judging.engine.replies import is_empty, looks_like_refusal
-from judging.engine.routes import Route, Routes
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One address: what asks there, and what decides when."""
+
+    backend: Backend
+    limiter: Limiter
+
+
+class Routes:
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = list(routes)
+
+    @property
+    def limiters(self) -> list[Limiter]:
+        return [route.limiter for route in self._routes]
+
+    @property
+    def moved_at(self) -> float:
+        """When a request was last sent to any of them, or a grant arrived."""
+        return max(route.limiter.moved_at for route in self._routes)
+
+    def others_answer(self, route: Route) -> bool:
+        """Whether an address other than this one is not left out."""
+        return any(r is not route and not r.limiter.is_left_out for r in self._routes)
+
+    async def acquire(self, tokens: int, *, had_outage: bool) -> tuple[Route, Permit]:
+        """Wait for a slot at any address. Raises `Outage` if all of them are given up.
+
+        `had_outage`: the question was asked at an address that was given up meanwhile. Other
+        questions try addresses that are left out again if there is no other.
+        """
+        routes = self._routes
+        if len(routes) > 1:
+            there = [route for route in routes if not route.limiter.is_left_out]
+            routes = there or ([] if had_outage else routes)
+        if not routes:
+            raise Outage(self._last_words())
+        best = min(routes, key=lambda route: route.limiter.load)
+        if len(routes) == 1 or best.limiter.load < 1:
+            return best, await best.limiter.acquire(tokens)
+        return await _first(routes, tokens)
+
+    def _last_words(self) -> str:
+        words = {route.limiter.last_words: None for route in self._routes}
+        return f"None of the {len(self._routes)} addresses answers. {' '.join(words)}"
+
+
+async def _first(routes: Sequence[Route], tokens: int) -> tuple[Route, Permit]:
+    """The first slot of several addresses; the places in the other queues are given back."""
+    waiting = {asyncio.ensure_future(route.limiter.acquire(tokens)): route for route in routes}
+    last: BaseException | None = None
+    try:
+        while waiting:
+            ended, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                if (last := task.exception()) is None:
+                    return waiting.pop(task), task.result()
+                del waiting[task]
+        assert last is not None  # noqa: S101
+        raise last
+    finally:
+        for task, route in waiting.items():
+            if not task.cancel() and task.exception() is None:  # it got one at the same moment
+                route.limiter.release(task.result(), is_unused=True)
+
 
 logger = logging.getLogger(__name__)
 _SEE_LOG = "the worker's log has the details"
@@ -58,7 +128,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     verdict = question.protocol.weigh(verdict, reply.probabilities)
     details = dict(verdict.details)
     if "read" in details and question.sides_in(reply) is not None:
-        details["probabilities_at"] = "letter"  # not at the beginning, as in the past
+        details["probabilities_at"] = "letter"
     if reply.no_probabilities:
         details["no_probabilities"] = reply.no_probabilities
     answer = partial(

@@ -1,10 +1,12 @@
-"""Messages to a model, and the hash that identifies them."""
+"""Messages to a model with the hash that identifies them, and parts of replies."""
 
+import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant"]
 LETTERS_PER_TOKEN = 4  # about as many, in most languages
@@ -114,3 +116,76 @@ def length(messages: Sequence[Message]) -> int:
         len(message.text) + sum(each.tokens * LETTERS_PER_TOKEN for each in message.media)
         for message in messages
     )
+
+
+# The types of pictures and sounds that a chat completion can hold; of a sound, its name there.
+MEDIA = {
+    "image/png": "",
+    "image/jpeg": "",
+    "image/webp": "",
+    "audio/wav": "wav",
+    "audio/mpeg": "mp3",
+}
+
+
+def chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """A prompt; a message with pictures or sounds is a list of parts, in their places."""
+    return [{"role": message.role, "content": _content(message)} for message in messages]
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    if not message.media:
+        return message.text
+    return [_part(each) for each in message.parts()]
+
+
+def _part(part: str | Attachment) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(part.load()).decode()
+    if sound := MEDIA[part.type]:
+        return {"type": "input_audio", "input_audio": {"data": data, "format": sound}}
+    return {"type": "image_url", "image_url": {"url": f"data:{part.type};base64,{data}"}}
+
+
+# Some chat templates open the thought themselves, so a reply contains only its end.
+_THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+_THOUGHT = re.compile(
+    rf"<({_THINK})>.*?(?:</\1>|\Z)|\A(?:(?!<(?:{_THINK})>).)*</(?:{_THINK})>"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final<\|message\|>|\Z)"
+    r"|<\|channel\|>final<\|message\|>",
+    re.DOTALL | re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
+    r"|must\s+decline|refuse)"
+    r"|i'm\s+(?:sorry|unable|not\s+able)|i\s+am\s+sorry|i\s+apologi[sz]e|as\s+an\s+ai"
+    r"|unable\s+to\s+(?:assist|help|comply|provide|determine|make))\b",
+    re.IGNORECASE,
+)
+
+
+def without_thoughts(text: str) -> str:
+    """Blank the model's thoughts; everything else keeps its position."""
+    return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+
+
+def without_cut_end(text: str) -> str:
+    """A reply that was cut off, without the word or number at its end: its rest may be missing."""
+    end = len(text)
+    if text[-1:] in (".", ",") and text[-2:-1].isdigit():
+        end -= 1  # the decimals may be missing
+    while end and text[end - 1].isalnum():
+        end -= 1
+    return text[:end]
+
+
+def looks_like_refusal(text: str) -> bool:
+    """Whether a reply without a verdict declines to judge."""
+    return _REFUSAL.search(without_thoughts(text).replace("’", "'")) is not None
+
+
+def is_empty(text: str) -> bool:
+    """Whether a reply holds only thoughts, or nothing at all."""
+    return not without_thoughts(text).strip()

@@ -28,8 +28,14 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
-from judging.engine.limits import BURST_SECONDS, Grant, LimitReport, RateLimits
-from judging.engine.response_times import ResponseTimes, Trend
+from judging.engine.limits import (
+    BURST_SECONDS,
+    Grant,
+    LimitReport,
+    RateLimits,
+    ResponseTimes,
+    Trend,
+)
 
 CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down

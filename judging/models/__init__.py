@@ -6,11 +6,9 @@ from judging.models.answers import (
     Judgment,
     SentParameters,
     last_lease_of_workers,
-    usable_probabilities,
 )
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
-from judging.models.runs import NANO, Campaign, JudgeRun, Jury
-from judging.models.wordings import PromptTemplate
+from judging.models.runs import NANO, Campaign, JudgeRun, Jury, PromptTemplate
 
 __all__ = [
     "NANO",
@@ -27,5 +25,4 @@ __all__ = [
     "SharedLimit",
     "StudyJudge",
     "last_lease_of_workers",
-    "usable_probabilities",
 ]

@@ -1,8 +1,6 @@
 """Judgments, and every request and file of requests that was paid for."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -82,21 +80,6 @@ def last_lease_of_workers() -> datetime:
     A worker renews its own every few seconds.
     """
     return clock.now() + timedelta(hours=1)
-
-
-def usable_probabilities(
-    state: str, probabilities: Mapping[str, float] | None, details: Mapping[str, Any] | None
-) -> Mapping[str, float] | None:
-    """The option probabilities of a judgment, as far as they are those of its verdict.
-
-    Earlier versions stored those of the first token where a reply names no response, or was read
-    leniently. They say nothing about the verdict.
-    """
-    details = details or {}
-    is_strict = details.get("read") in (None, "certainty")
-    if state != Judgment.State.DONE or not (is_strict or "probabilities_at" in details):
-        return None
-    return probabilities
 
 
 class OrdinaryJudgments(models.Manager["Judgment"]):

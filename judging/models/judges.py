@@ -15,8 +15,8 @@ from judging.backends.backend import (
     NO_PROBABILITIES,
     WITH_REPLY,
     Capabilities,
+    is_own_network,
 )
-from judging.backends.endpoints import is_own_network
 from judging.errors import ConflictingValue, FieldError, Reason
 from studies.models import Study
 from studies.statements import clock

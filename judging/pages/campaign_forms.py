@@ -8,26 +8,111 @@ from typing import Any
 from django import forms
 from django.db.models import Q
 
-from judging.backends.replay import IMPORTED
-from judging.bias.mitigations import MITIGATIONS
-from judging.bias.registry import choices_of_probes
+from judging.backends.backend import IMPORTED
+from judging.bias.registry import MITIGATIONS, choices_of_probes
+from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun
-from judging.pages.campaign_choices import (
-    OWN_WORDS,
-    features_for,
-    languages_for,
-    settings_for,
-    usual_settings,
-    wordings_of,
-    words_of,
-)
-from judging.pages.costed_forms import ORDER_WORDS, CostedForm
 from judging.protocols import framings, registry
-from judging.runs.campaigns import CampaignPlan, plan_of
-from judging.runs.rows.spec import MOST_ANCHORS
+from judging.runs.campaigns import PLAN_KEYS, SWEEPS, CampaignPlan, plan_of
+from judging.runs.spec import MOST_ANCHORS, asks_something
 from studies.models import Study
-from studies.personas.features import known_keys
-from studies.prompts.language import is_prompt_language
+from studies.personas import NAMED_SETS, known_keys, meant_by
+from studies.prompts import base_of, is_prompt_language, language_name, prompt_languages
+
+ORDER_WORDS = {
+    "both": "Both orders: sends each question twice, which shows whether a judge prefers a side",
+    "random": "One random order per item, balanced: half as many questions",
+    "r1_first": "Response 1 first",
+    "r2_first": "Response 2 first",
+}
+
+
+class CostedForm(forms.Form):
+    """A form that spends money only after it has shown the cost."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of the requested work, which the button that starts it sends back."""
+        return hashlib.sha256(repr(sorted(self.cleaned_data.items())).encode()).hexdigest()[:16]
+
+    @property
+    def may_start(self) -> bool:
+        """Whether that button was pressed, for exactly the work that was shown."""
+        return "start" in self.data and self.data.get("shown") == self.digest
+
+    def show(self, error: Exception) -> None:
+        """Show a service's error next to its field, with the labels of this form."""
+        if not isinstance(error, FieldError):
+            self.add_error(None, str(error))
+            return
+        field = PLAN_KEYS.get(error.field, error.field)
+        self.add_error(field if field in self.fields else None, error.worded(self._label))
+
+    def _label(self, field: str) -> str:
+        shown = self.fields.get(PLAN_KEYS.get(field, field))
+        return f"“{shown.label}”" if shown else field.replace("_", " ")
+
+
+OWN_WORDS = "-"  # no wording can have this name and a version
+_FEATURE_WORDS = {
+    "all": "All features of the persona",
+    "none": "No features: the question without the persona",
+    "leave-one-out": "All features except one, once for each feature",
+    "one-only": "One feature only, once for each feature",
+}
+
+
+def usual_settings(study: Study) -> list[str]:
+    """The protocols that ask what annotators of the study are asked."""
+    chosen = ["certainty"] if study.ask_certainty else ["standard"]
+    return chosen + ["tie"] * study.allow_tie
+
+
+def wordings_of(study: Study) -> list[tuple[str, str]]:
+    """The words of the settings, and the versions of the study's own wordings."""
+    own = study.prompt_templates.defer("exact_texts").order_by("name", "version")
+    words = [(each.reference, f"{each}, for the setting “{each.setting}”") for each in own]
+    return [(OWN_WORDS, "The words of the setting"), *words]
+
+
+def settings_for(study: Study) -> list[tuple[str, str]]:
+    """The protocols with which a study can be judged."""
+    return [
+        (each.name, each.description)
+        for each in registry.protocols()
+        if not each.needs_others
+        and (study.criteria or not each.needs_criteria)
+        and asks_something(each, study)
+        and each.is_for(study)
+    ]
+
+
+def features_for(study: Study, keys: set[str]) -> list[tuple[str, str]]:
+    """The parts of a persona that a run can show, whose features have these keys."""
+    own = list(study.feature_sets.values_list("name", flat=True))
+    named = [
+        name for name, members in NAMED_SETS.items() if all(meant_by(key, keys) for key in members)
+    ]
+    sweeps = SWEEPS if len(keys) >= 2 else ()
+    words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
+    return words + [(name, f"Feature set “{name}”") for name in own + named]
+
+
+def languages_for(study: Study) -> list[tuple[str, str]]:
+    """The languages of prompts, that of the study first; none is chosen if it has no prompts."""
+    own, named = language_name(study.language), prompt_languages()
+    first = f"{own}, as in the study" if is_prompt_language(study.language) else "Choose a language"
+    others = [each for each in named if each != base_of(study.language)]
+    return [("", first), *((each, language_name(each)) for each in others)]
+
+
+def words_of(judge: Judge) -> str:
+    """The name, model and prices of a judge."""
+    if judge.price_input is None or judge.price_output is None:
+        return f"{judge.name}: {judge.model}, no price set"
+    prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
+    return f"{judge.name}: {judge.model}, {prices} per million tokens"
+
 
 _REUSE_WORDS = (
     "Reuse judgments that other runs of the same model gave to exactly the same prompt, at no cost"

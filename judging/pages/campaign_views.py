@@ -13,16 +13,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from judging.errors import JudgingError
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.pages.campaign_forms import CampaignForm
-from judging.pages.jury_actions import MORE
+from judging.pages.workbench import JURY_ACTIONS
 from judging.runs import campaigns, lifecycle
-from judging.runs.costs.estimates import (
+from judging.runs.costs import (
     RunEstimate,
     estimate_cells,
     estimate_plan,
     estimate_rest,
     gather,
+    probes_of,
 )
-from judging.runs.costs.probes import probes_of
 from judging.selectors import (
     RunProgress,
     RunRow,
@@ -34,7 +34,7 @@ from judging.selectors import (
 from studies.errors import StudyError
 from studies.models import Membership
 from studies.selectors import get_study
-from studies.services.provider_permission import forbids_providers
+from studies.services.studies import forbids_providers
 from studies.statements import clock
 
 _UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has started the run
@@ -127,7 +127,8 @@ def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
     return [
-        (jury, [each.template for each in MORE if each.is_open(campaign, jury)]) for jury in juries
+        (jury, [each.template for each in JURY_ACTIONS if each.is_open(campaign, jury)])
+        for jury in juries
     ]
 
 

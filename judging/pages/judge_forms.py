@@ -11,12 +11,16 @@ from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
 from judging.backends.registry import DEFAULT, backend_kinds
-from judging.catalog.changes import OutdatedJudge, version_of
-from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
+from judging.catalog.changes import (
+    KEY_PREFIX,
+    OutdatedJudge,
+    may_add_addresses,
+    servers_in_use,
+    version_of,
+)
 from judging.errors import FieldError
 from judging.models import Judge
-from judging.runs.judges import IDENTITY, new_addresses
-from judging.runs.presets import PRESETS
+from judging.runs.judges import IDENTITY, PRESETS, new_addresses
 
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
 _SERVER = (

@@ -14,22 +14,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from judging.backends.backend import OwnForm
-from judging.backends.endpoints import key_variable
+from judging.backends.backend import IMPORTED, OwnForm, key_variable
 from judging.backends.registry import backend_kind, backend_kinds
-from judging.backends.replay import IMPORTED
 from judging.catalog import changes
+from judging.catalog.changes import is_used_elsewhere, may_add_addresses, may_change
 from judging.catalog.connection_test import run_connection_test, setting_of
-from judging.catalog.rules import is_used_elsewhere, may_add_addresses, may_change
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
-from judging.runs.presets import PRESETS
+from judging.runs.judges import PRESETS
 from judging.worker.endpoints import settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
-from studies.services.provider_permission import forbids_providers
-from studies.services.studies import record
+from studies.services.studies import forbids_providers, record
 
 PER_PAGE = 20
 

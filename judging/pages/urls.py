@@ -1,11 +1,6 @@
 from django.urls import path, re_path
 
-from judging.pages import (
-    campaign_views,
-    judge_views,
-    views,
-    wording_views,
-)
+from judging.pages import campaign_views, judge_views, views, wording_views
 
 app_name = "judging"
 urlpatterns = [

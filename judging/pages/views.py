@@ -1,40 +1,37 @@
 """A study's judges: the progress and cost of their runs, and every reply with its reading."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.core.validators import MinValueValidator
+from django.db.models import F, OrderBy, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging import deliveries
-from judging.backends.replay import IMPORTED
-from judging.drift.comparison import AnchorComparison
-from judging.drift.reading import anchors_of
+from judging.backends.backend import IMPORTED
+from judging.drift import AnchorComparison, anchors_of
 from judging.engine.messages import as_text, prompt_sha256
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
-from judging.pages.listing import (
-    JUDGMENT_SORTS,
-    RUN_COLUMNS,
-    filter_runs,
-    judgments_csv,
-    runs_csv,
-    sort_runs,
-)
-from judging.pages.run_forms import ExtendForm, JudgmentFilter, RunFilter
+from judging.pages.campaign_forms import ORDER_WORDS, CostedForm
 from judging.prompts.asking import messages_of
 from judging.runs import lifecycle
-from judging.runs.costs.estimates import estimate_extension
-from judging.runs.costs.probes import probe_of
+from judging.runs.costs import estimate_extension, probe_of
+from judging.runs.extension import Saving, saving_of
 from judging.runs.request_conditions import Conditions, conditions_of
-from judging.runs.rows.reuse import Saving, saving_of
+from judging.runs.spec import Reuse, RunSpec
 from judging.selectors import (
+    RunRow,
     campaigns_of,
     get_run,
     judgments_page,
@@ -47,11 +44,199 @@ from judging.selectors import (
     speeds_of,
 )
 from studies.errors import StudyError
-from studies.models import Membership, Study
-from studies.pages.long_lists import LongList
+from studies.models import Item, Membership, Study
+from studies.pages.responses import LongList, csv_response
 from studies.selectors import get_study, studies_for
-from studies.services.provider_permission import forbids_providers
+from studies.services.studies import forbids_providers
 from studies.statements.kept_figures import kept
+
+# Columns of the table of runs: name in the address, label, and sort key.
+RUN_COLUMNS: dict[str, tuple[str, Callable[[RunRow], Any]]] = {
+    "judge": ("Judge", lambda row: (row.run.judge.name.casefold(), row.run.pk)),
+    "state": ("State", lambda row: row.run.state_words),
+    "done": ("Done", lambda row: row.progress.done),
+    "left": ("Left", lambda row: row.progress.left),
+    "speed": ("Per minute", lambda row: row.speed),
+    "unread": ("Unparseable, refused", lambda row: row.progress.unparseable + row.progress.refused),
+    "retries": ("Retries", lambda row: row.run.retries),
+    "tokens": ("Tokens", lambda row: row.run.tokens),
+    "cost": ("Cost", lambda row: row.run.spent_nano),
+}
+_ITEM = ("item__key", "shown_first", "sample")
+JUDGMENT_SORTS: dict[str, tuple[str, tuple[str | OrderBy, ...]]] = {
+    "": ("item", _ITEM),
+    "latest": ("latest answer", (F("answered_at").desc(nulls_last=True), *_ITEM)),
+    "certain": ("highest certainty", (F("certainty").desc(nulls_last=True), *_ITEM)),
+    "uncertain": ("lowest certainty", (F("certainty").asc(nulls_last=True), *_ITEM)),
+    "replies": ("most replies", ("-replies", *_ITEM)),
+}
+
+
+def sort_runs(rows: list[RunRow], sort: str) -> list[RunRow]:
+    """Rows by a column of `RUN_COLUMNS`, descending with a minus before it; else unchanged."""
+    column = RUN_COLUMNS.get(sort.removeprefix("-"))
+    return sorted(rows, key=column[1], reverse=sort.startswith("-")) if column else rows
+
+
+def filter_runs(
+    runs: QuerySet[JudgeRun], *, state: str = "", search: str = "", campaign: str = ""
+) -> QuerySet[JudgeRun]:
+    if state:
+        runs = runs.filter(state=state)
+    if search:
+        runs = runs.filter(judge__name__icontains=search)
+    if campaign:
+        runs = runs.filter(campaigns__public_id=campaign)
+    return runs
+
+
+# Columns of the files: header, and the cell of a row.
+_RUN_CSV: dict[str, Callable[[RunRow], Any]] = {
+    "run": lambda row: row.run.key[:12],
+    "judge": lambda row: row.run.judge.name,
+    "model": lambda row: row.run.judge.model,
+    "setting": lambda row: row.run.setting,
+    "features": lambda row: row.run.features,
+    "bias_probe": lambda row: row.run.bias_probe,
+    "orders": lambda row: row.run.orders,
+    "samples": lambda row: row.run.samples,
+    "state": lambda row: row.run.state_words,
+    "reason": lambda row: row.run.sentence,
+    "done": lambda row: row.progress.done,
+    "left": lambda row: row.progress.left,
+    "unparseable": lambda row: row.progress.unparseable,
+    "refused": lambda row: row.progress.refused,
+    "skipped": lambda row: row.progress.skipped,
+    "failed": lambda row: row.progress.error,
+    "retries": lambda row: row.run.retries,
+    "tokens": lambda row: row.run.tokens,
+    "cost_usd": lambda row: row.run.spent if row.run.is_billed else None,
+    "started_at": lambda row: _seconds(row.run.started_at),
+}
+_JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
+    "item_id": lambda judgment: judgment.item.key,
+    "shown_first": lambda judgment: judgment.shown_first,
+    "sample": lambda judgment: judgment.sample,
+    "state": lambda judgment: judgment.state,
+    "choice": lambda judgment: judgment.choice,
+    "certainty": lambda judgment: judgment.certainty,
+    "replies": lambda judgment: judgment.replies,
+    "reply": lambda judgment: judgment.raw_text,
+    "read_as": lambda judgment: (judgment.details or {}).get("read"),
+    "reason": lambda judgment: judgment.error,
+    "model": lambda judgment: judgment.model_snapshot,
+    "answered_at": lambda judgment: _seconds(judgment.answered_at),
+}
+
+
+def runs_csv(rows: Iterable[RunRow], *, name: str) -> HttpResponse:
+    cells = ([cell(row) for cell in _RUN_CSV.values()] for row in rows)
+    return csv_response(name, [*_RUN_CSV], cells)
+
+
+def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
+    found = judgments.iterator(chunk_size=2000)
+    cells = ([cell(judgment) for cell in _JUDGMENT_CSV.values()] for judgment in found)
+    return csv_response(name, [*_JUDGMENT_CSV], cells)
+
+
+def _seconds(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
+
+
+STATES = [
+    ("", "all"),
+    ("open", "not answered yet"),
+    *[(s.value, s.label) for s in Judgment.State if s not in Judgment.OPEN],
+]
+_REUSE_CHOICES = {
+    Reuse.IDENTICAL.value: "Reuse those to exactly the same request, with the same seed",
+    Reuse.SAME_PROMPT.value: "Reuse also those to the same prompt with another seed",
+    Reuse.FRESH.value: "Reuse none: send every question again",
+}
+
+
+class JudgmentFilter(forms.Form):
+    """The filter above a run's judgments; all fields are optional."""
+
+    state = forms.ChoiceField(choices=STATES, required=False, label="State")
+    search = forms.CharField(required=False, max_length=120, label="Item id")
+    sort = forms.ChoiceField(
+        choices=[(name, label) for name, (label, _) in JUDGMENT_SORTS.items()],
+        required=False,
+        label="Sort by",
+    )
+
+
+class RunFilter(forms.Form):
+    """The filter above the runs of a study; all fields are optional."""
+
+    state = forms.ChoiceField(
+        choices=[("", "all"), *JudgeRun.State.choices], required=False, label="State"
+    )
+    search = forms.CharField(required=False, max_length=120, label="Judge name")
+    campaign = forms.ChoiceField(required=False, label="Campaign")
+
+    def __init__(self, study: Study, data: Any) -> None:
+        super().__init__(data)
+        field = self.fields["campaign"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101
+        field.choices = [("", "all"), *campaigns_of(study).values_list("public_id", "name")]
+
+
+class ExtendForm(CostedForm):
+    """What to add to a run: more items, samples, or the other order."""
+
+    limit = forms.IntegerField(
+        min_value=1,
+        required=False,
+        label="Items",
+        help_text="Uses the first items only. Leave empty for all.",
+    )
+    samples = forms.IntegerField(max_value=100, label="Samples")
+    orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
+    reuse = forms.ChoiceField(
+        choices=list(_REUSE_CHOICES.items()),
+        widget=forms.RadioSelect,
+        required=False,
+        initial=Reuse.IDENTICAL,
+        label="Judgments that other runs have paid for",
+    )
+    budget = forms.DecimalField(
+        min_value=Decimal("0.01"),
+        decimal_places=2,
+        required=False,
+        label="Budget, US dollars",
+        help_text="For the whole run, checked before each request. Leave empty to keep it.",
+    )
+    token_budget = forms.IntegerField(
+        min_value=1, required=False, label="Budget, tokens", help_text="Leave empty to keep it."
+    )
+
+    def __init__(self, run: JudgeRun, data: Any = None) -> None:
+        self._run = run
+        items = Judgment.objects.filter(run=run).values("item").distinct().count()
+        is_limited = items < Item.objects.filter(study=run.study_id).count()
+        initial = {
+            "limit": items if is_limited else None,
+            "samples": run.samples,
+            "orders": run.orders,
+            "budget": run.budget,
+            "token_budget": run.token_budget,
+        }
+        super().__init__(data, initial=initial)
+        samples, orders = self.fields["samples"], self.fields["orders"]
+        samples.validators.append(MinValueValidator(run.samples))
+        samples.help_text = f"The run has {run.samples}. Enter the same number or more."
+        assert isinstance(orders, forms.ChoiceField)  # noqa: S101
+        both = JudgeRun.Orders.BOTH
+        orders.choices = [(name, ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
+
+    def spec(self) -> RunSpec:
+        chosen = dict(self.cleaned_data)
+        chosen["reuse"] = Reuse(chosen["reuse"] or Reuse.IDENTICAL)
+        return RunSpec.of(self._run, **chosen, extend=True)
+
 
 PER_PAGE = 20
 _ACTIONS = {

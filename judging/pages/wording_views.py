@@ -16,20 +16,21 @@ from judging.errors import FieldError, InvalidValue, JudgingError
 from judging.models import PromptTemplate
 from judging.protocols import registry
 from judging.selectors import may_edit
-from judging.wordings.checks import MOST_LETTERS, SLOTS
-from judging.wordings.comparison import compare
-from judging.wordings.examples import example_prompts
-from judging.wordings.versions import (
+from judging.wordings import (
     MORE,
+    MOST_LETTERS,
+    SLOTS,
     checked_texts,
+    compare,
     delete_wording,
+    example_prompts,
     is_used,
     newest_wording,
     save_wording,
 )
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
-from studies.pages.framed import with_frames
+from studies.pages.responses import with_frames
 from studies.selectors import get_study
 from studies.texts.slots import names_in
 

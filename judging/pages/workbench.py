@@ -1,19 +1,23 @@
-"""What judges add to the pages of a study."""
+"""What judges add to the pages of a study, and extras to those of a jury."""
+
+from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
 
-from judging.backends.replay import IMPORTED
+from judging.backends.backend import IMPORTED
 from judging.models import NANO, Judge, JudgeRun
 from judging.selectors import RunProgress, RunRow, run_rows
+from studies.additions import Additions
 from studies.models import Study
-from studies.pages.workbench.registry import (
+from studies.pages.workbench import (
     ListCell,
     Mark,
     MonitorCard,
@@ -32,6 +36,22 @@ from studies.pages.workbench.registry import (
 )
 from studies.statements import clock
 from studies.templatetags.humanize_numbers import dollars
+
+if TYPE_CHECKING:
+    from judging.models import Campaign, Jury
+
+
+@dataclass(frozen=True)
+class JuryAction:
+    """A button for editors: its `template` is shown with `campaign` and `jury` where `is_open`."""
+
+    name: str
+    template: str
+    is_open: Callable[[Campaign, Jury], bool]
+
+
+JURY_ACTIONS: Additions[JuryAction] = Additions()
+
 
 _MOST_JUDGES = 6
 _STOPPED = (JudgeRun.State.STOPPED_BUDGET, JudgeRun.State.STOPPED_OUTAGE)

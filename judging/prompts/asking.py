@@ -1,28 +1,37 @@
-"""How a run asks: everything that decides a prompt, other than the item and its order."""
+"""How a run asks: everything that decides a prompt, other than the item and its order.
+
+Items store texts trimmed and normalised, and personas as features. A recovered wording keeps the
+spelling of its file where it differs, so that a prompt is rebuilt to the byte:
+`{"texts": [text, …], "items": {item key: {"content": hash, slot or response: number of a text}}}`.
+A spelling belongs to the content it was read with: an item that was edited since shows its own.
+"""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from math import ceil
 from typing import Any, Self
 
+from django.db import connection, connections
 from django.db.models import QuerySet
 
-from judging.bias.mitigations import REFLECTION, WARNING, Reflecting, warned
-from judging.bias.registry import probe_choice
+from judging.bias.registry import REFLECTION, WARNING, Reflecting, probe_choice, warned
 from judging.bias.texts import all_of, text
-from judging.engine.messages import Message, Messages
+from judging.engine.messages import Attachment, Message, Messages
 from judging.errors import BadRun
 from judging.models import SAMPLED, JudgeRun, PromptTemplate
-from judging.prompts.attachments import user_message
-from judging.prompts.exact_texts import with_exact_texts
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import EarlierReplies, JudgingProtocol
 from judging.protocols.registry import protocol
-from studies.models import Item, Study
+from studies.file_storage.stored import Stored
+from studies.media.storage import stored_file
+from studies.models import Item, MediaFile, Side, Study
 from studies.prompts import (
+    PROMPT_LANGUAGE,
     Wording,
     bands_in,
     bands_text,
@@ -31,8 +40,88 @@ from studies.prompts import (
     wording,
     words_in,
 )
-from studies.prompts.language import PROMPT_LANGUAGE
-from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of
+from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of, without_marks
+
+# Providers count differently, and none of them says it in advance: rough numbers, rather too high.
+_PIXELS_PER_TOKEN = 750
+_TOKENS_PER_SECOND = 50
+_FRAME_TOKENS = 100
+
+
+def user_message(filled: str, item: Item) -> Message:
+    """A filled template as a message, with the item's pictures and sounds at their places."""
+    text, places = without_marks(filled)
+    if not places:
+        return Message("user", text)
+    facts = {each["sha256"]: each for each in item.all_media}
+    found = MediaFile.objects.filter(study=item.study_id, sha256__in=[sha for _, sha in places])
+    files = {file.sha256: stored_file(file) for file in found}
+    return Message(
+        "user",
+        text,
+        tuple(
+            Attachment(
+                place,
+                sha,
+                facts[sha]["type"],
+                _tokens(facts[sha]),
+                partial(_read, files[sha]),
+                size=facts[sha]["size"],
+            )
+            for place, sha in places
+        ),
+    )
+
+
+def _tokens(facts: Mapping[str, Any]) -> int:
+    if (seconds := facts.get("seconds")) is not None:
+        return _FRAME_TOKENS + ceil(seconds * _TOKENS_PER_SECOND)
+    return _FRAME_TOKENS + ceil(facts["width"] * facts["height"] / _PIXELS_PER_TOKEN)
+
+
+def _read(stored: Stored) -> bytes:
+    """The bytes of a file. A backend calls it in a thread of its own, which keeps no connection.
+
+    A worker that writes a file of requests keeps the connection that it has.
+    """
+    had_connection = connection.connection is not None
+    try:
+        return stored.read_bytes()
+    finally:
+        if not had_connection:
+            connections.close_all()
+
+
+CONTENT = "content"
+
+
+def with_exact_texts(
+    slots: Slots, stored: Mapping[str, Any], item: Item, *, shown_first: str, whole_persona: bool
+) -> Slots:
+    """The slots in the spelling of the file.
+
+    The spelling of a profile is that of the whole persona; a judge that sees less of it, or
+    nothing, gets the features as usual.
+    """
+    entry = stored.get("items", {}).get(item.key)
+    if entry is None or entry[CONTENT] != item.content_hash:
+        return slots
+    names = {name: slot for slot, name in names_by_side(shown_first).items()}
+    texts = {
+        names.get(name, name): stored["texts"][number]
+        for name, number in entry.items()
+        if name != CONTENT
+    }
+    if not whole_persona or not slots.persona:
+        texts.pop("persona", None)
+    return replace(slots, **texts)
+
+
+def names_by_side(shown_first: str) -> dict[str, str]:
+    """The response, as it is stored, that stands in each slot of a response."""
+    second = Side.R2 if shown_first == Side.R1 else Side.R1
+    return {"response_a": str(Side(shown_first)), "response_b": str(second)}
+
 
 _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 

@@ -9,12 +9,11 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
-from judging.bias.personas import not_the_same
-from judging.bias.probe import Asked, BiasProbe, Example
+from judging.bias.probes import Asked, BiasProbe, Example, not_the_same
 from judging.bias.registry import ProbeChoice, probe_choice
 from judging.models import JudgeRun
 from studies.models import Item, Persona, Side, Study
-from studies.personas.profile_text import profile_for
+from studies.personas import profile_for
 from studies.prompts import persona_text
 from studies.texts.slots import Slots
 

@@ -1,26 +1,313 @@
-"""Importing judgments that were made elsewhere."""
+"""Importing judgments that were made elsewhere: all faults of a file, or all its rows.
 
+Two formats: our own answers of models (CSV or JSON Lines with item_id and choice), and the result
+files released with “Can LLM be a Personalized Judge?”.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
 
-from judging.backends.replay import IMPORTED, ReplayKind
+from judging.backends.backend import IMPORTED, ReplayKind
 from judging.errors import ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, Judgment
+from judging.protocols import registry
 from judging.protocols.registry import protocol
+from judging.runs.extension import parameters_key
 from judging.runs.judges import check_name
-from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
-from judging.runs.rows.extension import parameters_key
-from studies.importers.files.answer_rows import Scale
+from studies import personas as feature_sets
+from studies.importers.files.answer_rows import (
+    AnswerRow,
+    KeptRows,
+    Scale,
+    read_answer_rows,
+    unclear_scale,
+)
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
-from studies.models import Item, Study
-from studies.personas import features as feature_sets
+from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
+from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import plain
+
+REQUIRED = ("item_id", "choice")
+_NO_VERDICT = ("unparseable", "refused", "skipped", "error")
+_STATUSES = ("ok", "regenerated", *_NO_VERDICT)
+MOST_SAMPLES = 100
+
+
+@dataclass(frozen=True)
+class ImportedJudgment:
+    """One judgment of a file, by content."""
+
+    line: int
+    item_key: str
+    shown_first: str  # empty if the file does not state it
+    sample: int
+    state: str
+    choice: str
+    certainty: int | None
+    raw_text: str
+    replies: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.item_key, self.shown_first, self.sample
+
+
+class JudgmentFile:
+    """The judgments of a file, on disk; setting and features as stated in it or visible from it."""
+
+    def __init__(self) -> None:
+        self._rows = KeptRows()
+        self.setting = ""
+        self.feature_keys: list[str] | None = None  # None: all features
+        self.samples = 1
+        self.skipped: list[Fault] = []
+        self.has_ties = self.has_certainties = False
+
+    def keep(self, row: ImportedJudgment) -> ImportedJudgment | None:
+        """Keep a judgment, or return the earlier one of the same question."""
+        _, *values = vars(row).values()
+        if earlier := self._rows.keep(row.line, row.key, values):
+            return ImportedJudgment(earlier.line, *earlier.values)
+        self.samples = max(self.samples, row.sample)
+        self.has_ties |= row.choice == Choice.TIE
+        self.has_certainties |= row.certainty is not None
+        return None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def portions(self) -> Iterator[list[ImportedJudgment]]:
+        """The judgments in the order of the file, a thousand at a time."""
+        for rows in self._rows.portions():
+            yield [ImportedJudgment(row.line, *row.values) for row in rows]
+
+
+def read_judgments(
+    file: File,
+    *,
+    study: Study,
+    item_keys: Container[str],
+    skip_faulty: bool = False,
+    scale: Scale | None = None,
+) -> JudgmentFile:
+    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
+
+    With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
+    is that of the certainties, without which a file of low ones only is refused.
+    """
+    if _is_released(file):
+        return _read_released(file, study)
+    reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
+    for found in read_answer_rows(file, required=REQUIRED):
+        if isinstance(found, BadLine):
+            reader.faults.append(found.fault)
+        else:
+            reader.read(*found)
+    if not reader.judgments and not reader.faults:
+        message = "the file has no judgments."
+        reader.faults.append(
+            Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
+        )
+    if scale is None and (unclear := unclear_scale(reader.certainties, file.name)):
+        reader.faults.append(unclear)
+    if reader.faults:
+        raise Refused(reader.faults)
+    reader.judgments.setting = reader.setting()
+    reader.judgments.skipped = reader.faults.skipped
+    return reader.judgments
+
+
+def _is_released(file: File) -> bool:
+    first = next(read_json_lines(file), None) if file.head()[:1] == b"{" else None
+    return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
+
+
+def _read_released(file: File, study: Study) -> JudgmentFile:
+    released = parse_released(file)
+    items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
+    unknown = [row for row in released if row.item_id not in items]
+    if unknown:
+        raise Refused(
+            Fault(
+                row.line,
+                "item",
+                "unknown item",
+                "the study has no such item.",
+                "Import the items of the same files first.",
+                row.item_id,
+                file.name,
+                item=row.item_id,
+            )
+            for row in unknown
+        )
+    judgments = JudgmentFile()
+    seen = Counter[tuple[str, str]]()
+    for row in released:
+        row = aligned(row, items[row.item_id].r1)
+        seen[row.item_id, row.shown_first] += 1
+        judgments.keep(
+            ImportedJudgment(
+                line=row.line,
+                item_key=row.item_id,
+                shown_first=row.shown_first,
+                sample=seen[row.item_id, row.shown_first],
+                state="done" if row.choice else "unparseable",
+                choice=row.choice,
+                certainty=row.certainty if row.choice in (Choice.R1, Choice.R2) else None,
+                raw_text=row.raw_text,
+                replies=1,
+            )
+        )
+    shown_all = all(
+        row.feature_keys == [feature["key"] for feature in items[row.item_id].persona.features]
+        for row in released
+    )
+    keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
+    judgments.setting = released[0].setting
+    judgments.feature_keys = None if shown_all and keys else keys
+    return judgments
+
+
+class _JudgmentReader:
+    """Turns the rows of one file into judgments and collects their faults."""
+
+    def __init__(
+        self, file: str, item_keys: Container[str], *, skip: bool, scale: Scale | None
+    ) -> None:
+        self._scale = scale
+        self.certainties: list[int] = []
+        self._file, self._item_keys = file, item_keys
+        self._raters: set[str] = set()
+        self._settings: set[str] = set()
+        self.faults = Faults(skip=skip)
+        self.judgments = JudgmentFile()
+
+    def setting(self) -> str:
+        """The setting that the rows name, or the one that follows from them."""
+        if self._settings:
+            return self._settings.pop()
+        if self.judgments.has_certainties:
+            return "certainty"
+        return "tie" if self.judgments.has_ties else "standard"
+
+    def read(self, line: int, raw: Any) -> None:
+        """Read one row as a judgment, or collect its faults."""
+        row = AnswerRow(line, self._file, self._scale)
+        if isinstance(raw, Mapping):
+            judgment = self._judgment(row, raw)
+            if not row.faults:
+                self._keep(row, judgment)
+                self.certainties += [] if judgment.certainty is None else [judgment.certainty]
+        else:
+            row.fault("", "not an object", "the line is not a JSON object.", "Write one judgment.")
+        self.faults += row.faults
+
+    def _judgment(self, row: AnswerRow, raw: Mapping[str, Any]) -> ImportedJudgment:
+        item = row.item(raw, self._item_keys)
+        choice = row.choice(raw)
+        status = row.one_of(raw, "parse_status", _STATUSES)
+        judgment = ImportedJudgment(
+            line=row.line,
+            item_key=item,
+            shown_first=row.shown_first(raw),
+            sample=row.whole_number(raw, "sample", low=1, high=MOST_SAMPLES) or 1,
+            state=status if status in _NO_VERDICT else "done" if choice else "unparseable",
+            choice=choice,
+            certainty=row.certainty(raw, choice=choice),
+            raw_text=_text(row, raw.get("raw_text")),
+            replies=row.whole_number(raw, "attempts", low=0, high=5) or 0,
+        )
+        _check_consistency(row, judgment, status)
+        row.rater_kind(raw, "model", command="import_annotations")
+        self._check_file(row, raw)
+        return judgment
+
+    def _keep(self, row: AnswerRow, judgment: ImportedJudgment) -> None:
+        known = self.judgments.keep(judgment)
+        if known is not None and _content(known) != _content(judgment):
+            row.fault(
+                "item_id",
+                "judged twice",
+                f"item “{judgment.item_key}” was judged differently {row.on(known.line)}.",
+                "Number repeated judgments of an item in a column “sample”.",
+                value=judgment.item_key,
+            )
+
+    def _check_file(self, row: AnswerRow, raw: Mapping[str, Any]) -> None:
+        """Check that one file holds one judge in one setting, asked without a bias probe."""
+        if raw.get("bias_probe"):
+            row.fault(
+                "bias_probe",
+                "changed prompts",
+                "the prompt was changed to measure a bias, so this is no judgment of the item.",
+                "Leave rows with a bias_probe out.",
+                value=raw["bias_probe"],
+            )
+        rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
+        setting = row.one_of(raw, "setting", registry.names())
+        for field, seen, value in (
+            ("rater_id", self._raters, rater),
+            ("setting", self._settings, setting),
+        ):
+            if value and seen and value not in seen:
+                row.fault(
+                    field,
+                    f"several of {field}",
+                    f"the rows before have the {field} “{next(iter(seen))}”, this one “{value}”.",
+                    "Import one file for each.",
+                    value=value,
+                )
+            elif value:
+                seen.add(value)
+
+
+def _check_consistency(row: AnswerRow, judgment: ImportedJudgment, status: str) -> None:
+    if judgment.choice and status in _NO_VERDICT:
+        row.fault(
+            "choice",
+            "choice without verdict",
+            f"parse_status is {status}, yet there is a choice.",
+            "Leave choice empty, or set parse_status to ok.",
+            value=judgment.choice,
+        )
+    if not judgment.choice and status in ("ok", "regenerated"):
+        row.fault(
+            "choice",
+            "verdict without choice",
+            f"parse_status is {status}, yet there is no choice.",
+            f"Give the choice, or use one of: {', '.join(_NO_VERDICT)}.",
+        )
+    elif not judgment.choice and judgment.certainty is not None:
+        row.fault(
+            "certainty",
+            "certainty without choice",
+            "there is a certainty without a choice of r1 or r2.",
+            "Leave certainty empty.",
+            value=judgment.certainty,
+        )
+
+
+def _text(row: AnswerRow, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        row.fault("raw_text", "raw_text is not text", "raw_text must be text.", value=value)
+        return ""
+    return plain(value)
+
+
+def _content(judgment: ImportedJudgment) -> tuple[Any, ...]:
+    return judgment.state, judgment.choice, judgment.certainty, judgment.raw_text
+
 
 _TIES = Reason(
     "ties", "{file} holds ties, which the setting “{setting}” does not offer. Use {field} tie."

@@ -1,19 +1,77 @@
-"""Adding judges, and checking that they can be asked."""
+"""Adding judges, also ready-made ones, and checking that they can be asked."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
-from judging.backends.backend import JudgeSettings
-from judging.backends.endpoints import check_endpoint, is_openai, provider_key
+from judging.backends.anthropic import AnthropicKind
+from judging.backends.backend import (
+    ANTHROPIC_URL,
+    GEMINI_URL,
+    OPENAI_URL,
+    JudgeSettings,
+    check_endpoint,
+    is_openai,
+    provider_key,
+)
+from judging.backends.gemini import GeminiKind
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
 from judging.models import SAMPLED, Judge, JudgeRun
-from judging.runs.presets import PRESETS
 from judging.worker.endpoints import kind_of, settings_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgePreset:
+    """`base_url` is empty if the model runs on the user's own server, `model` if any of a
+    provider's models can be named."""
+
+    model: str
+    own_sources: tuple[str, ...]
+    backend: str = DEFAULT
+    base_url: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it is, for the page on which judges are added."""
+        if not self.model:
+            return "Any model of this provider, through its own library"
+        where = "at OpenAI" if self.base_url else "on a server of yours"
+        return f"The paper’s model, {where}"
+
+
+PRESETS = {
+    "gpt-4o-2024-05-13": JudgePreset(
+        model="gpt-4o-2024-05-13", base_url=OPENAI_URL, own_sources=("openai", "gpt")
+    ),
+    "gpt-3.5-turbo-0125": JudgePreset(
+        model="gpt-3.5-turbo-0125", base_url=OPENAI_URL, own_sources=("openai", "gpt")
+    ),
+    "command-r-plus": JudgePreset(
+        model="command-r-plus",
+        own_sources=("cohere", "command", "command-r", "command-r-plus"),
+    ),
+    # Give the address of a server that runs it in 16 bit, as the paper did.
+    "llama-3-70b-instruct": JudgePreset(
+        model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
+    ),
+    "anthropic": JudgePreset(
+        model="",
+        backend=AnthropicKind.name,
+        base_url=ANTHROPIC_URL,
+        own_sources=("anthropic", "claude"),
+    ),
+    "gemini": JudgePreset(
+        model="",
+        backend=GeminiKind.name,
+        base_url=GEMINI_URL,
+        own_sources=("google", "gemini"),
+    ),
+}
+
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.

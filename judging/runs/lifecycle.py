@@ -10,23 +10,26 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from judging.drift.anchors import create_anchors, retry_failed_anchors
+from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
+from judging.runs.extension import (
+    EXTENDED_FIELDS,
+    client_versions,
+    extended,
+    reuse_answers,
+    run_for,
+)
 from judging.runs.judges import keep_exact
-from judging.runs.rows.extension import EXTENDED_FIELDS, client_versions, extended, run_for
-from judging.runs.rows.reuse import reuse_answers
-from judging.runs.rows.row_creation import create_judgments
-from judging.runs.rows.shared_requests import share_requests
-from judging.runs.rows.spec import RunSpec
-from judging.runs.rows.study_facts import RunStudyFacts
+from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
+from judging.runs.spec import RunSpec
 from judging.selectors import has_replies
 from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime
-from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import backend_maker
-from judging.worker.provider_permission import check_sharing
+from judging.worker.questions import check_sharing
+from judging.worker.runtime import outlive_restart
 from studies.models import Study
 from studies.services.studies import lock_study, record
 

@@ -1,8 +1,154 @@
-"""What the judges' side of a study has, for deleting the whole study."""
+"""The judges' side of a study: launch checks, deletion, and judgments about a person."""
 
-from judging.models import JudgeRun, Judgment, PromptTemplate, last_lease_of_workers
-from studies.models import Study
-from studies.services.whole_studies.removal import StudyContent
+from collections.abc import Collection, Sequence
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import Count, F, Q, Sum
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+
+from judging.backends.backend import leads_to_link_local
+from judging.models import Attempt, Judge, JudgeRun, Judgment, PromptTemplate, last_lease_of_workers
+from judging.worker.budgets import AMOUNTS, REMOVED, add_removed
+from judging.worker.chunks import closing_words
+from studies.models import Item, Study
+from studies.services.studies import LaunchCheck
+from studies.services.whole_studies import StudyContent, delete_with_all_that_refers
+from studies.texts.texts_to_judges import passage_to_judge
+
+_SECONDS = 3.0
+_MOST_ITEMS = 5_000  # are read while the page waits; the import has read all
+
+
+def judges_of(study: Study) -> list[LaunchCheck]:
+    """One launch check for every judge with a run in the study: whether its server answers."""
+    judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
+    if not judges:
+        return [LaunchCheck("No judge is set. They can judge at any time, also afterwards.", False)]
+    away = [name for judge in judges for name in _away(judge)]
+    if not away:
+        return [
+            LaunchCheck(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)
+        ]
+    words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
+    return [LaunchCheck(words, True, fix=reverse("judging:list", args=[study.slug]))]
+
+
+def texts_to_judges(study: Study) -> list[LaunchCheck]:
+    """Advice where items hold a text that speaks to a judge; nothing in a study without judges."""
+    if not study.judge_runs.exists():
+        return []
+    rows = Item.objects.filter(study=study).order_by("key")[:_MOST_ITEMS]
+    columns = rows.values_list("key", "question", "context", "r1__text", "r2__text")
+    found = {
+        key: passage
+        for key, *texts in columns.iterator(chunk_size=1_000)
+        if (passage := next(filter(None, map(passage_to_judge, filter(None, texts))), ""))
+    }
+    if not found:
+        return [LaunchCheck("No item has a text that speaks to a judge.", False)]
+    key, passage = next(iter(found.items()))
+    items = "1 item has" if len(found) == 1 else f"{len(found):,} items have"
+    words = (
+        f"{items} a text that may speak to a judge, first “{passage}” in {key}. A model may follow "
+        "it. Check these items, or measure its effect with the bias probe “injection”."
+    )
+    return [LaunchCheck(words, True, fix=reverse("studies:item", args=[study.slug, key]))]
+
+
+def _away(judge: Judge) -> list[str]:
+    """The judge's name if its server does not answer; with the addresses if it has several."""
+    if not judge.capabilities.needs_endpoint:
+        return []
+    away = [address for address in judge.base_urls if not _answers(address)]
+    if len(judge.base_urls) == 1:
+        return [judge.name] if away else []
+    return [f"{judge.name} at {address}" for address in away]
+
+
+def _answers(address: str) -> bool:
+    """Whether a server responds at all; sent without a key, so a refusal is enough."""
+    host = urlsplit(address).hostname
+    if not host:
+        return True
+    if leads_to_link_local(host) and not settings.JUDGE_LINK_LOCAL:
+        return False
+    import httpx2
+
+    from judging.backends.connections import certificates
+
+    try:
+        httpx2.get(f"{address.rstrip('/')}/models", timeout=_SECONDS, verify=certificates())
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError, OSError):
+        return False  # also if the environment names a proxy that cannot be used
+    return True
+
+
+def ledger_use(run_id: int) -> tuple[int, int, int]:
+    """What the ended requests of a run cost, in nano-dollars and tokens, and how many failed.
+
+    With those of judgments that were removed.
+    """
+    ended = Attempt.objects.filter(judgment__run=run_id).exclude(outcome=Attempt.Outcome.SENT)
+    found = ended.aggregate(
+        nano=Sum("cost_nano", default=0),
+        tokens=Sum(
+            Coalesce(F("prompt_tokens"), 0) + Coalesce(F("completion_tokens"), 0), default=0
+        ),
+        retries=Count("pk", filter=~Q(outcome=Attempt.Outcome.REPLIED)),
+    )
+    removed = JudgeRun.objects.values_list("parameters", flat=True).get(pk=run_id).get(REMOVED, {})
+    nano, tokens, retries = (found[name] + removed.get(name, 0) for name in AMOUNTS)
+    return nano, tokens, retries
+
+
+def remove_judgments(study: Study, items: Collection[int]) -> None:
+    """Delete every judgment about items.
+
+    A judgment elsewhere that took an answer over, of an item with the same texts about another
+    person, keeps it, and gets the requests that brought it. A request that is in flight meanwhile
+    is counted when it ends (`judging/worker/ledger.py`).
+    """
+    judgments = Judgment.everything.filter(item__in=items)
+    taking = Judgment.everything.filter(reused_from__item__in=items).exclude(item__in=items)
+    of_runs = {run for rows in (judgments, taking) for run in rows.values_list("run", flat=True)}
+    # Workers that store requests of these judgments wait, and are then refused. They lock a run
+    # before its judgments, and so does this.
+    runs = list(
+        JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=of_runs).order_by("pk")
+    )
+    list(judgments.select_for_update(no_key=False).order_by("pk").values_list("pk"))
+    takers = list(taking.order_by("pk"))
+    before = {run.pk: ledger_use(run.pk) for run in runs}
+    _pass_on(takers)
+    judgments.update(reused_from=None, asked_with=None)
+    delete_with_all_that_refers(Judgment, item__in=list(items))
+    for run in runs:
+        _keep_costs(run, before[run.pk])
+        if run.state == JudgeRun.State.DONE:
+            run.sentence = closing_words(run.pk)
+            run.save(update_fields=["sentence"])
+
+
+def _pass_on(takers: Sequence[Judgment]) -> None:
+    """Give the requests of each removed answer to the first judgment that took it over."""
+    heirs: dict[int | None, Judgment] = {}
+    for taker in takers:
+        source, heir = taker.reused_from_id, heirs.get(taker.reused_from_id)
+        if heir is None:
+            heirs[source] = taker
+            Attempt.objects.filter(judgment=source).update(judgment=taker)
+        taker.reused_from = heir
+        taker.save(update_fields=["reused_from"])
+
+
+def _keep_costs(run: JudgeRun, before: tuple[int, int, int]) -> None:
+    after = ledger_use(run.pk)
+    if before == after:
+        return
+    lost = {name: old - new for name, old, new in zip(AMOUNTS, before, after, strict=True)}
+    add_removed(run, lost)
 
 
 def content_of(study: Study) -> StudyContent:

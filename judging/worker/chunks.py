@@ -21,17 +21,15 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from judging import deliveries
+from judging.engine.asking import Routes
 from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
-from judging.engine.routes import Routes
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
-from judging.worker.provider_permission import check_sharing
-from judging.worker.questions import questions_of
-from judging.worker.records.ledger import LedgerRows, RunLedger
-from judging.worker.shared_replies import share_replies
+from judging.worker.ledger import LedgerRows, RunLedger
+from judging.worker.questions import check_sharing, questions_of, share_replies
 from studies.statements import clock
 
 logger = logging.getLogger(__name__)

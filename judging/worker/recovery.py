@@ -1,14 +1,21 @@
-"""Recovery of runs after workers were killed."""
+"""Recovery of runs after workers were killed, by a thread in every worker.
 
+Otherwise a worker only for judging would recover nothing: the schedule runs elsewhere, and its
+tasks may wait in a queue that no worker serves.
+"""
+
+import logging
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import QuerySet
 
 from judging import deliveries
 from judging.models import Batch, JudgeRun, Judgment
+from judging.worker import batches
 from judging.worker.chunks import LEASE, call_workers, give_back, settle
 from studies.statements import clock
 
@@ -69,3 +76,47 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
         ids = [pk for pk, owner in held if owner == run]
         released[run] = give_back(run, Judgment.everything.filter(pk__in=ids))
     return released
+
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 30.0
+# After a time without a database no lease is renewed. Workers that live renew theirs in this time.
+GRACE_SECONDS = 3.0
+_SWEEPS_PER_STEP = 2  # runs that ask by batch
+
+_stop = threading.Event()
+
+
+def begin_recovery(*, call: Callable[[int], Any], step: Callable[[int], Any]) -> threading.Thread:
+    """Sweep now and every half minute until `end`, in a thread.
+
+    `call` puts tokens of a run into its queue, `step` advances a run that is asked by batch.
+    """
+    _stop.clear()
+    thread = threading.Thread(target=_watch, args=(call, step), name="judging-watch", daemon=True)
+    thread.start()
+    return thread
+
+
+def end_recovery() -> None:
+    _stop.set()
+
+
+def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
+    sweeps = 0
+    while True:
+        try:
+            if expired_leases().exists() and _stop.wait(GRACE_SECONDS):
+                return
+            # A worker that starts may replace one that died with the runs' tokens.
+            recover_runs(call=call, at_start=sweeps == 0)
+            if sweeps % _SWEEPS_PER_STEP == 0:
+                batches.follow_batches(queue=step)
+            sweeps += 1
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("Runs could not be looked after, trying again: %s", error)
+        finally:
+            connection.close()
+        if _stop.wait(SWEEP_SECONDS):
+            return

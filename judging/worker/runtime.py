@@ -1,24 +1,104 @@
-"""Objects that exist once in a process that judges: the engine's loop and the writer."""
+"""What exists once in a process that judges: the engine's loop, shared limits, the writer."""
 
+import json
 import logging
+import os
+import secrets
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
-from django.db import connection
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
-from judging.engine.asking import Asker
-from judging.engine.budget_queue import BudgetQueue
-from judging.engine.interface import AttemptLedger, Backend
-from judging.engine.loop import EngineLoop
-from judging.engine.routes import Route
-from judging.errors import BadJudge, JudgingError
-from judging.models import Judge
-from judging.worker import shared_rate_limits
+from judging.engine.asking import Asker, Route
+from judging.engine.interface import AttemptLedger, Backend, BudgetQueue
+from judging.engine.limits import Grant, LimitReport
+from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, settle
+from judging.errors import BadJudge, DatabaseAway, JudgingError
+from judging.models import Judge, SharedLimit
+from judging.worker import ledger
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
-from judging.worker.records import ledger
-from judging.worker.records.writer import Writer
+from judging.worker.writer import RETRY_SECONDS, Writer
+from studies.statements import clock
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+
+_FORGET_SECONDS = 3600
+_TRIES = 20
+
+
+def exchange(endpoint: str) -> Exchange:
+    """The function by which this process exchanges its reports about an endpoint for grants."""
+    has_redis = settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
+    store = _in_redis if has_redis else _in_database
+
+    def take_part(report: LimitReport) -> Grant:
+        return store(endpoint, _member(os.getpid()), report)
+
+    return take_part
+
+
+@cache
+def _member(pid: int) -> str:
+    """A unique name of this process over all machines; a fork gets its own."""
+    return f"{pid}-{secrets.token_hex(8)}"
+
+
+def _in_database(endpoint: str, member: str, report: LimitReport) -> Grant:
+    try:
+        SharedLimit.objects.get_or_create(endpoint=endpoint)
+        with transaction.atomic():
+            shared = SharedLimit.objects.select_for_update(no_key=True).get(endpoint=endpoint)
+            grant = settle(shared.document, member, report, now=clock.now().timestamp())
+            shared.save(update_fields=["document"])
+    except (DatabaseError, InterfaceError) as error:
+        connection.close()
+        raise CoordinationFailed(f"the database says: {error}") from error
+    return grant
+
+
+@cache
+def _redis(pid: int) -> "Redis":
+    from redis import Redis
+
+    return Redis.from_url(
+        settings.CELERY_BROKER_URL, socket_timeout=5.0, socket_connect_timeout=5.0
+    )
+
+
+def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
+    """Read, settle, write; repeat if another process wrote in between."""
+    from redis.exceptions import RedisError, WatchError
+
+    key = f"thirdperson:limits:{endpoint}"
+    # A client that nobody holds closes its connections: another thread may have made the kept one.
+    client = _redis(os.getpid())
+    try:
+        with client.pipeline() as pipe:
+            for _ in range(_TRIES):
+                pipe.watch(key)
+                seconds, microseconds = pipe.time()
+                raw = pipe.get(key)
+                document: Document = json.loads(raw) if raw else {}
+                grant = settle(document, member, report, now=seconds + microseconds / 1e6)
+                pipe.multi()
+                pipe.set(key, json.dumps(document), ex=_FORGET_SECONDS)
+                try:
+                    pipe.execute()
+                except WatchError:
+                    continue
+                return grant
+    except RedisError as error:
+        raise CoordinationFailed(f"Redis says: {error}") from error
+    raise CoordinationFailed(f"the limits were written by others {_TRIES} times in between")
+
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +183,7 @@ def _route(judge: Judge, address: str) -> Route:
             endpoint,
             backend_key(judge, address),
             limits_of(judge),
-            shared_rate_limits.exchange(endpoint) if is_shared else None,
+            exchange(endpoint) if is_shared else None,
         ),
     )
 
@@ -137,3 +217,26 @@ def client_of(judge: Judge) -> Iterator[None]:
             "log of this process says why. Check the judge's address, and in the environment the "
             "settings of proxies (such as HTTPS_PROXY) and of certificates (SSL_CERT_FILE)."
         ) from error
+
+
+T = TypeVar("T")
+_PAUSE = 1.0
+
+
+def outlive_restart(step: Callable[[], T]) -> T:
+    """The result of `step`, which is repeated while the database does not answer.
+
+    Raises `DatabaseAway` after a minute, and immediately if the process is ending.
+    """
+    deadline = time.monotonic() + RETRY_SECONDS
+    while True:
+        try:
+            return step()
+        except (OperationalError, InterfaceError) as error:
+            connection.close()
+            if is_stopping() or time.monotonic() > deadline:
+                raise DatabaseAway(
+                    f"The database does not answer: {str(error).strip()}. All answers so far are "
+                    "stored. Run the same command again to continue."
+                ) from error
+            sleep(_PAUSE)

@@ -29,7 +29,7 @@ function shownRows(table) {
   return longTables.get(table)?.elements() ?? table.tBodies[0].rows;
 }
 
-// What studies/exporters/csv_out.py takes for the beginning of a formula, and for the end of a line.
+// What studies/exporters/tables.py takes for the beginning of a formula, and for the end of a line.
 const UNSEEN = "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
 const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;

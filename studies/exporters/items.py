@@ -8,8 +8,7 @@ from typing import IO, Any
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.validation import KEYS
-from studies.media.references import as_given, file_name, response_as_given
-from studies.media.storage import open_file
+from studies.media.storage import as_given, file_name, open_file, response_as_given
 from studies.models import Item, MediaFile, Study
 from studies.statements.ordering import by_letters
 

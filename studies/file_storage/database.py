@@ -12,7 +12,7 @@ from django.db.models import Count, Max, QuerySet, Sum
 
 from studies.file_storage.block_reader import read_blocks
 from studies.file_storage.storage import FilesStorage, blocks, owned_folders, split
-from studies.models.files import StoredBlock, StoredFile
+from studies.models.installation import StoredBlock, StoredFile
 from studies.models.keys import random_id
 
 # The size of every block but the last of a file. It cannot change while files are stored.

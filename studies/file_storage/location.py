@@ -11,7 +11,7 @@ from pathlib import Path
 from django.db import transaction
 
 from studies.file_storage.storage import files_storage
-from studies.models.files import FilesLocation
+from studies.models.installation import FilesLocation
 from studies.models.keys import random_id
 from studies.statements import clock
 

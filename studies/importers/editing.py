@@ -13,17 +13,14 @@ from django.db import transaction
 
 from studies.errors import StaleVersion, StudyError
 from studies.exporters.items import raw_item
-from studies.importers.files.faults import Faults, Refused
-from studies.importers.files.import_row import ImportRow
-from studies.importers.items.personas import read_persona
-from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord
-from studies.importers.items.replacement import remove_items, why_not
+from studies.importers.files.faults import Faults, ImportRow, Refused
+from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, read_persona
+from studies.importers.items.storage import remove_items, why_not
 from studies.importers.items.validation import Validator
 from studies.media import storage
 from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Side, Study
-from studies.services.items.content_hash import study_content_hash
-from studies.services.items.sampling import seat_items
+from studies.services.items import seat_items, study_content_hash
 from studies.services.studies import lock_study, record
 
 _LOGGED = 300  # characters of a text in the log

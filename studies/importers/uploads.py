@@ -1,30 +1,37 @@
 """Imports of uploaded files: small ones during the request, large ones by a worker.
 
-The items are stored in one transaction, so a worker that is killed leaves nothing half imported.
+The items are stored in one transaction, so a worker that is killed leaves nothing half imported. A
+file whose columns have to be mapped first waits until an editor has done so.
 """
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 
 from studies.errors import StudyError
 from studies.file_storage.stored import Stored
-from studies.importers.files.bundle import unpacked_size
+from studies.importers.columns.mapping import ColumnMapping, guess, hash_of
+from studies.importers.columns.table_file import Head, beginning_of, read_head
+from studies.importers.files.bundle import File, unpacked_size
 from studies.importers.files.faults import STOPPED, Refused, place
-from studies.importers.items.import_report import ImportReport, report_on
-from studies.importers.items.import_source import read_paths
+from studies.importers.files.packed import GZIPPED, ZIPPED, is_parquet
+from studies.importers.files.readers import REQUIRED
+from studies.importers.items.import_source import is_of_a_set, read_paths
+from studies.importers.items.item_bundle import ImportReport, report_on
+from studies.importers.items.personalized_judge import looks_released
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import data_sets
-from studies.jobs.errors import JobFailed
-from studies.jobs.runner import JobProgress, Steps, carry_out
-from studies.models import ImportJob, Study
-from studies.models.imports import ROWS_READ
+from studies.jobs.runner import JobFailed, JobProgress, Steps, carry_out
+from studies.models import ImportJob, Study, Upload
+from studies.models.items import ROWS_READ
+from studies.services.whole_studies import StudyContent
 from studies.statements import clock
 
 # A page reads files of up to this size, unpacked, during the request: about 500 items.
@@ -260,3 +267,160 @@ def warnings_shown(result: ImportResult) -> list[str]:
     if (left := len(result.warnings) - len(shown)) > 0:
         shown.append(f"There are {left:,} more warnings.")
     return shown
+
+
+# Values of the own answer that are read without a mapping, under its usual names.
+_READ = {"", "1", "2", "r1", "r2", "tie"}
+
+
+def needs_mapping(file: File) -> bool:
+    """Whether a file has rows, but not those of the item format or of a known data set."""
+    start = file.head()
+    if start.startswith(ZIPPED) or is_of_a_set(file):
+        return False
+    head = read_head(file)
+    if not head.rows:
+        return False
+    cells = head.rows[0][1]
+    if start[:1] in (b"{", b"["):
+        is_item = any(path.startswith(("persona.", "responses.0.")) for path in cells)
+        return not is_item and not looks_released(cells) and len(head.columns) > 1
+    if not set(REQUIRED) <= set(head.columns):
+        return len(head.columns) > 1
+    return _hides_own_answers(head)
+
+
+def _hides_own_answers(head: Head) -> bool:
+    """Whether a file in the item format has an own answer that it does not name as the format."""
+    if "first_person" in head.columns:
+        return False
+    column = guess(head).column_of("own_answer")
+    return column is not None and any(not _is_read(cells, column) for _, cells in head.rows)
+
+
+def _is_read(cells: Mapping[str, str], column: str) -> bool:
+    return cells.get(column, "") in _READ
+
+
+_KEPT = timedelta(days=1)
+
+
+class Kept(NamedTuple):
+    """An upload with the head of its first file; `since` is when its mapping was last used."""
+
+    upload: Upload
+    head: Head
+    since: datetime | None
+
+
+class OtherColumns(StudyError):
+    """Files that were sent together have different columns."""
+
+
+def head_of(upload: UploadedFile) -> File:
+    """The beginning of an uploaded file."""
+    upload.seek(0)
+    head = _beginning(Path(str(upload.name)).name, cast(IO[bytes], upload))
+    upload.seek(0)
+    return head
+
+
+def _beginning(name: str, stream: IO[bytes]) -> File:
+    """The beginning of a file; all of a Parquet file or a packed one, whose end describes it."""
+    data = beginning_of(stream)
+    if is_parquet(data) or data.startswith((ZIPPED, GZIPPED)):
+        data += stream.read()
+    return File(name, data)
+
+
+def keep_upload(
+    uploads: Sequence[UploadedFile],
+    *,
+    study: Study,
+    task: str,
+    replace: int | None = None,
+    user: User | None = None,
+) -> Upload:
+    """Keep files with the same columns, with the mapping of the last such file, or with guesses.
+
+    Raises `OtherColumns`.
+    """
+    heads = [read_head(head_of(upload)) for upload in uploads]
+    columns = heads[0].columns
+    for head in heads[1:]:
+        if set(head.columns) != set(columns):
+            raise OtherColumns(
+                f"{head.name} has other columns than {heads[0].name}. Import each by itself."
+            )
+    columns_hash = hash_of(columns)
+    before = _before(study, columns_hash)
+    upload = Upload(
+        study=study,
+        task=task,
+        replace=replace,
+        columns_hash=columns_hash,
+        mapping=before.mapping if before else guess(heads[0]).as_json(),
+        requested_by=user,
+    )
+    with folder_of_upload(upload).replacing() as draft:
+        upload.files = [path.name for path in lay_out(uploads, draft)]
+    upload.save()
+    return upload
+
+
+def read_kept(upload: Upload) -> Kept | None:
+    """The upload with the head of its first file; None once its files are deleted."""
+    first = files_of(upload)[0]
+    try:
+        with first.open() as stream:
+            head = read_head(_beginning(first.name, stream))
+    except FileNotFoundError:
+        return None
+    before = _before(upload.study, upload.columns_hash)
+    return Kept(upload, head, before.imported_at if before else None)
+
+
+def files_of(upload: Upload) -> list[Stored]:
+    return [folder_of_upload(upload) / name for name in upload.files]
+
+
+def folder_of_upload(upload: Upload) -> Stored:
+    return Stored(f"imports/{upload.public_id}")
+
+
+def content_of(study: Study) -> StudyContent:
+    """The files of a study that wait for their mapping, for deleting the whole study."""
+    return StudyContent(
+        folders=[folder_of_upload(upload) for upload in Upload.objects.filter(study=study)]
+    )
+
+
+def mapping_of(upload: Upload) -> ColumnMapping:
+    """The mapping as it was last sent; it may be incomplete."""
+    return ColumnMapping.stored(upload.mapping)
+
+
+def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = False) -> None:
+    """Store a mapping; once a file is imported by it, the next file with the columns gets it."""
+    upload.mapping = mapping.as_json()
+    if is_imported:
+        upload.imported_at = clock.now()
+    upload.save(update_fields=["mapping", "imported_at"])
+
+
+def delete_files(upload: Upload) -> None:
+    folder_of_upload(upload).delete()
+
+
+def tidy_uploads() -> None:
+    """Delete files that nobody imported for a day; a mapping that was used stays."""
+    for upload in Upload.objects.filter(created_at__lt=clock.now() - _KEPT):
+        delete_files(upload)
+        if upload.imported_at is None:
+            upload.delete()
+
+
+def _before(study: Study, columns_hash: str) -> Upload | None:
+    """The last upload of the study with these columns that was imported."""
+    found = Upload.objects.filter(study=study, columns_hash=columns_hash)
+    return found.exclude(imported_at=None).order_by("-imported_at").first()

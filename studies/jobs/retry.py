@@ -1,11 +1,37 @@
-"""Queueing of abandoned jobs again, a limited number of times."""
+"""A job after its request: shown on a page, queued again when its worker died, deleted at last."""
 
-from collections.abc import Iterable
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from studies.jobs.models import WAITING, Job
+from django.http import JsonResponse
+
+from studies.jobs.models import MESSAGE_AFTER, WAITING, Job
+from studies.jobs.queueing import failures
 from studies.statements import clock
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The button below an ended or stalled job; posts `fields` to `url`, or links there."""
+
+    url: str
+    label: str = "Try again"
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    is_link: bool = False
+    about: str = ""  # for screen readers, if a page has several such buttons
+
+
+def job_status(job: Job | None) -> JsonResponse:
+    """The response that a page polls while it follows a job."""
+    if job is None:
+        return JsonResponse({"progress": 100, "message": "", "open": False})
+    return JsonResponse({"progress": job.progress, "message": job.sentence, "open": job.is_open})
+
 
 J = TypeVar("J", bound=Job)
 MAX_ATTEMPTS = 3
@@ -83,3 +109,61 @@ def start_over(job: J) -> bool:
             heartbeat_at=clock.now(),
         )
     )
+
+
+logger = logging.getLogger(__name__)
+# When this process last sent the message of a waiting job again.
+_sent: dict[tuple[type[Job], int], float] = {}
+
+
+class Deletable(Protocol):
+    """The files of a job."""
+
+    def delete(self) -> None: ...
+
+
+def tidy_jobs(
+    jobs: type[J], task: Any, *, folder_of: Callable[[J], Deletable] | None = None
+) -> None:
+    """Queue stalled jobs again, delete the files of failed and expired ones. Safe to repeat."""
+    for job in jobs._default_manager.filter(state__in=Job.OPEN):
+        if not job.is_stalled:
+            if job.may_have_lost_its_message and _is_time(job):
+                _send(task, job)
+        elif queue_again(job):
+            _send(task, job)
+        elif folder_of is not None and jobs._default_manager.filter(
+            pk=job.pk, state=Job.State.FAILED
+        ):
+            folder_of(job).delete()
+    if folder_of is not None:
+        _expire(jobs, folder_of)
+
+
+def _is_time(job: Job) -> bool:
+    """Whether this process may send the message of a waiting job again.
+
+    The job's heartbeat stays as it is, because it says since when the job waits.
+    """
+    key, now = (type(job), job.pk), time.monotonic()
+    if now - _sent.get(key, -math.inf) < MESSAGE_AFTER.total_seconds():
+        return False
+    _sent[key] = now
+    return True
+
+
+def _send(task: Any, job: Job) -> None:
+    try:
+        task.delay(job.pk)
+    except failures() as error:
+        # It waits until the broker is back, and is then queued again.
+        logger.warning("%s %s was not queued: %s", type(job).__name__, job.pk, error)
+
+
+def _expire(jobs: type[J], folder_of: Callable[[J], Deletable]) -> None:
+    for job in jobs._default_manager.filter(state=Job.State.DONE, expires_at__lte=clock.now()):
+        # The row first, so that a reader finds no half-deleted file.
+        jobs._default_manager.filter(pk=job.pk, state=Job.State.DONE).update(
+            state=Job.State.GONE, message="Expired."
+        )
+        folder_of(job).delete()

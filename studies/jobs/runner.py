@@ -10,9 +10,21 @@ from typing import Any, TypeVar
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import F, QuerySet
 
-from studies.jobs.errors import JobFailed, JobStopped
 from studies.jobs.models import Job
 from studies.statements import clock
+
+
+class JobFailed(Exception):
+    """The work cannot be done; the message states why, and `fields` are stored with the job."""
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        self.fields = fields
+        super().__init__(message)
+
+
+class JobStopped(Exception):
+    """The job was deleted, or another worker has it, while this one was working on it."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,15 +1,17 @@
 """Pictures and sounds that come with a file of items, by the names that its rows give them."""
 
 import shutil
+import stat
 import tempfile
 import unicodedata
 import weakref
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from studies.media.content import LARGEST, TYPES, MediaContent, read_content
-from studies.media.errors import BadMedia
+from studies.media.content import LARGEST, TYPES, BadMedia, MediaContent, read_content
 
 MOST_FILES = 10_000
 MOST_BYTES = 2 * 1024**3
@@ -132,3 +134,28 @@ def _inside(folder: Path, name: str) -> Path:
 def _start_of(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(LARGEST + 1)
+
+
+def in_zip(archive: zipfile.ZipFile, folder: str) -> Delivered:
+    """The files of a zip by their names in `folder`, which has the file of items."""
+    infos = {unicodedata.normalize("NFC", info.filename): info for info in archive.infolist()}
+
+    def find(name: str) -> Reader | None:
+        info = infos.get(f"{folder}/{name}" if folder else name)
+        if info is None or info.is_dir():
+            return None
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise BadMedia("is a link to another file.", "Put the file itself into the zip.")
+        return lambda: _start_in_zip(archive, info)
+
+    names = [name.removeprefix(f"{folder}/") for name in infos]
+    has_files = any("/" in name or is_media_name(name) for name in names)
+    return Delivered(find, has_files=has_files)
+
+
+def _start_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    try:
+        with archive.open(info) as stream:
+            return stream.read(LARGEST + 1)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise BadMedia(f"cannot be unpacked: {error}.", "Pack it again.") from error

@@ -1,16 +1,42 @@
-"""The files of a study's pictures and sounds. Nothing else reads, writes or deletes them."""
+"""The files of a study's pictures and sounds, how items name them, and how pages show them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
 
 from django.db import transaction
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from studies.file_storage.stored import Stored
-from studies.media.content import ENDINGS
-from studies.media.errors import BadMedia
-from studies.media.references import file_name
+from studies.media.content import ENDINGS, BadMedia
 from studies.models import Item, MediaFile, Study
+
+FOLDER = "media"  # in an export
+_OWN = ("description", "no_description")
+
+
+def file_name(sha256: str, kind: str) -> str:
+    """The name of a file in an export, by its content."""
+    return f"{FOLDER}/{sha256}.{ENDINGS[kind]}"
+
+
+def as_given(media: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Stored pictures and sounds as the item format names them."""
+    return [
+        {"file": file_name(each["sha256"], each["type"])}
+        | {name: each[name] for name in _OWN if each.get(name)}
+        for each in media
+    ]
+
+
+def response_as_given(response: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored response in the item format."""
+    if not response.get("media"):
+        return dict(response)
+    return {**response, "media": as_given(response["media"])}
+
 
 KIND = "media"
 _CHUNK = 500
@@ -94,3 +120,43 @@ class StoredMedia:
         if name not in self._files:
             raise BadMedia("is not a file of this study.", "Import the item with its file.")
         return self._files[name].facts
+
+
+TEMPLATE = "includes/media.html"
+
+
+@dataclass(frozen=True)
+class ShownMedia:
+    """One picture or sound; `words` describe it, or `reason` says why nothing does."""
+
+    url: str
+    is_picture: bool
+    words: str
+    reason: str
+    width: int | None
+    height: int | None
+
+
+def media_html(
+    media: Iterable[Mapping[str, Any]], url_of: Callable[[str], str], *, lang: str = ""
+) -> SafeString:
+    """The pictures and sounds of a response or of a question; `url_of` takes a checksum.
+
+    `lang` is the language of their descriptions, if it is not that of the page.
+    """
+    if not media:
+        return SafeString()
+    return render_to_string(
+        TEMPLATE, {"media": [_shown(each, url_of) for each in media], "lang": lang}
+    )
+
+
+def _shown(each: Mapping[str, Any], url_of: Callable[[str], str]) -> ShownMedia:
+    return ShownMedia(
+        url=url_of(each["sha256"]),
+        is_picture=each["type"].startswith("image/"),
+        words=each.get("description", ""),
+        reason=each.get("no_description", ""),
+        width=each.get("width"),
+        height=each.get("height"),
+    )

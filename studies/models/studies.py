@@ -1,4 +1,4 @@
-"""Studies, their log, and their members."""
+"""Studies, their log, who works on them, and when their data is deleted."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -7,10 +7,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
-from studies.models.keys import export_key, study_seed
+from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
-from studies.texts.criteria import read_criteria
-from studies.texts.redistribution import REDISTRIBUTION
+from studies.texts.markdown import read_criteria
+from studies.texts.normalisation import REDISTRIBUTION
 
 
 class Task(models.TextChoices):
@@ -329,3 +329,112 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} is {self.role} of {self.study_id}"
+
+
+class Invitation(models.Model):
+    """A link that makes one person a member of a study. Only a hash of its secret is stored."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="team_invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.VIEWER)
+    note = models.CharField(max_length=200, blank=True, help_text="Whom it is for.")
+    secret_sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = clock.MomentField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, help_text="When it was accepted or withdrawn.")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "editor", "viewer"]), name="invitation_role"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.study_id}"
+
+
+class AccessToken(models.Model):
+    """Lets a program do what its user may do, as far as its scopes go. Only a hash is stored."""
+
+    class Scope(models.TextChoices):
+        READ = "read", "read"
+        WRITE = "write", "change"
+        SPEND = "spend", "spend"
+        EXPORT = "export", "export"
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="access_tokens"
+    )
+    name = models.CharField(max_length=100)
+    token_sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=list, help_text="What it may do: values of Scope.")
+    created_at = clock.MomentField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    window_started_at = models.DateTimeField(null=True, help_text="The last minute of its use.")
+    window_requests = models.PositiveIntegerField(default=0, help_text="Requests in that minute.")
+    used_at = models.DateTimeField(null=True, help_text="To the day.")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user_id}"
+
+    @property
+    def scope_labels(self) -> list[str]:
+        return [str(scope.label) for scope in self.Scope if scope in self.scopes]
+
+
+class Retention(models.Model):
+    """What an owner decided; a study without a row keeps everything."""
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="retention")
+    identities_days = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Days after closing when the platform's ids are deleted."
+    )
+    delete_on = models.DateField(
+        null=True, blank=True, help_text="When the study is deleted with everything in it."
+    )
+    set_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    obstacle = models.TextField(blank=True, help_text="Why what is due was not done yet.")
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(identities_days=None) | Q(identities_days__range=(1, 3650)),
+                name="retention_days",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"retention of {self.study_id}"
+
+
+class RemovedPerson(models.Model):
+    """Personas of one person left a study with all that was answered about them.
+
+    Nothing says who it was. Reports that were built before use the answers, so they are superseded.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="removed_people")
+    own_answers = models.PositiveIntegerField(help_text="Labels that were removed.")
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "removed people"
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.own_answers} own answers"

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -14,20 +15,215 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.errors import BadOption, StudyError
-from studies.importers.columns.recognition import needs_mapping
-from studies.importers.columns.uploads import OtherColumns, head_of, keep_upload
+from studies.importers.files.bundle import MAX_BYTES
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
 from studies.importers.files.packed import ZIPPED
-from studies.importers.items.import_report import LEFT_OUT
-from studies.importers.items.replacement import counts, why_not
-from studies.importers.items.storage import ImportResult
+from studies.importers.items.item_bundle import LEFT_OUT
+from studies.importers.items.option_sets import OPTION, RULES
+from studies.importers.items.storage import ImportResult, counts, why_not
 from studies.importers.sets import data_sets
-from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
-from studies.jobs.pages import Retry, job_status
-from studies.models import ImportJob, Membership
-from studies.pages.forms import ImportForm
+from studies.importers.sets.data_set import DEFAULT_SEED, DataSet, Option, as_text, parse_options
+from studies.importers.uploads import (
+    OtherColumns,
+    UploadReading,
+    head_of,
+    import_now,
+    is_quick,
+    keep_for_import,
+    keep_upload,
+    needs_mapping,
+    warnings_shown,
+)
+from studies.jobs.retry import Retry, job_status
+from studies.models import ImportJob, Membership, Study, Task
 from studies.selectors import get_study
 from studies.tasks import import_file
+
+
+class StateForm(forms.Form):
+    state = forms.ChoiceField(
+        choices=[(s, s) for s in (Study.State.OPEN, Study.State.PAUSED, Study.State.CLOSED)]
+    )
+    reason = forms.CharField(required=False, max_length=1_000)
+
+
+REPLACING = ("replace", "seen")
+
+
+class FilesInput(forms.FileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """One or more files; each is checked like a single one."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        files = data if isinstance(data, list) else [data]
+        cleaned = [super(FilesField, self).clean(file, initial) for file in files or [None]]
+        names = [file.name for file in cleaned]
+        if len(set(names)) != len(names):
+            raise forms.ValidationError(
+                "Two files have the same name. Rename one, or zip their folders."
+            )
+        return cleaned
+
+
+class ImportForm(forms.Form):
+    """Files with items or, with a `dataset`, its released files and its options."""
+
+    file = FilesField(
+        label="Item files",
+        help_text="CSV, JSON Lines, Parquet, a zipped bundle, or result files released with the "
+        "paper; at most 200 MB each.",
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    task = forms.ChoiceField(
+        label="Default task",
+        choices=Task.choices,
+        help_text="For items that do not name a task. It determines how the question is worded "
+        "for annotators and judges.",
+    )
+
+    pairs = forms.ChoiceField(
+        label="Items with 3 to 5 responses",
+        required=False,
+        choices=[("", "Refuse them"), *((name, f"Import {what}") for name, what in RULES.items())],
+        help_text="Every item compares two responses, so a longer list becomes pairs. Judges can "
+        "still be shown all responses at once.",
+    )
+    skip_faulty = forms.BooleanField(
+        label="Leave faulty rows out",
+        required=False,
+        help_text="Imports the other rows and lists those left out. Otherwise a file with a fault "
+        "is refused as a whole.",
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        dataset: DataSet | None = None,
+        there: tuple[int, int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`there`: the items and personas that can be replaced."""
+        super().__init__(*args, **kwargs)
+        self.dataset = dataset
+        if dataset is not None:
+            self._ask_of(dataset)
+        if there is not None:
+            items, personas = there
+            self.fields["replace"] = forms.BooleanField(
+                label=f"Replace the {items:,} items and {personas:,} personas of this study",
+                required=False,
+                help_text="We remove them and import these items instead. Nobody has answered "
+                "any of them yet.",
+            )
+            self.fields["seen"] = forms.IntegerField(
+                widget=forms.HiddenInput, initial=items, required=False, min_value=0
+            )
+
+    def replaces(self) -> int | None:
+        """The number of items to replace, as the page showed it; None for no replacement."""
+        data = self.cleaned_data
+        return data.get("seen") or 0 if data.get("replace") else None
+
+    def _ask_of(self, dataset: DataSet) -> None:
+        del self.fields["task"], self.fields["pairs"]
+        self.fields["file"].label = f"Files of {dataset.title}"
+        self.fields["file"].help_text = f"{dataset.files}; at most 200 MB each."
+        for option in dataset.options:
+            self.fields[option.name] = _field_of(option)
+        self.fields["seed"] = forms.IntegerField(
+            label="Seed",
+            required=False,
+            initial=DEFAULT_SEED,
+            help_text="The same files, options and seed give the same items.",
+        )
+        self.fields["limit"] = forms.IntegerField(
+            label="Maximum number of items",
+            required=False,
+            min_value=1,
+            max_value=1_000_000,
+            help_text="Imports the first items only. Leave empty to import all.",
+        )
+
+    def option_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in ("file", "task", *REPLACING)]
+
+    def replace_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in REPLACING if name in self.fields]
+
+    def clean_file(self) -> Any:
+        files = self.cleaned_data["file"]
+        for file in files:
+            if file.size > MAX_BYTES:
+                raise forms.ValidationError(
+                    f"{file.name} is larger than 200 MB. Import it in parts."
+                )
+        return files
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if self.data.get("replace") and "replace" not in self.fields:
+            raise forms.ValidationError(
+                "The items of this study cannot be replaced: there are none, or annotators or "
+                "judges already have some of them. Nothing was imported. Clear the box “Replace”."
+            )
+        if self.dataset is not None:
+            try:
+                parse_options(self.dataset.options, self._options(data))
+            except BadOption as error:
+                self.refuse(error)
+        return data
+
+    def refuse(self, error: BadOption) -> None:
+        """Show the error of an option at its field."""
+        self.add_error(error.name if error.name in self.fields else None, str(error))
+
+    def reading(self) -> UploadReading:
+        data = self.cleaned_data
+        if self.dataset is None:
+            options = {OPTION: data[OPTION]} if data[OPTION] else {}
+            return UploadReading(
+                task=data["task"], options=options, skip_faulty=data["skip_faulty"]
+            )
+        return UploadReading(
+            task=self.dataset.task,
+            format=self.dataset.name,
+            limit=data["limit"],
+            options=self._options(data),
+            seed=data["seed"],
+            skip_faulty=data["skip_faulty"],
+        )
+
+    def _options(self, data: dict[str, Any]) -> dict[str, str]:
+        """The options that were filled in, as written in a command."""
+        names = [option.name for option in self.dataset.options] if self.dataset else []
+        return {name: as_text(data[name]) for name in names if data.get(name) not in (None, "")}
+
+
+def _field_of(option: Option) -> forms.Field:
+    label = option.label or option.name.replace("_", " ").capitalize()
+    about: dict[str, Any] = {
+        "label": label,
+        "help_text": option.meaning,
+        "initial": option.default if isinstance(option.default, bool) else as_text(option.default),
+        "required": False,
+    }
+    if isinstance(option.default, bool):
+        return forms.BooleanField(**about)
+    if isinstance(option.default, (int, float)):
+        step = "1" if isinstance(option.default, int) else "any"
+        return forms.CharField(**about, widget=forms.NumberInput(attrs={"step": step}))
+    if option.words and not option.is_open and not option.is_list:
+        return forms.ChoiceField(**about, choices=[(word, word) for word in option.words])
+    if option.words:
+        also = "" if option.is_open else "all, or some of "
+        about["help_text"] += f" Write {also}{', '.join(option.words)}."
+    return forms.CharField(**about)
+
 
 _REFUSED = 422
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 
 from studies.models import Item, Membership, Study
-from studies.pages.workbench.registry import once
+from studies.pages.workbench import once
 from studies.selectors import SeatGroup, seat_groups, studies_for
 from studies.statements.kept_figures import kept
 

@@ -1,9 +1,13 @@
-"""The overview of a study: its set-up as a draft, its monitor afterwards, and its opening."""
+"""The overview of a study: its guided set-up, its monitor afterwards, and its opening."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -12,22 +16,182 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from studies.errors import OpeningRefused, StudyError
-from studies.models import Membership, Study
-from studies.pages.forms import StateForm
+from studies.models import Item, Membership, Study
+from studies.pages.import_views import StateForm
 from studies.pages.listing import role_of, study_figures
-from studies.pages.workbench.monitor import monitor
-from studies.pages.workbench.registry import launch_parts, once
-from studies.pages.workbench.setup import setup
+from studies.pages.workbench import (
+    TASKS,
+    MonitorCard,
+    NavigationLink,
+    Need,
+    SectionLink,
+    SetupTask,
+    TaskState,
+    cards,
+    launch_parts,
+    needs,
+    once,
+    setup_tasks,
+)
 from studies.selectors import get_study
-from studies.services.launch_checks import (
+from studies.services.studies import (
+    StateNote,
     open_draft,
     opening_note,
     registered_checks,
     sort_checks,
 )
-from studies.services.studies import StateNote
 from studies.services.studies import change_state as set_state_everywhere
-from studies.services.whole_studies.retention import planned
+from studies.services.whole_studies import planned
+
+_MOST_URGENT = (TaskState.ATTENTION, TaskState.NOT_STARTED, TaskState.DONE)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The tasks in their usual order, and the one that the page suggests next."""
+
+    tasks: list[SetupTask]
+
+    @property
+    def needed(self) -> list[SetupTask]:
+        """Without those that are optional."""
+        return [task for task in self.tasks if not task.is_optional]
+
+    @property
+    def done(self) -> int:
+        return sum(task.state == TaskState.DONE for task in self.needed)
+
+    @property
+    def next(self) -> SetupTask | None:
+        return next((task for task in self.needed if task.state != TaskState.DONE), None)
+
+
+def setup(study: Study) -> Setup:
+    """One task for each key; of several with the same key the one that needs most."""
+    found = setup_tasks.of(study)
+    tasks = []
+    for key in TASKS:
+        own = [task for task in found if task.key == key]
+        if own:
+            tasks.append(min(own, key=lambda task: _MOST_URGENT.index(task.state)))
+    return Setup(tasks)
+
+
+def study_tasks(study: Study) -> Iterator[SetupTask]:
+    """The tasks about what is judged, and how annotators and judges are asked."""
+    figures = study_figures(study)
+    settings = reverse("studies:settings", args=[study.slug])
+    yield _items(study, figures.items)
+    yield SetupTask(
+        "profile",
+        "Person profile",
+        TaskState.DONE if figures.personas else TaskState.NOT_STARTED,
+        f"{figures.personas:,} personas, shown as {study.get_persona_style_display()}"
+        if figures.personas
+        else "The personas come with the items",
+        f"{settings}#id_persona_style" if figures.personas else _import(study),
+    )
+    certainty = "a certainty" if study.ask_certainty else "no certainty"
+    tie = f", or “{study.get_tie_meaning_display()}”" if study.allow_tie else ""
+    order = "; whole sets of responses are put in order" if study.shows_whole_sets else ""
+    words = f"{study.get_task_display().capitalize()}: a choice and {certainty}{tie}{order}"
+    yield SetupTask(
+        "question", "Question and certainty", TaskState.DONE, words, f"{settings}#id_task"
+    )
+    yield _texts(study, settings)
+    ready = "Check everything, then open the study" if figures.items else "Import items first"
+    launch = reverse("studies:launch", args=[study.slug])
+    yield SetupTask("launch", "Launch", TaskState.NOT_STARTED, ready, launch)
+
+
+def _import(study: Study) -> str:
+    return reverse("studies:import", args=[study.slug])
+
+
+def _items(study: Study, number: int) -> SetupTask:
+    if not number:
+        words = "Import a file or a data set"
+        return SetupTask("items", "Items", TaskState.NOT_STARTED, words, _import(study))
+    own = Item.objects.filter(study=study).exclude(first_person="").count()
+    address = reverse("studies:items", args=[study.slug])
+    if not own:
+        words = f"{number:,} items, none with the persona’s own answer: accuracy cannot be computed"
+        return SetupTask("items", "Items", TaskState.ATTENTION, words, address)
+    words = f"{number:,} items, {own:,} with the persona’s own answer"
+    return SetupTask("items", "Items", TaskState.DONE, words, address)
+
+
+def _texts(study: Study, settings: str) -> SetupTask:
+    """Instructions have a default; the consent text needs facts that only researchers know."""
+    title = "Instructions, consent, debrief"
+    facts = {
+        "contact": ("a contact address", study.contact),
+        "researchers": ("who asks", study.researchers or study.consent),
+        "storage": ("where answers are kept", study.storage or study.consent),
+        "ethics": ("the ethics approval", study.ethics or study.consent),
+    }
+    missing = {name: words for name, (words, value) in facts.items() if not value}
+    if not missing:
+        words = "Your own consent text" if study.consent else "The standard texts with your details"
+        texts = reverse("people:texts", args=[study.slug])
+        return SetupTask("texts", title, TaskState.DONE, words, texts)
+    words = f"Not stated yet: {', '.join(missing.values())}"
+    state = TaskState.NOT_STARTED if len(missing) == len(facts) else TaskState.ATTENTION
+    return SetupTask("texts", title, state, words, f"{settings}#id_{next(iter(missing))}")
+
+
+def register_setup() -> None:
+    setup_tasks.register(study_tasks)
+
+
+_TITLES = {
+    "answers": "Answers",
+    "quota": "Quota",
+    "funnel": "Annotators",
+    "coverage": "Items by number of answers",
+    "judges": "Judges",
+    "money": "Money",
+}
+_SIDE = ("money",)  # below what waits
+_MOST_NEEDS = 3
+
+
+@dataclass(frozen=True)
+class CardGroup:
+    """A card of the page, made of the parts that apps gave it."""
+
+    key: str
+    title: str
+    parts: list[MonitorCard]
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """What the page shows. The first needs are shown at once, `more` on request."""
+
+    main: list[CardGroup]
+    side: list[CardGroup]
+    needs: list[Need]
+    more: list[Need]
+
+    @property
+    def number(self) -> int:
+        return len(self.needs) + len(self.more)
+
+
+def monitor(study: Study, *, may_edit: bool) -> Monitor:
+    """The cards in their order, and what waits for the researcher, urgent things first."""
+    waiting = [need for need in needs.of(study) if may_edit or not need.for_editors]
+    waiting.sort(key=lambda need: not need.is_urgent)
+    parts = cards.of(study)
+    groups = [
+        CardGroup(key, title, [part for part in parts if part.key == key])
+        for key, title in _TITLES.items()
+    ]
+    main = [group for group in groups if group.key not in _SIDE]
+    side = [group for group in groups if group.key in _SIDE]
+    return Monitor(main, side, waiting[:_MOST_NEEDS], waiting[_MOST_NEEDS:])
 
 
 @require_GET
@@ -124,3 +288,82 @@ def _entry(study: Study) -> str:
         return path
     names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     return path + "?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+
+
+COLOURS = (
+    ("text", "text"),
+    ("secondary", "secondary text"),
+    ("link", "links, primary buttons"),
+    ("border", "borders of controls"),
+    ("line", "lines between things"),
+    ("surface", "quiet ground"),
+    ("selected", "chosen, hovered"),
+    ("progress", "every bar of progress"),
+    ("error", "errors"),
+    ("warning", "warnings"),
+    ("ok", "done, open"),
+    ("people", "data: people"),
+    ("model", "data: models"),
+    ("correct", "data: right"),
+    ("wrong", "data: wrong"),
+)
+SPACES = (4, 8, 16, 24, 40)
+
+
+class _Fields(forms.Form):
+    title = forms.CharField(label="Title", help_text="Shown to annotators at the top of every page")
+    state = forms.ChoiceField(label="State", choices=[("", "all"), ("open", "open")])
+    reason = forms.CharField(label="Reason", widget=forms.Textarea(attrs={"rows": 3}))
+
+
+@require_GET
+@staff_member_required
+def components(request: HttpRequest) -> HttpResponse:
+    """Show every component of the design system, for developers."""
+    context = {
+        "colours": COLOURS,
+        "spaces": SPACES,
+        "states": [Study(state=state) for state in Study.State],
+        "form": _Fields({"title": "", "state": "open", "reason": "A pilot."}),
+        "may_edit": True,
+        "links": [
+            NavigationLink("Overview", "#navigation", "page", None, ()),
+            NavigationLink("Items", "#navigation", "", 300, ()),
+            NavigationLink("Annotators", "#navigation", "", 34, ("3 to approve",)),
+            NavigationLink("Judges", "#navigation", "", 9, ("1 stopped",)),
+        ],
+        "pages": [
+            SectionLink("All annotators", "#navigation", "page"),
+            SectionLink("Places and quota", "#navigation", ""),
+        ],
+        "setup": Setup(
+            [
+                SetupTask(
+                    "items",
+                    "Items",
+                    TaskState.DONE,
+                    "300 items with the persona’s own answer",
+                    "#tasks",
+                ),
+                SetupTask(
+                    "texts", "Consent", TaskState.ATTENTION, "Not stated yet: who asks", "#tasks"
+                ),
+                SetupTask(
+                    "judges", "Judges", TaskState.NOT_STARTED, "No judge asked yet", "#tasks"
+                ),
+                SetupTask(
+                    "plan",
+                    "Plan",
+                    TaskState.NOT_STARTED,
+                    "Not computed yet",
+                    "#tasks",
+                    is_optional=True,
+                ),
+            ]
+        ),
+        "needs": [
+            Need("3 submissions wait for approval and pay.", "#cards", "Approve and pay", True),
+            Need("2 of 30 quota groups are full.", "#cards", "Places and quota"),
+        ],
+    }
+    return render(request, "studies/components.html", context)

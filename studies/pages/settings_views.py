@@ -1,24 +1,261 @@
-"""Forms for a new study and for the settings of one."""
+"""A new study, the settings of one, and whether providers of models may be sent its items."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
+from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
-from studies.pages.settings_form import SettingsForm
 from studies.selectors import get_study
-from studies.services.items.expected_time import expected_time
-from studies.services.presets import PRESETS
-from studies.services.settings import save_settings
+from studies.services import studies as permission
+from studies.services.items import expected_time
+from studies.services.settings import PRESETS, READING_FIELDS, fixed_settings, save_settings
 from studies.services.studies import create_study
+from studies.texts.markdown import as_lines, from_lines
+
+GROUPS = (
+    ("The study", ("title", "slug", "task", "perspective", "language", "entry", "contact")),
+    (
+        "Questions to annotators",
+        (
+            "ask_certainty",
+            "certainty_control",
+            "allow_tie",
+            "tie_meaning",
+            "allow_changes",
+            "persona_style",
+            "show_history",
+            "set_display",
+            "criteria",
+        ),
+    ),
+    ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
+    ("Second visit", ("retest_share", "retest_days")),
+    ("Time and pay", ("minutes", "pay", "currency")),
+    ("Analysis", ("certainty_threshold", "equivalence_margin")),
+    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
+    ("Other texts", ("instructions", "debrief")),
+)
+_OWN = ("The study", "Consent")
+TRANSLATED = (("en", "English"), ("de", "Deutsch"))
+_LABELS = {
+    "slug": "Short name",
+    "perspective": "Annotators answer",
+    "entry": "Recruitment",
+    "contact": "Contact address",
+    "ask_certainty": "Ask for certainty",
+    "certainty_control": "Certainty input",
+    "allow_tie": "Offer a third answer",
+    "tie_meaning": "Meaning of the third answer",
+    "allow_changes": "Allow changes to earlier answers",
+    "persona_style": "Persona display",
+    "show_history": "Number of the persona’s earlier choices",
+    "set_display": "Sets of three to five responses",
+    "retest_share": "Items answered again, in percent",
+    "retest_days": "Days until then",
+    "criteria": "Criteria",
+    "items_per_annotator": "Items per annotator",
+    "annotations_per_item": "Answers per item",
+    "human_sample": "Number of items for annotators",
+    "minutes": "Duration in minutes",
+    "currency": "Currency",
+    "certainty_threshold": "High-certainty threshold",
+    "equivalence_margin": "Equivalence margin",
+    "researchers": "Researchers",
+    "storage": "Data storage",
+    "ethics": "Ethics approval",
+    "consent": "Consent text",
+    "ai_policy": "Policy on AI assistants",
+}
+_HINTS = {
+    "title": "Shown to annotators at the top of every page.",
+    "slug": "Used in addresses and commands: letters, digits, - and _. If empty, we derive it from "
+    "the title. You cannot change it later.",
+    "task": "Determines how the question is worded for annotators and judges.",
+    "perspective": "“For themselves” collects first-person answers: items show no profile.",
+    "language": "The language of every page that annotators see.",
+    "contact": "An e-mail address that annotators can write to.",
+    "ask_certainty": "A number from 1 to 100 with every choice.",
+    "certainty_control": "The slider starts without a value and has a number field next to it.",
+    "allow_tie": "Below both responses. Annotators who choose it state no certainty.",
+    "tie_meaning": "With “either could be right” the report also compares judges by the set of "
+    "responses that people find possible.",
+    "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
+    "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
+    "own answers others may see as examples, which the page that asks for consent says.",
+    "set_display": "Only for items that were imported with three to five responses. On one screen, "
+    "annotators put all of them in order, and each set counts as one item for them. You cannot "
+    "change this once annotators have items.",
+    "retest_share": "Only if annotators answer for themselves: how many of their items they answer "
+    "a second time. 0 for no second visit.",
+    "retest_days": "From 1 to 365, after an annotator has finished.",
+    "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "
+    "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
+    "human_sample": "Drawn at random within topics, or by a judge’s certainty under Items, “For "
+    "annotators”. Leave empty for all items. Judges can answer all items in any case.",
+    "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
+    "currency": "Three letters, for example USD.",
+    "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",
+    "equivalence_margin": "The largest difference in accuracy that still counts as comparable. "
+    "0.05 is five percentage points. Set it before you collect data.",
+    "instructions": "Markdown. Leave empty to use the standard instructions of the task.",
+    "researchers": "Names and institution, for example Ada Lovelace, University of Exampleton.",
+    "storage": "Place and duration, for example: on servers of the university in the EU, for ten "
+    "years.",
+    "ethics": "Board and reference, for example Ethics Committee 2026/17.",
+    "consent": "Markdown. Leave empty to use the standard text. We always add the time, the pay, "
+    "the contact address and the three facts above.",
+    "debrief": "Markdown. Leave empty to use the standard text.",
+    "ai_policy": "Markdown. Shown in the consent text and with every item. Leave empty to show "
+    "nothing.",
+}
+_LATE = " This study has answers: changes are logged, and every report mentions them."
+
+
+class CriteriaField(forms.CharField):
+    """Criteria of a study, a line each."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "cols": 72})
+
+    def prepare_value(self, value: Any) -> Any:
+        return as_lines(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        return value if isinstance(value, list) else from_lines(super().clean(value))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return not self.disabled and from_lines(data or "") != (initial or [])
+        except forms.ValidationError:
+            return True
+
+
+@dataclass(frozen=True)
+class SettingsGroup:
+    title: str
+    fields: list[forms.BoundField]
+    has_error: bool
+
+
+class SettingsForm(forms.ModelForm):
+    """The settings of a study; those that answers depend on are fixed with the first answer."""
+
+    pay = forms.DecimalField(
+        label="Pay per annotator",
+        min_value=0,
+        max_value=10_000,
+        decimal_places=2,
+        help_text="For the whole task, for example 4.50. Leave empty or enter 0 for no pay.",
+        required=False,
+    )
+    criteria = CriteriaField(
+        label=_LABELS["criteria"], help_text=_HINTS["criteria"], required=False
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    class Meta:
+        model = Study
+        fields = [name for _, names in GROUPS for name in names if name != "pay"]
+        labels = _LABELS
+        help_texts = _HINTS
+        widgets = {
+            name: forms.Textarea(attrs={"rows": 5, "cols": 72})
+            for name in ("instructions", "consent", "debrief", "ai_policy")
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = self.instance
+        self.fields["language"] = forms.ChoiceField(
+            label="Language", help_text=_HINTS["language"], choices=_languages(study.language)
+        )
+        self.fields["slug"].required = False
+        reward = self.initial.pop("reward", study.reward)
+        self.initial.setdefault("pay", major_units(reward, study.currency))
+        self.initial["version"] = study.version
+        fixed = () if self.is_new else ("slug", *fixed_settings(study))
+        for name in fixed:
+            self.fields[name].disabled = True
+        for name in READING_FIELDS if study.frozen_at else ():
+            self.fields[name].help_text += _LATE
+
+    def lock(self) -> None:
+        """Show every setting without letting it be changed."""
+        for field in self.fields.values():
+            field.disabled = True
+
+    @property
+    def is_new(self) -> bool:
+        return self.instance.pk is None
+
+    def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
+        for title, names in GROUPS:
+            yield title, [self[name] for name in names]
+
+    @property
+    def own_groups(self) -> list[SettingsGroup]:
+        """What only the researcher knows of a new study."""
+        return [group for group in self._settings_groups() if group.title in _OWN]
+
+    @property
+    def preset_groups(self) -> list[SettingsGroup]:
+        """What a preset has set already; a group with an error is open."""
+        return [group for group in self._settings_groups() if group.title not in _OWN]
+
+    def _settings_groups(self) -> list[SettingsGroup]:
+        return [
+            SettingsGroup(title, fields, any(field.errors for field in fields))
+            for title, fields in self.groups()
+        ]
+
+    def clean_currency(self) -> str:
+        return str(self.cleaned_data["currency"]).upper()
+
+    def clean_slug(self) -> str:
+        """The name as given, or made from the title."""
+        slug = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:60]
+        if not slug:
+            raise forms.ValidationError("Enter a short name: it cannot be derived from this title.")
+        return str(slug)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if "currency" in data and "pay" in data:
+            self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
+        return data
+
+    def validate_unique(self) -> None:
+        """Leave taken names to the service, which has its own message."""
+
+    def values(self) -> dict[str, Any]:
+        """The submitted settings, under the names of the study's fields."""
+        names = [name for name in self.Meta.fields if name != "slug"]
+        return {name: self.cleaned_data[name] for name in names} | {"reward": self.instance.reward}
+
+    def changed_fields(self) -> list[str]:
+        """The changed settings, under the names of the study's fields."""
+        changed = [name for name in self.changed_data if name != "version"]
+        return ["reward" if name == "pay" else name for name in changed]
+
+
+def _languages(current: str) -> list[tuple[str, str]]:
+    """The languages that the annotators' pages have, and the study's own if it has another."""
+    known = [*TRANSLATED]
+    return known if current in dict(known) else [*known, (current, current)]
+
 
 _REFUSED = 422
 MAY_CREATE = "studies.add_study"
@@ -107,3 +344,73 @@ def _page(
 
 def _plain(error: ValidationError) -> str:
     return " ".join(text for texts in error.message_dict.values() for text in texts)
+
+
+CONFIRM, FORBID, FOLLOW = "confirm", "forbid", "follow"
+
+
+class SharingForm(forms.Form):
+    decision = forms.ChoiceField(
+        label="Decision",
+        widget=forms.RadioSelect,
+        choices=[
+            (FOLLOW, "As the source of the items says"),
+            (CONFIRM, "Items may be sent to providers"),
+            (FORBID, "Items must not be sent to providers"),
+        ],
+    )
+    reason = forms.CharField(
+        label="Reason",
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Needed if items may be sent. The activity log keeps it with your name.",
+    )
+
+
+@require_GET
+@login_required
+def providers(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show which providers may receive the profiles, and decide it with a reason."""
+    study = get_study(request.user, slug)
+    chosen = {"": FOLLOW, permission.CONFIRMED: CONFIRM, permission.FORBIDDEN: FORBID}
+    decision = chosen[study.sharing.get("providers", "")]
+    initial = {"decision": decision, "reason": study.sharing.get("reason", "")}
+    return _providers_page(request, study, SharingForm(initial=initial))
+
+
+@require_POST
+@login_required
+def decide(request: HttpRequest, slug: str) -> HttpResponse:
+    """Store the decision of an owner."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    user = cast(User, request.user)
+    form = SharingForm(request.POST)
+    if form.is_valid():
+        decision = form.cleaned_data["decision"]
+        try:
+            if decision == CONFIRM:
+                reason = form.cleaned_data["reason"]
+                permission.confirm_providers(study_id=study.pk, reason=reason, by=user)
+            elif decision == FORBID:
+                permission.forbid_providers(study_id=study.pk, by=user)
+            else:
+                permission.follow_source(study_id=study.pk, by=user)
+        except StudyError as error:
+            form.add_error("reason", str(error))
+        else:
+            messages.success(request, "The decision is saved and logged.")
+            return redirect("studies:providers", slug)
+    return _providers_page(request, study, form)
+
+
+def _providers_page(request: HttpRequest, study: Study, form: SharingForm) -> HttpResponse:
+    context = {
+        "study": study,
+        "form": form,
+        "forbids": permission.forbids_providers(study),
+        "is_forbidden_by_source": permission.is_forbidden_by_source(study),
+        "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
+    }
+    status = _REFUSED if form.errors else 200
+    return render(request, "studies/providers.html", context, status=status)

@@ -1,9 +1,15 @@
 from django.urls import path
 
-from studies.pages import import_views, media_views, overview_views, settings_views, views
-from studies.pages.framed import framed_here
-from studies.pages.items import editing_views, mapping_views
-from studies.pages.team import activity_views, member_views, provider_views, whole_study_views
+from studies.pages import (
+    editing_views,
+    import_views,
+    mapping_views,
+    overview_views,
+    settings_views,
+    team_views,
+    views,
+)
+from studies.pages.responses import framed_here
 
 app_name = "studies"
 urlpatterns = [
@@ -37,25 +43,25 @@ urlpatterns = [
         import_views.import_status,
         name="import-status",
     ),
-    path("<slug:slug>/media/<str:sha256>/", media_views.media, name="media"),
+    path("<slug:slug>/media/<str:sha256>/", views.media, name="media"),
     path("<slug:slug>/items/", views.items, name="items"),
     path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
     path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
     path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
     # Not below items/, where it could be the address of an item.
     path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
-    path("<slug:slug>/team/", member_views.members, name="team"),
-    path("<slug:slug>/team/invite/", member_views.invite, name="team-invite"),
-    path("<slug:slug>/team/withdraw/", member_views.withdraw, name="team-withdraw"),
-    path("<slug:slug>/team/role/", member_views.change_role, name="team-role"),
-    path("<slug:slug>/team/remove/", member_views.remove, name="team-remove"),
-    path("<slug:slug>/team/hand-over/", member_views.hand_over, name="team-hand-over"),
-    path("<slug:slug>/providers/", provider_views.providers, name="providers"),
-    path("<slug:slug>/providers/decide/", provider_views.decide, name="providers-decide"),
-    path("<slug:slug>/activity/", activity_views.activity, name="activity"),
-    path("<slug:slug>/whole/", whole_study_views.whole_study, name="whole"),
-    path("<slug:slug>/whole/copy/", whole_study_views.copy, name="copy"),
-    path("<slug:slug>/whole/archive/", whole_study_views.archive, name="archive"),
-    path("<slug:slug>/whole/retention/", whole_study_views.retention, name="retention"),
-    path("<slug:slug>/whole/delete/", whole_study_views.delete, name="delete"),
+    path("<slug:slug>/team/", team_views.members, name="team"),
+    path("<slug:slug>/team/invite/", team_views.invite, name="team-invite"),
+    path("<slug:slug>/team/withdraw/", team_views.withdraw, name="team-withdraw"),
+    path("<slug:slug>/team/role/", team_views.change_role, name="team-role"),
+    path("<slug:slug>/team/remove/", team_views.remove, name="team-remove"),
+    path("<slug:slug>/team/hand-over/", team_views.hand_over, name="team-hand-over"),
+    path("<slug:slug>/providers/", settings_views.providers, name="providers"),
+    path("<slug:slug>/providers/decide/", settings_views.decide, name="providers-decide"),
+    path("<slug:slug>/activity/", team_views.activity, name="activity"),
+    path("<slug:slug>/whole/", team_views.whole_study, name="whole"),
+    path("<slug:slug>/whole/copy/", team_views.copy, name="copy"),
+    path("<slug:slug>/whole/archive/", team_views.archive, name="archive"),
+    path("<slug:slug>/whole/retention/", team_views.retention, name="retention"),
+    path("<slug:slug>/whole/delete/", team_views.delete, name="delete"),
 ]

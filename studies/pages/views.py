@@ -1,18 +1,78 @@
+"""The list of studies, the items of one, and their pictures and sounds."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Max
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
-from studies.models import Item, Membership, Study
-from studies.pages.csv_response import csv_response
+from studies.media.content import ENDINGS
+from studies.media.storage import open_file
+from studies.models import Item, MediaFile, Membership, Study, StudyLog
 from studies.pages.listing import ARCHIVED, SORTS, find_items, list_studies
-from studies.pages.long_lists import LongList
-from studies.pages.workbench.study_list import study_rows
+from studies.pages.responses import LongList, csv_response
+from studies.pages.workbench import ListCell, column_cells, register_column
 from studies.selectors import get_study
+
+
+@dataclass(frozen=True)
+class StudyListRow:
+    """A study, counted by `list_studies`, and what apps say about it."""
+
+    study: Any
+    quota: list[ListCell]
+    judges: list[ListCell]
+    cost: str
+    updated: datetime
+
+    @property
+    def share(self) -> int | None:
+        """The percentage of the answers that are there; None where none are wanted."""
+        seats: int = self.study.seats
+        return int(100 * self.study.answers / seats) if seats else None
+
+
+def study_rows(found: Iterable[Study]) -> list[StudyListRow]:
+    """One row for each study of `list_studies`, in a fixed number of queries."""
+    studies = list(found)
+    quota, judges = column_cells("quota", studies), column_cells("judges", studies)
+    costs, updated = column_cells("cost", studies), column_cells("updated", studies)
+    return [
+        StudyListRow(
+            study,
+            quota=quota[study.pk],
+            judges=judges[study.pk],
+            cost=" + ".join(cell.text for cell in costs[study.pk] if cell.text),
+            updated=max(
+                [study.created_at, *(cell.when for cell in updated[study.pk] if cell.when)]
+            ),
+        )
+        for study in studies
+    ]
+
+
+def logged(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """When each study was last changed."""
+    rows = (
+        StudyLog.objects.filter(study__in=studies)
+        .order_by()
+        .values_list("study")
+        .annotate(latest=Max("created_at"))
+    )
+    return {pk: ListCell(when=latest) for pk, latest in rows}
+
+
+def register_updated() -> None:
+    register_column("updated", logged)
+
 
 _PER_PAGE = 50
 _STUDIES_PER_PAGE = 100
@@ -104,3 +164,62 @@ def _list_csv(found: Any) -> HttpResponse:
         for study in found
     )
     return csv_response("studies", header, rows)
+
+
+# A browser may keep it for an hour, nobody in between may, and its content never changes.
+_KEPT = "private, max-age=3600, immutable"
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+# A file that is opened by itself runs nothing and loads nothing.
+_POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
+
+
+@require_safe
+@login_required
+def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
+    """Send a picture or sound of the study's items to its members."""
+    return send(request, get_study(request.user, slug), sha256)
+
+
+def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
+    """Send a file of a study, whole or in part; players ask for parts. 404 if it has no such."""
+    file = MediaFile.objects.filter(study=study, sha256=sha256).first()
+    if file is None:
+        raise Http404
+    try:
+        stream = open_file(file)
+    except FileNotFoundError:
+        raise Http404 from None
+    response: HttpResponse | FileResponse
+    if wanted := _RANGE.fullmatch(request.headers.get("Range", "")):
+        with stream:
+            first, last = _bounds(wanted, file.size)
+            if first > last:
+                response = HttpResponse(status=416)
+                response.headers["Content-Range"] = f"bytes */{file.size}"
+            else:
+                stream.seek(first)
+                response = HttpResponse(stream.read(last - first + 1), status=206)
+                response.headers["Content-Range"] = f"bytes {first}-{last}/{file.size}"
+    else:
+        response = FileResponse(stream)
+        response.headers["Content-Length"] = str(file.size)
+    for name, value in {
+        "Content-Type": file.type,
+        "Content-Disposition": f'inline; filename="{sha256[:16]}.{ENDINGS[file.type]}"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": _POLICY,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": _KEPT,
+    }.items():
+        response.headers[name] = value
+    response.may_be_kept = True  # type: ignore[union-attr]
+    return response
+
+
+def _bounds(wanted: re.Match[str], size: int) -> tuple[int, int]:
+    """The first and the last byte; the first is higher if the file has none of them."""
+    start, end = wanted.groups()
+    if not start:  # the last bytes
+        return (max(0, size - int(end)), size - 1) if end and int(end) else (1, 0)
+    last = min(int(end), size - 1) if end else size - 1
+    return int(start), last

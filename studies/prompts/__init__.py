@@ -7,17 +7,108 @@ open `[[`, which a reply can continue (`A]]`) or not (`[[A]]`).
 
 import hashlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from studies.models import Item, Side
-from studies.personas.profile import HistoryWords, Profile
-from studies.personas.profile_text import profile_for, profile_text
-from studies.prompts.language import PROMPT_LANGUAGE, folder_of, language_or_english
-from studies.prompts.media import MediaMarks
-from studies.texts.slots import Slots, fill, without_marks
+from django.utils.translation import get_language_info
+
+from studies.models import Item, Side, Study, Task
+from studies.personas import profile_for, profile_text
+from studies.texts.normalisation import digest
+from studies.texts.slots import HistoryWords, Profile, Slots, fill, media_mark, without_marks
+
+PROMPT_LANGUAGE = "en"  # of the files in this folder; each other language has a folder here
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def prompt_languages() -> tuple[str, ...]:
+    """The languages in which judges can be asked, English first."""
+    others = sorted(path.parent.name for path in _FOLDER.glob("*/bands.txt"))
+    return (PROMPT_LANGUAGE, *others)
+
+
+def folder_of(language: str) -> Path:
+    """The folder with the prompts of a language."""
+    return _FOLDER if language == PROMPT_LANGUAGE else _FOLDER / language
+
+
+def base_of(language: str) -> str:
+    """A language without its region: `de` for `de-at`."""
+    return language.casefold().replace("_", "-").split("-")[0]
+
+
+def is_prompt_language(language: str) -> bool:
+    """Whether judges can be asked in a study's language."""
+    return base_of(language) in prompt_languages()
+
+
+def language_or_english(language: str) -> str:
+    """The language of a preview or a test: that of a study, or English if it has no prompts."""
+    return base_of(language) if is_prompt_language(language) else PROMPT_LANGUAGE
+
+
+def language_name(language: str) -> str:
+    """The English name of a language, or its code if Django has none."""
+    try:
+        return str(get_language_info(language)["name"])
+    except KeyError:
+        return f"the language “{language}”"
+
+
+def language_note(language: str, asked_in: str = "") -> str:
+    """A note on judges that are asked in another language than the annotators; empty otherwise.
+
+    `asked_in` is the language of the prompts; without one, that of a study's judges as long as
+    nobody chooses another.
+    """
+    if not asked_in and not is_prompt_language(language):
+        return (
+            f"People are asked in {language_name(language)}. There are no prompts in this "
+            "language, so judges can be asked only if you choose English. The question, the scale "
+            "and all other words around the items are then English in a prompt. The items’ own "
+            "words are sent as they are."
+        )
+    if not asked_in or base_of(language) == asked_in:
+        return ""
+    name = language_name(asked_in)
+    return (
+        f"People are asked in {language_name(language)}, judges in {name}: the question, the "
+        f"scale and all other words around the items are {name} in a prompt. The items’ own words "
+        "are sent as they are."
+    )
+
+
+_FILE = "media.toml"
+
+
+class MediaMarks:
+    """Numbers the pictures and sounds of a prompt in the order in which it shows them."""
+
+    def __init__(self, language: str, *, shown: int = 0) -> None:
+        self._language, self._shown = language, shown
+
+    def marks(self, media: Iterable[Mapping[str, Any]]) -> str:
+        """A line for each: its name, such as “[Picture 1]”, and its place."""
+        lines = []
+        for each in media:
+            self._shown += 1
+            word = _words_in(self._language)[each["type"].partition("/")[0]]
+            lines.append(f"[{word} {self._shown}]{media_mark(each['sha256'])}")
+        return "\n".join(lines)
+
+
+@cache
+def _words_in(language: str) -> dict[str, str]:
+    """The words of a language, or those of English."""
+    path = folder_of(language) / _FILE
+    if not path.is_file():
+        path = folder_of(PROMPT_LANGUAGE) / _FILE
+    return tomllib.loads(path.read_text("utf-8"))
+
 
 SETTINGS = ("standard", "certainty", "tie")
 
@@ -179,3 +270,35 @@ def _response(response: Mapping[str, Any], words: Mapping[str, str], media: Medi
     if prompt := response.get("prompt"):
         return f"{words['question']}: {prompt}\n{words['answer']}: {text}"
     return text
+
+
+OWN_QUESTIONS: dict[str, str] = {
+    Task.PREFERENCE: "Which response do you prefer?",
+    Task.SURVEY_ANSWER: "Which answer would you give?",
+}
+# By the names of the bands in bands.txt, whose definitions are about somebody else.
+OWN_DEFINITIONS = {
+    "uncertain": "Close to a guess. You could as well have chosen the other one.",
+    "moderately_confident": "You lean to your choice, but the other one could easily be yours too.",
+    "quite_confident": "You prefer your choice, but there is real room for doubt.",
+    "confident": "You would be surprised to choose the other one on another day.",
+    "highly_confident": "You can hardly imagine that you would ever choose the other one.",
+}
+
+
+@cache
+def own_bands() -> tuple[Band, ...]:
+    """The bands of certainty about an answer of one's own."""
+    return tuple(replace(band, definition=OWN_DEFINITIONS[band.slug]) for band in BANDS)
+
+
+@cache
+def own_wording(task: str, setting: str) -> Wording:
+    """The question to people who answer for themselves; there is no prompt."""
+    question = OWN_QUESTIONS.get(task, OWN_QUESTIONS[Task.PREFERENCE])
+    return Wording(question, "", digest([question, setting, OWN_DEFINITIONS]))
+
+
+def wording_in(study: Study, task: str, setting: str) -> Wording:
+    """The wording of `task` for the annotators of a study."""
+    return own_wording(task, setting) if study.asks_own_answers else wording(task, setting)

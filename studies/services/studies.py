@@ -1,13 +1,18 @@
-"""Changes to a study. Changes of seats or content hold the lock on the Study row."""
+"""Changes to a study, its opening after launch checks, and whether providers may see its items.
 
-from collections.abc import Callable
+Changes of seats or content hold the lock on the Study row. Each app adds its own launch checks. A
+blocking check refuses the opening; advice can be passed with a reason, which the log keeps.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
-from studies.errors import StaleVersion, StudyError
+from studies.errors import OpeningRefused, StaleVersion, StudyError
 from studies.models import Membership, Study, StudyLog
 from studies.statements import clock
 from studies.texts.normalisation import digest
@@ -149,3 +154,135 @@ def keep_name(instance: User, **sent: Any) -> None:
 def record(study: Study, event: str, *, user: User | None = None, **detail: Any) -> StudyLog:
     """Write a row of the study's log."""
     return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
+
+
+# The event of the log. Logs of existing studies hold this text; do not change it.
+OPENED_DESPITE = "opened in spite of advice"
+
+
+@dataclass(frozen=True)
+class LaunchCheck:
+    """One launch check and its outcome; `fix` is the address of the page that fixes it."""
+
+    text: str
+    is_open: bool
+    blocks: bool = False
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class LaunchChecks:
+    """The launch checks of a study by what they mean for its opening."""
+
+    blocking: list[LaunchCheck]
+    advice: list[LaunchCheck]
+    passed: list[LaunchCheck]
+
+
+_sources: list[Callable[[Study], list[LaunchCheck]]] = []
+
+
+def register_launch_checks(source: Callable[[Study], list[LaunchCheck]]) -> None:
+    """Add `source` to the launch checks, when an app is ready; a second call changes nothing."""
+    if source not in _sources:
+        _sources.append(source)
+
+
+def registered_checks(study: Study) -> list[LaunchCheck]:
+    """The checks that hold whoever recruits; they may ask the servers of judges."""
+    return [check for source in _sources for check in source(study)]
+
+
+def sort_checks(checks: Sequence[LaunchCheck]) -> LaunchChecks:
+    still_open = [check for check in checks if check.is_open]
+    return LaunchChecks(
+        blocking=[check for check in still_open if check.blocks],
+        advice=[check for check in still_open if not check.blocks],
+        passed=[check for check in checks if not check.is_open],
+    )
+
+
+def open_draft(*, study: Study, reason: str, user: User) -> Study:
+    """Open a draft for answers.
+
+    Raises `OpeningRefused` while a check blocks, or while there is advice and no `reason`. The
+    checks are made before the transaction, because they ask servers.
+    """
+    checks = sort_checks(registered_checks(study))
+    if checks.blocking:
+        raise OpeningRefused("The study cannot be opened yet. Fix what blocks it first.")
+    if checks.advice and not reason:
+        raise OpeningRefused("Say why you open the study in spite of the advice.")
+    with transaction.atomic():
+        opened = set_state(study_id=study.pk, state=Study.State.OPEN, user=user)
+        if checks.advice:
+            advice = [check.text for check in checks.advice]
+            record(opened, OPENED_DESPITE, user=user, reason=reason, advice=advice)
+    return opened
+
+
+def opening_note(study: Study) -> StudyLog | None:
+    """The log's entry of an opening in spite of advice, with its reason; None if there is none."""
+    return study.log.filter(event=OPENED_DESPITE).select_related("user").first()
+
+
+SHORTEST_REASON = 10
+CONFIRMED, FORBIDDEN = "confirmed", "forbidden"
+_NO_REASON = (
+    f"Write the reason in at least {SHORTEST_REASON} letters, for example “Approved by the data "
+    "owner on 3 May”."
+)
+
+
+def forbids_providers(study: Study) -> bool:
+    """Whether the items must not be sent to a provider now."""
+    decision = study.sharing.get("providers", "")
+    if decision == CONFIRMED and study.sharing.get("terms") == terms_of(study):
+        return False
+    return decision == FORBIDDEN or is_forbidden_by_source(study)
+
+
+def is_forbidden_by_source(study: Study) -> bool:
+    """Whether the terms of the items' source forbid it, as far as they are recorded."""
+    return study.source.get("redistribution") == "forbidden"
+
+
+def terms_of(study: Study) -> dict[str, Any]:
+    """What is recorded of the terms of the items' source."""
+    return {name: study.source.get(name, "") for name in ("licence", "redistribution")}
+
+
+@transaction.atomic
+def confirm_providers(*, study_id: int, reason: str, by: User | None = None) -> None:
+    """Allow that items are sent to providers. Raises `StudyError` without a reason."""
+    reason = reason.strip()
+    if len(reason) < SHORTEST_REASON:
+        raise StudyError(_NO_REASON)
+    study = lock_study(study_id)
+    _decide(study, CONFIRMED, by, reason=reason, terms=terms_of(study))
+
+
+@transaction.atomic
+def forbid_providers(*, study_id: int, by: User | None = None) -> None:
+    """Forbid it from now on, also for runs that are under way."""
+    _decide(lock_study(study_id), FORBIDDEN, by)
+
+
+@transaction.atomic
+def follow_source(*, study_id: int, by: User | None = None) -> None:
+    """Remove the owner's decision: the terms of the source count."""
+    study = lock_study(study_id)
+    study.sharing = {}
+    study.save(update_fields=["sharing"])
+    record(study, "sharing with providers: as the source says", user=by)
+
+
+def _decide(study: Study, decision: str, by: User | None, **more: Any) -> None:
+    study.sharing = {
+        "providers": decision,
+        "by": by.get_username() if by else "",
+        "at": clock.now().isoformat(),
+        **more,
+    }
+    study.save(update_fields=["sharing"])
+    record(study, f"sharing with providers {decision}", user=by, **more)

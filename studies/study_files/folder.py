@@ -1,15 +1,19 @@
-"""The files of a study that somebody wrote or exported, read with a message for every fault."""
+"""The files of a study that somebody wrote or exported, and the parts of its design."""
 
+import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
+
+from django.contrib.auth.models import User
 
 from studies.errors import StudyError
 from studies.importers.files.bundle import File, file_at
-from studies.importers.files.limits import MAX_BYTES
+from studies.importers.files.faults import MAX_BYTES
 from studies.importers.files.lines import document
+from studies.models import Study
 
 T = TypeVar("T")
 _MISSING: Any = object()
@@ -99,3 +103,54 @@ def tables_of(content: Mapping[str, Any], key: str, *, where: str) -> list[dict[
     if not all(isinstance(row, dict) for row in rows):
         raise StudyError(f"{where}: start every {key} with [[{key}]], in double brackets.")
     return rows
+
+
+# The content of a file: a text, the lines of a long one, or what opens a file of bytes, whose name
+# says its content.
+Content = str | Iterator[str] | Callable[[], IO[bytes]]
+
+
+class StudyFilePart(Protocol):
+    """A part of the design. `name` is its key in study.toml, `file` the main file of an export."""
+
+    name: str
+    file: str
+
+    def write(self, study: Study) -> Mapping[str, Content]:
+        """Its files by path, the main file included; empty if the study has no such part.
+
+        A file depends on the design only: not on clocks, ids of rows, or the database.
+        """
+        ...
+
+    def apply(self, study: Study, folder: Folder, file: str, *, user: User | None) -> list[str]:
+        """Give the study what the file says, and return remarks for the user who applies it.
+
+        Runs under the lock of the study, in the transaction of all parts. Raises `StudyError`.
+        """
+        ...
+
+
+_parts: list[StudyFilePart] = []
+
+
+def register(part: StudyFilePart) -> None:
+    """Add a part; a second call changes nothing. Parts are applied in the order of registration."""
+    if all(known.name != part.name for known in _parts):
+        _parts.append(part)
+
+
+def registered() -> tuple[StudyFilePart, ...]:
+    return tuple(_parts)
+
+
+def to_toml(content: dict[str, Any]) -> str:
+    """A TOML text. Keys stay in their order."""
+    import tomli_w  # Here, because only exports of a study write TOML.
+
+    return tomli_w.dumps(content)
+
+
+def to_json(content: Any) -> str:
+    """A JSON text that does not depend on the order in which a database keeps keys."""
+    return json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1) + "\n"

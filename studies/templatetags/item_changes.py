@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from studies.importers.items.replacement import why_not
+from studies.importers.items.storage import why_not
 from studies.models import Membership
 from studies.pages.listing import role_of
 

@@ -8,7 +8,7 @@ from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from studies.media.shown import media_html
+from studies.media.storage import media_html
 
 register = template.Library()
 

@@ -1,6 +1,6 @@
 from django import template
 
-from studies.prompts.language import language_note
+from studies.prompts import language_note
 
 register = template.Library()
 register.filter("language_note", language_note)

@@ -6,7 +6,7 @@ from django import template
 
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
-from studies.pages.workbench.navigation import navigation, pages_here
+from studies.pages.workbench import navigation, pages_here
 
 register = template.Library()
 

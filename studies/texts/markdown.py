@@ -1,13 +1,17 @@
-"""Researchers' Markdown as safe HTML: no raw HTML, no images, no links but http, https, mailto."""
+"""What researchers write: Markdown as safe HTML, and criteria by which responses are judged."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import nh3
+from django.core.exceptions import ValidationError
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+
 
 _TAGS = set(
     "a blockquote br code em h2 h3 h4 hr li ol p pre strong table tbody td th thead tr ul".split()
@@ -30,3 +34,65 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # Here, because commands that show no text need none.
 
     return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+MOST = 12
+LONGEST_NAME, LONGEST_DESCRIPTION = 60, 300
+_TOO_MANY = f"A study has at most {MOST} criteria."
+_NO_TABLE = 'Criterion {n}: write a table, for example {{name = "Clarity", description = "…"}}.'
+_NO_NAME = "Criterion {n} has no name. Begin with a name that has letters or digits."
+_NAME = "Criterion {n}: use a name of up to {most} characters without brackets and colons."
+_DESCRIPTION = "Criterion {n}: use a description of up to {most} characters on one line."
+_TWICE = "There are two criteria “{name}”. Use each name once."
+
+Criteria = list[dict[str, str]]
+
+
+def read_criteria(given: Any) -> Criteria:
+    """Criteria as a study stores them, from a list of tables. Raises `ValidationError`."""
+    if not isinstance(given, list) or len(given) > MOST:
+        raise ValidationError(_TOO_MANY)
+    criteria: Criteria = []
+    for n, row in enumerate(given, start=1):
+        criterion = _criterion(n, row)
+        if any(_alike(criterion, other) for other in criteria):
+            raise ValidationError(_TWICE.format(name=criterion["name"]))
+        criteria.append(criterion)
+    return criteria
+
+
+def _criterion(n: int, row: Any) -> dict[str, str]:
+    if not isinstance(row, Mapping) or not set(row) <= {"key", "name", "description"}:
+        raise ValidationError(_NO_TABLE.format(n=n))
+    if not all(isinstance(value, str) for value in row.values()):
+        raise ValidationError(_NO_TABLE.format(n=n))
+    name = " ".join(row.get("name", "").split())
+    description = row.get("description", "").strip()
+    key = row.get("key") or slugify(name, allow_unicode=True)
+    if not name or not key:
+        raise ValidationError(_NO_NAME.format(n=n))
+    if len(name) > LONGEST_NAME or set(name) & set("[]{}:"):
+        raise ValidationError(_NAME.format(n=n, most=LONGEST_NAME))
+    if len(description) > LONGEST_DESCRIPTION or len(description.splitlines()) > 1:
+        raise ValidationError(_DESCRIPTION.format(n=n, most=LONGEST_DESCRIPTION))
+    return {"key": key, "name": name, "description": description}
+
+
+def _alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return one["key"] == other["key"] or one["name"].casefold() == other["name"].casefold()
+
+
+def from_lines(text: str) -> Criteria:
+    """Criteria from lines “Name: description”. Raises `ValidationError`."""
+    rows = [line.partition(":") for line in text.splitlines() if line.strip()]
+    return read_criteria([{"name": name, "description": after} for name, _, after in rows])
+
+
+def as_lines(criteria: Sequence[Mapping[str, str]]) -> str:
+    """Criteria as `from_lines` reads them."""
+    return "\n".join(_lines(criteria))
+
+
+def _lines(criteria: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    for each in criteria:
+        yield f"{each['name']}: {each['description']}" if each["description"] else each["name"]

@@ -1,8 +1,41 @@
-"""What a prompt is filled with: the texts of an item, as a judge is shown them."""
+"""What a prompt is filled with: the texts of an item and the visible part of a persona. Pure."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Fact:
+    key: str
+    label: str
+    value: str
+    text: str
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    prompt: str
+    chosen: str
+    rejected: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The visible part of a persona: chosen facts in order, free text, earlier choices."""
+
+    facts: tuple[Fact, ...]
+    text: str
+    history: tuple[HistoryEntry, ...]
+
+
+@dataclass(frozen=True)
+class HistoryWords:
+    """How an earlier choice is told; `{prompt}` and so on stand for its texts."""
+
+    earlier: str = "Earlier, to “{prompt}”, the person preferred: {chosen}"
+    over: str = "over: {rejected}"
+
 
 # Between the messages of a prompt that is asked in several steps.
 _STEP = "\n\n{{ then }}\n\n"

@@ -11,8 +11,8 @@ from analysis import tasks
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from analysis.report import build
-from analysis.report.contents import sections
-from analysis.report.keys import Keys, described, parse, paths
+from analysis.report.build import sections
+from analysis.report.report_json import Keys, described, parse, paths
 from studies.models import Study
 from tests.analysis.builders import little_study
 

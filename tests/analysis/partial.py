@@ -3,9 +3,8 @@
 from typing import Any
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import frame
-from analysis.report.contents import in_order_of_computing
-from analysis.report.encode import Json
+from analysis.report.build import frame, in_order_of_computing
+from analysis.report.report_json import Json
 from analysis.report.section import merge
 from analysis.report.study import ReportedStudy as Arrays
 from studies.models import Study

@@ -12,8 +12,8 @@ from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.errors import BadParameters
 from analysis.report.build import build_report
-from analysis.report.files.table_files import to_tex
-from analysis.report.study_tables import table_1, table_2, tables_across
+from analysis.report.render import table_1, table_2, tables_across
+from analysis.report.table_files import to_tex
 from studies.models import Item
 from tests.analysis import latex
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

@@ -5,11 +5,10 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
-from analysis.report.sections.agreement import alpha_check
-from analysis.report.sections.agreement.alpha_check import check_words
+from analysis.report.sections.agreement import coefficients
+from analysis.report.sections.agreement.coefficients import check_words
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.factories import make_item, make_study
 
@@ -52,7 +51,7 @@ def test_both_programs_agree_on_choices_and_certainty(allow_tie):
 
 
 def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(monkeypatch):
-    monkeypatch.setattr(alpha_check, "MAX_CERTAINTIES", 10)
+    monkeypatch.setattr(coefficients, "MAX_CERTAINTIES", 10)
 
     report = built(random_study(3))
 
@@ -69,7 +68,7 @@ def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(mo
 
 
 def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monkeypatch):
-    monkeypatch.setattr(alpha_check, "_alpha", lambda *arguments: 0.25)
+    monkeypatch.setattr(coefficients, "_alpha", lambda *arguments: 0.25)
 
     report = built(random_study(3))
 

@@ -6,15 +6,13 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.aggregates import aggregate_rows
-from analysis.data.items.comparisons import runs_to_compare
-from analysis.exports.tables.catalogue import Disclosure, make_table
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.data.item_comparisons import aggregate_rows, runs_to_compare
+from analysis.exports.catalogue import Disclosure, make_table
+from analysis.report.build import all_sentences, all_tables, build_report
 from analysis.report.render import render_html
 from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import ReportedStudy
-from judging.bias.probe import target_of
+from judging.bias.probes import target_of
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study

@@ -7,10 +7,8 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from analysis.data.dataset import load_dataset
-from analysis.data.signals import answer_shares, probability_shares, reading_shares
-from analysis.data.verdicts import run_verdicts
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.data.verdicts import answer_shares, probability_shares, reading_shares, run_verdicts
+from analysis.report.build import all_sentences, all_tables, build_report
 from analysis.report.render import render_html
 from judging.models import Judgment
 from studies.models import Item, Study

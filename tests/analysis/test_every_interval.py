@@ -7,7 +7,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.files.json_file import to_json
+from analysis.report.report_json import to_json
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults, intervals

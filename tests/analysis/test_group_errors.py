@@ -6,10 +6,9 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_sentences, all_tables
-from analysis.report.files.shared_copy import without_people
+from analysis.report.build import all_figures, all_sentences, all_tables, build_report
 from analysis.report.render import render_html
+from analysis.report.report_json import without_people
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
-from analysis.report.sections.certainty.headline import certainty_headline
-from analysis.report.text.names import run_names
+from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.sections.certainty.section import certainty_headline
 from analysis.report.verdict import verdict_of
+from analysis.report.words import run_names
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed

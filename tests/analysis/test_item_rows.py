@@ -8,12 +8,11 @@ import zlib
 
 import pytest
 
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.files import item_rows
-from analysis.report.files.item_rows import pack, read_item_rows, write_item_rows
-from analysis.report.files.shared_copy import without_people
+from analysis.report import table_files
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import PLOTLY, render_html
+from analysis.report.report_json import without_people
+from analysis.report.table_files import pack, read_item_rows, write_item_rows
 from benchmarks.report import simulated
 
 N_ITEMS = 2_400
@@ -62,7 +61,7 @@ def test_all_rows_are_packed_where_they_fit(page, report):
 
 
 def test_rows_that_do_not_fit_are_elsewhere_and_the_page_says_so(report, monkeypatch):
-    monkeypatch.setattr(item_rows, "PACKED_BYTES", 20_000)
+    monkeypatch.setattr(table_files, "PACKED_BYTES", 20_000)
 
     page = render_html(report, date=datetime.date(2026, 11, 20))
 
@@ -93,8 +92,8 @@ def test_few_rows_are_packed_whole(n):
 
 
 def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
-    monkeypatch.setattr(item_rows, "ROWS_PER_FILE", 1_000)
-    rows = item_rows.item_rows(report, all_tables(report)["items"])
+    monkeypatch.setattr(table_files, "ROWS_PER_FILE", 1_000)
+    rows = table_files.item_rows(report, all_tables(report)["items"])
     write_item_rows(rows, tmp_path / "rows")
 
     read, after, sizes, more = [], "", [], True
@@ -110,7 +109,7 @@ def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
 
 
 def test_a_page_may_begin_at_any_key(report, tmp_path):
-    rows = item_rows.item_rows(report, all_tables(report)["items"])
+    rows = table_files.item_rows(report, all_tables(report)["items"])
     write_item_rows(rows, tmp_path / "rows")
 
     page, _ = read_item_rows(tmp_path / "rows", after="item 000007x")

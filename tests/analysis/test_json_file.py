@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analysis.report.files.json_file import LONG, to_json
+from analysis.report.report_json import LONG, to_json
 
 
 def test_a_report_without_long_lists_is_indented_as_by_python():

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.signals import order_certainty
-from analysis.data.verdicts import agreement_certainty, probability_certainty, run_verdicts
-from analysis.exports.tables.judgments import judgment_table
+from analysis.data.verdicts import (
+    agreement_certainty,
+    order_certainty,
+    probability_certainty,
+    run_verdicts,
+)
+from analysis.exports.rows import judgment_table
 from analysis.report.build import build_report
 from judging.models import Judgment
 from tests.analysis.builders import judge_item, make_run
@@ -53,31 +57,6 @@ def test_without_probabilities_or_a_verdict_there_is_no_such_certainty():
 
     assert np.isnan(probability_certainty(data, loaded, verdicts)).all()
     assert np.isnan(agreement_certainty(verdicts)).all()  # one reading; a shared maximum
-
-
-@pytest.mark.parametrize(
-    ("details", "counts"),
-    [
-        (None, True),
-        ({"read": "certainty"}, True),
-        ({"read": "words", "probabilities_at": "letter"}, True),
-        ({"read": "words"}, False),
-        ({"read": "words", "no_probabilities": "marked by doctor"}, False),
-    ],
-)
-def test_probabilities_of_the_first_token_of_a_reply_read_leniently_are_not_used(details, counts):
-    study = make_study()
-    run = make_run(study=study)
-    item = make_item(study=study)
-    reading(run, item, "r1", "r1", r1=0.2, r2=0.8)
-    Judgment.objects.update(details=details)
-
-    data, loaded, verdicts = load(study)
-
-    known = ~np.isnan(probability_certainty(data, loaded, verdicts))
-    assert known.tolist() == [counts]
-    row = next(iter(judgment_table(study)))
-    assert (row["probability_r1"] is not None) == counts
 
 
 def test_agreement_is_the_share_of_readings_with_the_verdict():

@@ -8,9 +8,8 @@ import openpyxl
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.files.table_files import tex, to_document, to_markdown, to_tex, write_tables
+from analysis.report.build import all_tables, build_report
+from analysis.report.table_files import tex, to_document, to_markdown, to_tex, write_tables
 from analysis.report.tables import Table, TableColumn
 from tests.analysis import latex
 from tests.analysis.builders import random_study

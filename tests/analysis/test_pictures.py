@@ -10,8 +10,7 @@ from django.core.management import call_command
 from PIL import Image
 
 from analysis.report.figures import PEOPLE, Figure, Key, axis, corner_note, panel, row_label
-from analysis.report.files.drawing import BOXES, WIDTH, CannotDraw, drawn
-from analysis.report.files.pictures import draw_pictures
+from analysis.report.pictures import BOXES, WIDTH, CannotDraw, draw_pictures, drawn
 from tests.analysis.builders import random_study
 
 

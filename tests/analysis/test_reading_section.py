@@ -5,9 +5,8 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judges.judgments import judgment_rows
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.data.judgments import judgment_rows
+from analysis.report.build import all_sentences, all_tables, build_report
 from judging.models import Judgment
 from tests.analysis.builders import random_study
 

@@ -8,8 +8,7 @@ import pytest
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
+from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.render import render_html
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.report.contents import all_tables
-from analysis.report.study_tables import tables_across
+from analysis.report.build import all_tables
+from analysis.report.render import tables_across
 from tests.analysis import brute_force_details as by_hand
 from tests.analysis.brute_force import scored
 from tests.analysis.builders import answer, make_rater, make_run, random_study
@@ -205,7 +205,7 @@ MODELS = ("Dawid-Skene", "one-coin", "MACE", "GLAD")
 
 def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
     monkeypatch.setattr("analysis.report.study.MAX_READ", 900)
-    monkeypatch.setattr("analysis.report.sections.agreement.aggregation.GLAD_VOTES", 10)
+    monkeypatch.setattr("analysis.report.sections.agreement.section.GLAD_VOTES", 10)
 
     report = built(random_study(2, **SIZE))
 

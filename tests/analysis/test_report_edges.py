@@ -5,11 +5,10 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.files.json_file import to_json
-from analysis.report.files.table_files import to_tex
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
+from analysis.report.report_json import to_json
+from analysis.report.table_files import to_tex
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study

@@ -5,9 +5,8 @@ import datetime
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
-from analysis.report.files.citation import methods_paragraph
+from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from judging.models import Attempt
 from studies.models import Item, Study

@@ -11,10 +11,9 @@ from html.parser import HTMLParser
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
-from analysis.report.files.table_files import to_tex, write_tables
+from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.render import content_security_policy, render_html
+from analysis.report.table_files import to_tex, write_tables
 from analysis.report.tables import read
 from analysis.templatetags.report_words import table_cell
 from tests.analysis.builders import (

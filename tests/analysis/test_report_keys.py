@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import sections
-from analysis.report.keys import Keys, described, parse, paths
+from analysis.report.build import build_report, sections
+from analysis.report.report_json import Keys, described, parse, paths
 from tests.analysis.builders import random_study
 
 ROOT = Path(__file__).resolve().parents[2]

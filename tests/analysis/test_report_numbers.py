@@ -9,7 +9,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.files.json_file import to_json
+from analysis.report.report_json import to_json
 from tests.analysis import brute_force
 from tests.analysis.builders import random_study
 

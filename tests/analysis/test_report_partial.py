@@ -8,11 +8,8 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report import render, section
-from analysis.report.build import build_report
-from analysis.report.contents import sections
-from analysis.report.encode import Json
-from analysis.report.files.json_file import to_json
-from analysis.report.files.shared_copy import without_people
+from analysis.report.build import build_report, sections
+from analysis.report.report_json import Json, to_json, without_people
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, little_study, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once

@@ -4,8 +4,7 @@ import pytest
 from scipy.stats import binom
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
+from analysis.report.build import all_figures, all_tables, build_report
 from tests.analysis.builders import judge_item, make_run, random_study
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_persona, make_study, stored_at_once

@@ -8,11 +8,10 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_sentences, all_tables
-from analysis.report.files.citation import bibtex, methods_paragraph
+from analysis.report.build import all_figures, all_sentences, all_tables, build_report
+from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
-from analysis.report.sections.position.sides import lights as lights_of
+from analysis.report.sections.position import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 

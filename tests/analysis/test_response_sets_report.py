@@ -5,8 +5,7 @@ from datetime import date
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences
+from analysis.report.build import all_sentences, build_report
 from analysis.report.render import render_html
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run

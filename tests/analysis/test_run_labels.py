@@ -5,9 +5,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.comparisons import labelled, runs_to_compare
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences
+from analysis.data.item_comparisons import labelled, runs_to_compare
+from analysis.report.build import all_sentences, build_report
 from analysis.report.verdict import verdict_of
 from judging.models import JudgeRun
 from studies.models import Membership

@@ -8,14 +8,13 @@ from html.parser import HTMLParser
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.files.shared_copy import without_people
-from analysis.report.files.table_files import write_tables
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
-from analysis.report.sections.certainty.headline import certainty_headline
+from analysis.report.report_json import without_people
+from analysis.report.sections.certainty.section import certainty_headline
+from analysis.report.sentences import at, pieces
+from analysis.report.table_files import write_tables
 from analysis.report.tables import csv_cells
-from analysis.report.text.sentences import at, pieces
 from tests.analysis.builders import make_run, random_study
 from tests.analysis.lifecycle.test_plans import before_data
 from tests.factories import make_study

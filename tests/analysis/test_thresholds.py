@@ -3,8 +3,7 @@
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
+from analysis.report.build import all_tables, build_report
 from tests.analysis.builders import little_study, random_study
 from tests.analysis.partial import computed
 from tests.sampling import some

@@ -10,15 +10,19 @@ import pytest
 
 from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
-from analysis.report.clusters import shared_by
 from analysis.report.render import render_html
+from analysis.report.study import shared_by
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import answer_of, headline_run
-from analysis.report.verdict.caveats import CAVEATS
-from analysis.report.verdict.labels_needed import labels_needed
-from analysis.report.verdict.replacement import POWER, replacement_of
-from analysis.report.verdict.settling import rounded, sensitivity_of, settling_of, times_more
-from analysis.stats.core.checks import n_distinct
+from analysis.report.verdict.answer import POWER, answer_of, headline_run, replacement_of
+from analysis.report.verdict.first_screen import (
+    CAVEATS,
+    labels_needed,
+    rounded,
+    sensitivity_of,
+    settling_of,
+    times_more,
+)
+from analysis.stats.core.results import n_distinct
 from benchmarks.report import simulated
 
 
@@ -329,23 +333,6 @@ def test_people_are_shown_with_what_they_count_as_where_a_few_gave_most_answers(
 
     difference_of(report)["people_effective"] = 19.3
     assert not any("count as" in caveat for caveat in verdict_of(report).caveats)
-
-
-def test_a_report_of_an_earlier_version_still_has_its_answer_and_its_page(report):
-    added = "n scale raw balanced gain rarest same_label decided clusters people_effective too_few"
-    for entry in report["comparison"]:
-        for key in (*added.split(), "few", "one", "holds_for"):
-            entry["pooled_replacement"].pop(key, None)
-        entry["difference_general"].pop("people_effective")
-    del report["human"]["reference_judges"]
-
-    assert "majority" in render_html(report, date=datetime.date(2026, 11, 22))
-
-    report["headline"]["state"] = "no_truth"
-    answer = answer_of(report)
-    assert "could" in answer.sentence
-    assert "ε allows 10 lower" in answer.sentence
-    assert labels_needed(report) is not None
 
 
 def test_items_without_a_persona_or_question_share_it_with_no_other():

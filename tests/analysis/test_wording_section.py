@@ -16,9 +16,9 @@ from analysis.report.render import render_html
 from analysis.report.sections.ablations import ablations
 from analysis.report.sections.wording import wordings
 from analysis.report.study import ReportedStudy
-from analysis.report.text.names import run_names
+from analysis.report.words import run_names
 from judging.models import Judge, JudgeRun, Jury, PromptTemplate
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 

@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from annotation.quality.agreement import ComparedAnswer, RaterAgreement, agreement, at_least
-from annotation.quality.flags import IMPROBABLE
+from annotation.quality import IMPROBABLE, ComparedAnswer, RaterAgreement, agreement, at_least
 from tests.sampling import examples
 
 

@@ -4,8 +4,13 @@ import re
 
 import pytest
 
-from annotation.content.attention_check_rules import texts_of, unfair_checks
-from annotation.content.comprehension import QuestionText, set_questions, standard_questions
+from annotation.content.comprehension import (
+    QuestionText,
+    set_questions,
+    standard_questions,
+    texts_of,
+    unfair_checks,
+)
 from annotation.models import Annotator, Assignment
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, sign_in

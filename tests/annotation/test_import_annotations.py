@@ -221,7 +221,7 @@ def test_rows_that_an_export_marks_as_not_counted_are_left_out_and_counted(study
 
 @pytest.fixture
 def portions_of_two(monkeypatch):
-    monkeypatch.setattr("studies.importers.files.kept_rows._PORTION", 2)
+    monkeypatch.setattr("studies.importers.files.answer_rows._PORTION", 2)
 
 
 def test_portions_of_a_file_are_stored_as_one(study, portions_of_two):

@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2
 
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.quality.flags import (
+from annotation.quality import (
     LEAST_SPREAD_OF_TIMES,
     RULES,
     at_most,

@@ -11,7 +11,7 @@ from django.template.base import Lexer, TokenType
 from django.utils import translation
 from django.utils.translation.template import templatize
 
-from annotation.content.wording import FOR_TRANSLATORS
+from annotation.content.texts import FOR_TRANSLATORS
 from studies.models import Task
 from studies.prompts import BANDS, SETTINGS, wording
 

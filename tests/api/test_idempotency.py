@@ -65,7 +65,7 @@ def test_what_fails_leaves_neither_changes_nor_key(root, study, monkeypatch):
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("api.v1.routes.reports._shown", fail)
+    monkeypatch.setattr("api.v1.routes.reports._shown_report", fail)
 
     assert root.post("studies/s/reports", {}, Idempotency_Key="a").status_code == 500
     assert not Report.objects.exists()

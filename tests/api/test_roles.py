@@ -9,7 +9,7 @@ from django.db import transaction
 
 from analysis.models import Export
 from annotation.services import exclude, withdraw
-from api.v1.site import openapi
+from api.v1.serving import openapi
 from studies.models import Study
 from tests.api.conftest import EVERY_SCOPE, Program, program
 from tests.factories import make_study

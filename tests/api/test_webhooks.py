@@ -14,14 +14,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from analysis.models import Export, Report
-from api.errors import WebhookError
+from api import webhooks
 from api.models import Delivery, Webhook
 from api.tasks import send_webhooks, tidy_requests
-from api.webhooks import sending
-from api.webhooks.addresses import find_target
-from api.webhooks.events import find_events
-from api.webhooks.services import MOST, add_webhook
-from api.webhooks.signing import secret_of
+from api.webhooks import MOST, WebhookError, add_webhook, find_events, find_target, secret_of
 from judging.models import Judge, JudgeRun
 from studies.models import StudyLog
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
@@ -61,8 +57,8 @@ def finished_report(study) -> Report:
 def look_and_send() -> None:
     """What the schedule does every 15 seconds, and a worker after it."""
     find_events()
-    for delivery_id in sending.due():
-        sending.attempt(delivery_id)
+    for delivery_id in webhooks.due():
+        webhooks.attempt(delivery_id)
 
 
 def test_what_happens_in_a_study_is_stored_once_for_each_address(study, webhook):
@@ -176,10 +172,10 @@ def test_of_two_workers_one_sends(study, webhook, httpserver):
     httpserver.expect_request("/hook").respond_with_data("", 200)
     finished_report(study)
     find_events()
-    (delivery_id,) = sending.due()
+    (delivery_id,) = webhooks.due()
     Delivery.objects.update(attempts=1, next_attempt_at=timezone.now() + dt.timedelta(minutes=1))
 
-    sending.attempt(delivery_id)
+    webhooks.attempt(delivery_id)
 
     assert httpserver.log == []
 
@@ -245,7 +241,7 @@ def test_the_request_goes_to_the_address_that_was_checked(settings, monkeypatch)
 
     assert target.url == "https://93.184.216.34:443/hook?x=1"
     assert target.netloc == "lab.example.org"
-    with sending._session(target) as session:
+    with webhooks._session(target) as session:
         pool = session.get_adapter(target.url).poolmanager.connection_pool_kw
     assert (pool["server_hostname"], pool["assert_hostname"]) == ("lab.example.org",) * 2
 

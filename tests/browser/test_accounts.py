@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from api.models import Event
-from api.webhooks.services import add_webhook
+from api.webhooks import add_webhook
 from tests.browser.conftest import is_well_in_both_themes
 from tests.factories import make_study
 

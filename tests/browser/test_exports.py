@@ -6,7 +6,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from analysis import tasks
-from analysis.exports.delivery.requests import request_export
+from analysis.exports.requests import request_export
 from analysis.models import Export
 from studies.models import Membership
 from tests.analysis.builders import random_study

@@ -11,11 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.parameters import ITEM_ROWS, report_dir
+from analysis.lifecycle.storage import ITEM_ROWS, report_dir
 from analysis.models import Report
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.files import item_rows
+from analysis.report import table_files
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import content_security_policy, render_html
 from studies.models import Membership
 from tests.analysis.builders import random_study
@@ -147,7 +146,7 @@ def test_a_file_holds_every_row(open_items, report):
 
 
 def test_a_page_that_lacks_rows_says_so_and_filters_those_it_has(open_items, report, monkeypatch):
-    monkeypatch.setattr(item_rows, "PACKED_BYTES", 2_500)
+    monkeypatch.setattr(table_files, "PACKED_BYTES", 2_500)
     page = open_items(render_without_figures(report))
     n = int(re.search(r"240 rows: (\d+) are in this file", page.content())[1])
     assert 100 <= n < N_ITEMS
@@ -170,8 +169,8 @@ def test_without_javascript_the_first_rows_and_the_way_to_all_are_there(open_ite
 def test_in_the_app_the_server_has_the_rows_that_the_page_lacks(
     signed_in, report, settings, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(item_rows, "PACKED_BYTES", 100)
-    monkeypatch.setattr(item_rows, "ROWS_PER_FILE", 50)
+    monkeypatch.setattr(table_files, "PACKED_BYTES", 100)
+    monkeypatch.setattr(table_files, "ROWS_PER_FILE", 50)
     settings.VAR_DIR = tmp_path
     stored = stored_report(report)
     page = signed_in()
@@ -205,6 +204,6 @@ def stored_report(report):
     folder = path_of(report_dir(stored.public_id))
     folder.mkdir(parents=True)
     (folder / "report.html").write_text(render_without_figures(report), encoding="utf-8")
-    rows = item_rows.item_rows(report, all_tables(report)["items"])
-    item_rows.write_item_rows(rows, folder / ITEM_ROWS)
+    rows = table_files.item_rows(report, all_tables(report)["items"])
+    table_files.write_item_rows(rows, folder / ITEM_ROWS)
     return stored

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.models import Annotation
-from annotation.quality.flags import quality_of
+from annotation.quality import quality_of
 from studies.models import Item, Study
 from tests.browser.annotators import enter_items
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until

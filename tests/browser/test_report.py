@@ -11,12 +11,11 @@ from django.db import transaction
 from playwright.sync_api import expect
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_figures, all_tables
-from analysis.report.files.table_files import to_markdown, to_tex
+from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.render import render_html
+from analysis.report.table_files import to_markdown, to_tex
 from analysis.report.tables import csv_rows
-from studies.exporters.csv_out import CsvWriter, csv_cell
+from studies.exporters.tables import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
 from tests.browser.conftest import axe, until
 from tests.sampling import examples, some

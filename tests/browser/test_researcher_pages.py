@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from analysis.shared_errors.freshness import comparison_for
+from analysis.pages.items.disagreement_views import error_comparison_for
 from analysis.shared_errors.job import compare_queued
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -57,7 +57,7 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_
     answer(make_rater(study=study), item, "r1")
     judge_item(make_run(study=study, features="all"), item, "r2", 70)
     make_item(study=study, split="attention_check", check_answer="r1")
-    compare_queued(comparison_id=comparison_for(study).pk)
+    compare_queued(comparison_id=error_comparison_for(study).pk)
     page = signed_in()
 
     for path, words in [

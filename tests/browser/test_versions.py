@@ -7,8 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.lifecycle.requests import request_report
-from analysis.lifecycle.share_links import share_report
+from analysis.lifecycle.requests import request_report, share_report
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes

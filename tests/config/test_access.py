@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Export, Report, ShareLink
 from api.models import Webhook
-from api.v1.site import openapi
+from api.v1.serving import openapi
 from judging.models import (
     Campaign,
     Judge,

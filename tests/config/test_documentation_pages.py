@@ -6,8 +6,7 @@ from html import unescape
 import pytest
 
 from config.documentation import reference
-from config.documentation.files import INDEX, ROOT, files, pages, text_of
-from config.documentation.rendering import anchor_of, render_page
+from config.documentation.views import INDEX, ROOT, anchor_of, files, pages, render_page, text_of
 
 PAGES = sorted(pages())
 
@@ -42,7 +41,7 @@ def test_the_index_leads_to_every_page_and_lists_nothing_twice():
 
 def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
     monkeypatch.setattr(
-        "config.documentation.rendering.text_of",
+        "config.documentation.views.text_of",
         lambda name: "# T\n\n<script>x</script>\n\n[a](javascript:x) [b](nowhere.md)\n\n    <b>\n",
     )
 

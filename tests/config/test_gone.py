@@ -6,13 +6,13 @@ from django.urls import reverse
 
 from analysis.disagreements import notes
 from analysis.models import ItemNote
+from judging import wordings
 from judging.models import PromptTemplate
-from judging.wordings import versions
 from studies.importers.editing import delete_item
 from studies.models import Study
-from studies.pages.team import whole_study_views
+from studies.pages import team_views
 from studies.services.studies import lock_study
-from studies.services.whole_studies.removal import delete_rows, delete_study
+from studies.services.whole_studies import delete_rows, delete_study
 from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def test_a_second_press_of_delete_says_that_it_is_gone(study, monkeypatch):
         delete_study(**wanted)
         delete_study(**wanted)
 
-    monkeypatch.setattr(whole_study_views, "delete_study", delete_twice)
+    monkeypatch.setattr(team_views, "delete_study", delete_twice)
 
     answer = client.post(reverse("studies:delete", args=["s"]), {"confirmation": "s"})
 
@@ -75,6 +75,10 @@ def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monke
 
     assert answer.status_code == 404
     assert not ItemNote.objects.exists()
+    monkeypatch.undo()
+    make_item(study=study, key="two", split="attention_check")
+    client.post(reverse("studies:item-note", args=["s", "two"]), {"text": "A note."})
+    assert ItemNote.objects.get().item.key == "two"
 
 
 def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkeypatch):
@@ -83,7 +87,7 @@ def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkey
     def fail(study_id):
         raise IntegrityError
 
-    monkeypatch.setattr(versions, "lock_study", fail)
+    monkeypatch.setattr(wordings, "lock_study", fail)
 
     with pytest.raises(IntegrityError):
         client.post(reverse("judging:delete-wording", args=["s", wording.public_id]))

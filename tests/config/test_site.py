@@ -29,9 +29,9 @@ from config import celery, files_location, migrate
 from config.buffering import Lines
 from config.celery import note_alive, refuse_another_clock, refuse_other_files
 from config.health import processes
-from config.operations.doctor.installation_checks import another_clock, full_disks, silent_processes
+from config.operations.doctor.examination import another_clock, full_disks, silent_processes
 from config.operations.monitoring.log_lines import TextLines
-from config.operations.monitoring.measurements import measure
+from config.operations.monitoring.metrics import measure
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from config.static_files import StaticFiles
 from studies.models import Heartbeat

@@ -7,7 +7,7 @@ import pytest
 from analysis.shared_errors.likeness import likenesses
 from annotation.content.comprehension import standard_questions
 from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
-from annotation.quality.flags import quality_of
+from annotation.quality import quality_of
 from annotation.services.endings import mark_returned
 from demo import annotators as people
 from demo.bundle import write_bundles

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.pages import settings_form
+from studies.pages import settings_views
 from tests.annotation.pages.walking import arrive
 from tests.extending.page import blocks, modules
 from tests.factories import make_study, sign_in
@@ -42,8 +42,8 @@ def registered(tmp_path, monkeypatch, settings):
     path.with_suffix(".mo").write_bytes(compiled(text))
     settings.LOCALE_PATHS = [*settings.LOCALE_PATHS, tmp_path]
     names: dict[str, object] = {}
-    exec(modules(PAGE)["studies/pages/settings_form.py"], names)
-    monkeypatch.setattr(settings_form, "TRANSLATED", names["TRANSLATED"])
+    exec(modules(PAGE)["studies/pages/settings_views.py"], names)
+    monkeypatch.setattr(settings_views, "TRANSLATED", names["TRANSLATED"])
 
 
 @pytest.mark.usefixtures("registered")

@@ -13,11 +13,10 @@ import analysis.stats.accuracy
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
 from analysis.report import sections
-from analysis.report.analyses import ANALYSES
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables, analyses
+from analysis.report.build import all_tables, analyses, build_report
 from analysis.report.registration import mark_of
 from analysis.report.render import render_html
+from analysis.report.rules import ANALYSES
 from annotation.models import Annotation
 from tests.analysis.builders import answer, make_rater
 from tests.extending.page import blocks, modules

@@ -5,7 +5,7 @@ from typing import Any
 
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Study
 from tests.judging.llm_server import LlmServer
 

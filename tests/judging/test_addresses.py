@@ -10,15 +10,14 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 
-from judging.engine.asking import OwnFaults
+from judging.engine.asking import OwnFaults, Route, Routes
 from judging.engine.interface import Misconfigured, Outage
 from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter
-from judging.engine.routes import Route, Routes
 from judging.errors import BadJudge, InvalidValue
 from judging.models import Attempt, Judge, JudgeRun
 from judging.runs.judges import add_judge
-from judging.runs.launch_checks import judges_of
+from judging.runs.study_content import judges_of
 from judging.selectors import run_cost
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge

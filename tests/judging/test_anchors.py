@@ -11,16 +11,14 @@ from django.utils import timezone
 from scipy.stats import binomtest, fisher_exact
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judges.judgments import judgment_rows
-from judging.drift.anchors import create_anchors
-from judging.drift.comparison import AnchorComparison, Share, chance_of_as_many
-from judging.drift.reading import anchors_of
+from analysis.data.judgments import judgment_rows
+from judging.drift import AnchorComparison, Share, anchors_of, chance_of_as_many, create_anchors
 from judging.errors import ConflictingValue, InvalidValue
 from judging.models import JudgeRun, Judgment
-from judging.runs.costs.estimates import estimate_run
+from judging.runs.costs import estimate_run
+from judging.runs.extension import run_for
 from judging.runs.lifecycle import retry_failed, work_off
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.selectors import run_cost, run_progress
 from judging.worker import recovery
 from studies.models import Item
@@ -297,16 +295,13 @@ def test_only_workers_and_anchors_see_all_judgments():
             if "Judgment.everything" in path.read_text("utf-8"):
                 users.add(path.relative_to(root).as_posix())
     assert users == {
-        "analysis/data/judges/drift.py",
+        "analysis/data/judgments.py",
         "config/operations/doctor/judge_checks.py",
-        "judging/drift/anchors.py",
-        "judging/drift/reading.py",
-        "judging/drift/versions.py",
+        "judging/drift.py",
         "judging/runs/lifecycle.py",
-        "judging/runs/costs/probes.py",
-        "judging/runs/removed_items.py",
+        "judging/runs/costs.py",
         "judging/runs/study_content.py",
         "judging/worker/chunks.py",
-        "judging/worker/records/ledger.py",
+        "judging/worker/ledger.py",
         "judging/worker/recovery.py",
     }

@@ -9,10 +9,8 @@ from django.urls import reverse
 from analysis.data.dataset import load_dataset
 from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import ReportedStudy as ReportStudy
-from judging.bias.mitigations import Reflecting, warned
-from judging.bias.personas import not_the_same
-from judging.bias.probe import Asked, Example
-from judging.bias.registry import PROBES, probe_choice, with_baselines
+from judging.bias.probes import Asked, Example, not_the_same
+from judging.bias.registry import PROBES, Reflecting, probe_choice, warned, with_baselines
 from judging.bias.texts import all_of
 from judging.engine.messages import Message, from_user
 from judging.errors import BadPlan, ConflictingValue, InvalidValue
@@ -20,12 +18,11 @@ from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignPlan, grid_of, read_plan, start_campaign
+from judging.runs.extension import run_for
 from judging.runs.lifecycle import work_off
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Study
-from studies.personas.profile import Fact, HistoryEntry, Profile
-from studies.texts.slots import Slots
+from studies.texts.slots import Fact, HistoryEntry, Profile, Slots
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion

@@ -16,12 +16,11 @@ from config.operations.doctor.judge_checks import wrong_run_totals
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
-from judging.runs import removed_items
+from judging.runs import study_content
 from judging.runs.campaigns import CampaignPlan, start_campaign
-from judging.runs.removed_items import remove_judgments
+from judging.runs.study_content import remove_judgments
 from judging.selectors import run_cost
-from judging.worker import chunks, recovery
-from judging.worker.records import ledger
+from judging.worker import chunks, ledger, recovery
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
@@ -382,7 +381,7 @@ def test_a_reply_comes_in_the_middle_of_the_removal_of_its_judgment(runs, monkey
     item = Judgment.objects.get(pk=opening.judgment_id).item
     closing = closing_of(opening, spent=4)
 
-    with meanwhile(monkeypatch, removed_items, "_pass_on", lambda: ledger.apply([closing])):
+    with meanwhile(monkeypatch, study_content, "_pass_on", lambda: ledger.apply([closing])):
         with transaction.atomic():
             remove_judgments(run.study, [item.pk])
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
 from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
-from judging.runs.costs.estimates import estimate_plan
+from judging.runs.costs import estimate_plan
 from judging.runs.lifecycle import _wake, cancel_run, retry_failed, work_off
 from studies.models import StudyLog
 from tests.factories import make_item, make_persona, make_study, sign_in

@@ -13,16 +13,15 @@ from django.urls import reverse
 
 from analysis.data.collection import collection_of
 from analysis.data.dataset import load_dataset
-from analysis.exports.description.card import _judges
-from analysis.exports.tables.catalogue import Disclosure, make_table
-from analysis.exports.tables.table_files import write_table
-from analysis.report.sections.methods.runs import run_facts
-from analysis.report.sections.record.runs import _record
-from judging.drift.versions import VersionWatch
-from judging.engine.conditions import Reported
+from analysis.exports.card import _judges
+from analysis.exports.catalogue import Disclosure, make_table
+from analysis.exports.table_files import write_table
+from analysis.report.sections.methods import run_facts
+from analysis.report.sections.record.section import _record
+from judging.drift import VersionWatch
 from judging.models import Judgment
 from judging.pages.campaign_forms import CampaignForm
-from judging.runs.request_conditions import conditions_of
+from judging.runs.request_conditions import Reported, conditions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion

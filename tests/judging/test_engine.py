@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from judging.backends.backend import BadRecording, ReplayBackend, read_recording
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
-from judging.backends.replay import BadRecording, ReplayBackend, read_recording
-from judging.engine.asking import Asker
+from judging.engine.asking import Asker, Route
 from judging.engine.interface import (
     BackendFault,
     Garbage,
@@ -30,9 +30,7 @@ from judging.engine.limits import RateLimits
 from judging.engine.loop import EngineLoop
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
-from judging.engine.routes import Route
-from judging.protocols.certainty import Certainty
-from judging.protocols.standard import Standard
+from judging.protocols.registry import Certainty, Standard
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})

@@ -7,7 +7,7 @@ import pytest
 from judging.errors import ConflictingValue, InvalidValue
 from judging.management.errors import command_error, option_name
 from judging.models import Judge
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 
 
 def refused(judge=None, **fields):

@@ -10,10 +10,10 @@ from judging.errors import BadPlan
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import read_plan
-from judging.runs.costs.estimates import estimate_plan, estimate_run
-from judging.runs.rows.extension import extended, run_for
-from judging.runs.rows.row_creation import count_missing, missing_judgments
-from judging.runs.rows.spec import RunSpec
+from judging.runs.costs import estimate_plan, estimate_run
+from judging.runs.extension import extended, run_for
+from judging.runs.row_creation import count_missing, missing_judgments
+from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import asked, judge_all, start

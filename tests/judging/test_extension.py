@@ -7,10 +7,9 @@ import pytest
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
-from judging.runs import lifecycle
-from judging.runs.rows import extension
-from judging.runs.rows.extension import client_versions
-from judging.runs.rows.spec import Reuse, RunSpec
+from judging.runs import extension, lifecycle
+from judging.runs.extension import client_versions
+from judging.runs.spec import Reuse, RunSpec
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge

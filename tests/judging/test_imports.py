@@ -102,7 +102,7 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
 
 
 def test_portions_are_stored_as_one_or_refused_as_one(study, monkeypatch):
-    monkeypatch.setattr("studies.importers.files.kept_rows._PORTION", 2)
+    monkeypatch.setattr("studies.importers.files.answer_rows._PORTION", 2)
     rows = [
         {"item_id": key, "choice": "r1", "sample": sample, "certainty": 60 + sample}
         for sample in (1, 2)

@@ -3,12 +3,12 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.backends.endpoints import api_key
+from judging.backends.backend import api_key
 from judging.errors import BadJudge
 from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_study
 

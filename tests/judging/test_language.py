@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import translation
 
-from analysis.limits import language_limit
+from analysis.report.words import language_limit
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import ConflictingValue
 from judging.models import Judge, JudgeRun
@@ -17,8 +17,16 @@ from judging.protocols.registry import protocols
 from judging.protocols.texts import languages
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Item, Study, Task
-from studies.prompts import BANDS, SETTINGS, bands_in, build_prompt, wording, words_in
-from studies.prompts.language import language_note, prompt_languages
+from studies.prompts import (
+    BANDS,
+    SETTINGS,
+    bands_in,
+    build_prompt,
+    language_note,
+    prompt_languages,
+    wording,
+    words_in,
+)
 from studies.texts.slots import names_in, steps_of
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge

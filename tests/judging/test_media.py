@@ -13,7 +13,7 @@ from judging.engine.messages import as_text, length, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
-from judging.worker import batch_requests, runtime
+from judging.worker import batches, runtime
 from judging.worker.questions import questions_of
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
@@ -183,8 +183,8 @@ def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path):
     questions = questions_of(run, list(run.judgments.select_related("item__persona")))
     parameters = runtime.backend_of(run.judge).parameters()
 
-    counted = [batch_requests._length(each, parameters) for each in questions]
-    lines = [batch_requests._line(each, parameters) for each in questions]
+    counted = [batches._length(each, parameters) for each in questions]
+    lines = [batches._line(each, parameters) for each in questions]
 
     assert counted == [len(line) for line in lines]
     parts = json.loads(lines[0])["body"]["messages"][0]["content"]

@@ -4,8 +4,7 @@ from collections import Counter
 import pytest
 
 from judging.models import JudgeRun
-from judging.runs.rows.orders import shown_first
-from judging.runs.rows.row_creation import create_judgments
+from judging.runs.row_creation import create_judgments, shown_first
 from studies.models import Item
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge

@@ -7,7 +7,7 @@ import pytest
 
 from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
 from judging.engine.limits import RateLimits
-from judging.engine.rate_limit_coordination import Document, settle
+from judging.engine.loop import Document, settle
 from judging.engine.rate_limits import Limiter
 from tests.judging.simulated_clock import simulate
 

@@ -8,8 +8,7 @@ import pytest
 from judging.backends.completions import LEAST_MASS, read_probabilities
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
-from judging.protocols.standard import Standard
-from judging.protocols.tie import Tie
+from judging.protocols.registry import Standard, Tie
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.models import JudgeRun
-from judging.runs.costs.probes import probe_run
+from judging.runs.costs import probe_run
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.worker import chunks
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

@@ -6,18 +6,15 @@ import re
 
 import pytest
 
-from judging.engine.chat import chat
 from judging.engine.interface import JudgeQuestion, Reply
-from judging.engine.messages import Message, from_user, prompt_sha256
+from judging.engine.messages import Message, chat, from_user, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
-from judging.protocols.certainties.levels import LEVELS
-from judging.protocols.registry import protocol, protocols
+from judging.protocols.registry import LEVELS, protocol, protocols
 from judging.protocols.texts import texts
 from studies.models import Item
-from studies.prompts import BANDS, bands_in
-from studies.prompts.language import prompt_languages
+from studies.prompts import BANDS, bands_in, prompt_languages
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion

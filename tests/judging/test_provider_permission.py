@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends.endpoints import is_own_network
+from judging.backends.backend import is_own_network
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import BadJudge, InvalidValue
 from judging.models import Judge, JudgeRun
@@ -16,12 +16,12 @@ from judging.runs.judges import add_judge
 from judging.worker import chunks
 from studies.errors import StudyError
 from studies.models import Study, StudyLog
-from studies.services.provider_permission import (
+from studies.services.studies import (
     confirm_providers,
     forbid_providers,
     forbids_providers,
 )
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all, start

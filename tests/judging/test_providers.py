@@ -10,8 +10,7 @@ from decimal import Decimal
 
 import pytest
 
-from judging.backends.backend import JudgeSettings
-from judging.backends.endpoints import api_key
+from judging.backends.backend import JudgeSettings, api_key
 from judging.backends.registry import backend_kind
 from judging.engine.interface import (
     AdjustedRequest,

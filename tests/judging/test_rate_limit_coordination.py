@@ -12,7 +12,7 @@ from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
 from judging.engine.limits import BURST_SECONDS, Grant, LimitReport, RateLimits
-from judging.engine.rate_limit_coordination import (
+from judging.engine.loop import (
     SILENT_SECONDS,
     CoordinationFailed,
     Document,
@@ -22,7 +22,7 @@ from judging.engine.rate_limit_coordination import (
 )
 from judging.engine.rate_limits import Limiter
 from judging.models import SharedLimit
-from judging.worker import shared_rate_limits
+from judging.worker import runtime
 from tests.judging.llm_server import completion, error
 from tests.judging.processes import Site, wait_for, write_items
 from tests.judging.simulated_clock import simulate
@@ -271,7 +271,7 @@ def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
 
 
 def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
-    monkeypatch.setattr("judging.engine.rate_limit_coordination._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("judging.engine.loop._RETRY_SECONDS", 0.0)
     document: Document = {}
     calls: list[LimitReport] = []
 
@@ -302,7 +302,7 @@ def test_processes_that_settle_at_the_same_time_hand_out_no_slot_twice():
     def take_part(number):
         start.wait()
         try:
-            grant = shared_rate_limits._in_database("endpoint", f"m{number}", report())
+            grant = runtime._in_database("endpoint", f"m{number}", report())
             granted.append(grant.slots)
         finally:
             connection.close()
@@ -326,18 +326,18 @@ def redis_url():
 
 def test_redis_hands_out_no_slot_twice(redis_url, settings):
     settings.CELERY_BROKER_URL = redis_url
-    shared_rate_limits._redis.cache_clear()
+    runtime._redis.cache_clear()
     granted, endpoint = [], f"test-{time.time_ns()}"
 
     def take_part(number):
-        granted.append(shared_rate_limits._in_redis(endpoint, f"m{number}", report()).slots)
+        granted.append(runtime._in_redis(endpoint, f"m{number}", report()).slots)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(take_part, range(6)))
 
     assert sum(granted) == 10
-    shared_rate_limits._redis(os.getpid()).close()
-    shared_rate_limits._redis.cache_clear()
+    runtime._redis(os.getpid()).close()
+    runtime._redis.cache_clear()
 
 
 def test_what_others_write_is_seen_while_another_thread_makes_the_client(
@@ -345,21 +345,21 @@ def test_what_others_write_is_seen_while_another_thread_makes_the_client(
 ):
     """Threads that begin at once each make a client, of which the last is kept for all."""
     settings.CELERY_BROKER_URL = redis_url
-    shared_rate_limits._redis.cache_clear()
-    settle, asked = shared_rate_limits.settle, []
+    runtime._redis.cache_clear()
+    settle, asked = runtime.settle, []
     endpoint = f"test-{time.time_ns()}"
 
     def settle_meanwhile(*args, **kwargs):
         asked.append(args)
         if len(asked) == 1:
-            shared_rate_limits._redis.cache_clear()
+            runtime._redis.cache_clear()
             with redis.Redis.from_url(redis_url) as other:
                 other.set(f"thirdperson:limits:{endpoint}", "{}")
         return settle(*args, **kwargs)
 
-    monkeypatch.setattr(shared_rate_limits, "settle", settle_meanwhile)
-    shared_rate_limits._in_redis(endpoint, "m", report())
-    shared_rate_limits._redis.cache_clear()
+    monkeypatch.setattr(runtime, "settle", settle_meanwhile)
+    runtime._in_redis(endpoint, "m", report())
+    runtime._redis.cache_clear()
 
     assert len(asked) == 2
 

@@ -12,11 +12,10 @@ from judging.engine.interface import AttemptEnd, Halted, JudgeAnswer, Parameters
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.runs.study_content import content_of
-from judging.worker import batches, chunks, database_outages, recovery, runtime
+from judging.worker import batches, chunks, ledger, recovery, runtime
 from judging.worker.questions import questions_of
-from judging.worker.records import ledger
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -249,7 +248,7 @@ def test_work_without_workers_outlives_a_database_that_restarts(llm, engine, mon
         return claim(*arguments, **options)
 
     monkeypatch.setattr(chunks, "claim", claim_when_it_is_back)
-    monkeypatch.setattr(database_outages, "_PAUSE", 0.0)
+    monkeypatch.setattr(runtime, "_PAUSE", 0.0)
 
     work_off(run_id=run.pk)
 
@@ -261,10 +260,10 @@ def test_a_database_that_stays_away_is_said_with_what_to_do(monkeypatch):
     def ask():
         raise db.OperationalError("Connection refused\n")
 
-    monkeypatch.setattr(database_outages, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(runtime, "RETRY_SECONDS", 0.0)
 
     with pytest.raises(DatabaseAway, match=r"refused\. All answers so far are stored"):
-        database_outages.outlive_restart(ask)
+        runtime.outlive_restart(ask)
 
 
 def test_a_worker_whose_lease_ran_out_asks_nothing_more_and_its_late_replies_are_kept(run):

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 
 from judging.models import Judgment
-from judging.worker import batches, recovery, recovery_thread
+from judging.worker import batches, recovery
 from tests.judging.llm_server import completion
 from tests.judging.processes import Site, wait_for, write_items
 
@@ -28,17 +28,17 @@ def swept(monkeypatch):
     monkeypatch.setattr(recovery, "recover_runs", recover_runs)
     monkeypatch.setattr(recovery, "expired_leases", Judgment.objects.none)
     monkeypatch.setattr(batches, "follow_batches", lambda queue: stepped.append(len(sweeps)))
-    monkeypatch.setattr(recovery_thread, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(recovery, "SWEEP_SECONDS", 0.01)
     yield sweeps, stepped, enough
-    recovery_thread.end()
+    recovery.end_recovery()
 
 
 def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
     sweeps, stepped, enough = swept
 
-    thread = recovery_thread.begin(call=print, step=print)
+    thread = recovery.begin_recovery(call=print, step=print)
     assert enough.wait(20)
-    recovery_thread.end()
+    recovery.end_recovery()
     thread.join(20)
 
     assert not thread.is_alive()

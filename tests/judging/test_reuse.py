@@ -10,10 +10,9 @@ from django.urls import reverse
 
 from config.operations.doctor.judge_checks import mixed_runs
 from judging.models import Judgment
-from judging.runs import lifecycle
-from judging.runs.rows import extension
-from judging.runs.rows.reuse import saving_of
-from judging.runs.rows.spec import Reuse, RunSpec
+from judging.runs import extension, lifecycle
+from judging.runs.extension import saving_of
+from judging.runs.spec import Reuse, RunSpec
 from studies.models import Membership, Study
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from judging.errors import BadJudge, BadRun, ConflictingValue
 from judging.models import JudgeRun, Judgment
-from judging.runs import lifecycle
-from judging.runs.rows import row_creation
+from judging.runs import lifecycle, row_creation
 from judging.worker import chunks
 from studies.errors import StudyError
 from studies.models import Item

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.files.citation import methods_paragraph
-from analysis.report.sections.methods.runs import run_facts
+from analysis.report.citation import methods_paragraph
+from analysis.report.sections.methods import run_facts
 from judging.models import Attempt, SentParameters
 from judging.runs.request_conditions import conditions_of
 from tests.factories import make_item, make_items, make_study, sign_in

@@ -11,9 +11,9 @@ from collections import Counter
 
 import pytest
 
-from judging.engine.asking import Asker
-from judging.engine.budget_queue import BudgetQueue
+from judging.engine.asking import Asker, Route
 from judging.engine.interface import (
+    BudgetQueue,
     Interrupted,
     JudgeAnswer,
     JudgeQuestion,
@@ -24,10 +24,7 @@ from judging.engine.interface import (
 from judging.engine.limits import RateLimits
 from judging.engine.messages import Message
 from judging.engine.rate_limits import Limiter
-from judging.engine.routes import Route
-from judging.protocols.certainties.p_true import PTrue
-from judging.protocols.certainties.second_turn import SecondTurn
-from judging.protocols.scores import Score10
+from judging.protocols.registry import PTrue, Score10, SecondTurn
 from tests.judging.llm_server import LlmServer, completion
 from tests.judging.processes import ROOT, Site, write_items
 from tests.management import in_one_process

@@ -12,16 +12,15 @@ from django.db import OperationalError
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.limits import Grant, RateLimits
+from judging.engine.loop import keep_coordinating
 from judging.engine.messages import from_user
-from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.protocols.standard import Standard
+from judging.protocols.registry import Standard
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
-from judging.worker import chunks, runtime
-from judging.worker.records import ledger
-from judging.worker.records.writer import Writer
+from judging.runs.spec import RunSpec
+from judging.worker import chunks, ledger, runtime
+from judging.worker.writer import Writer
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
@@ -290,7 +289,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
 
 
 def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
-    monkeypatch.setattr("judging.engine.rate_limit_coordination._RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("judging.engine.loop._RETRY_SECONDS", 0.01)
     errors = [KeyError("members"), ValueError("no JSON")]
 
     def exchange(report):

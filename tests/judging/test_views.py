@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 

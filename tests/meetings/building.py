@@ -13,7 +13,7 @@ from annotation.models import Annotator
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from judging.models import JudgeRun
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Item, Study
 from studies.services.studies import create_study, set_state
 from tests.judging.llm_server import LlmServer

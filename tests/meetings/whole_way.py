@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.exports.tables import catalogue
-from analysis.exports.tables.catalogue import FOLDERS, formats_of
+from analysis.exports import catalogue
+from analysis.exports.catalogue import FOLDERS, formats_of
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from config.operations.doctor import annotator_checks, examination, file_checks, judge_checks

@@ -16,9 +16,8 @@ from studies.importers.files import child
 from studies.importers.files.bundle import File
 from studies.importers.files.child import from_child
 from studies.importers.files.faults import Refused
-from studies.importers.items.import_report import report_on
-from studies.importers.items.import_source import read_paths
-from studies.importers.items.reconstruction import read_list
+from studies.importers.items.import_source import read_list, read_paths
+from studies.importers.items.item_bundle import report_on
 from tests.studies.child_work import (
     breaks_down,
     finds_a_bad_option,

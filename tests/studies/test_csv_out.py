@@ -4,12 +4,12 @@ import io
 
 import pytest
 
-from analysis.exports.tables.columns import Column as ExportColumn
-from analysis.exports.tables.table_files import ExportTableFile as ExportTable
-from analysis.exports.tables.table_files import write_table
-from analysis.report.files.table_files import write_tables
+from analysis.exports.columns import Column as ExportColumn
+from analysis.exports.table_files import ExportTableFile as ExportTable
+from analysis.exports.table_files import write_table
+from analysis.report.table_files import write_tables
 from analysis.report.tables import Table, TableColumn
-from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, csv_cells, spreadsheet_text
+from studies.exporters.tables import CsvWriter, as_typed, csv_cell, csv_cells, spreadsheet_text
 from studies.importers.files.faults import Fault, faults_csv
 from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
 

@@ -19,10 +19,10 @@ from studies.importers.editing import (
     values_of,
 )
 from studies.importers.files.faults import Refused
-from studies.importers.items.import_report import report_on
+from studies.importers.items.item_bundle import report_on
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Persona, Study
-from studies.services.items.content_hash import study_content_hash
+from studies.services.items import study_content_hash
 from studies.services.studies import lock_study
 from tests.factories import answer_all, make_study, walk_in
 from tests.studies.files import jsonl, raw_item, read

@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from studies.importers.items.import_report import report_on
-from studies.services.items import expected_time as module
-from studies.services.items.expected_time import expected_time
-from studies.texts.reading import Effort, seconds_to_read
+from studies.importers.items.item_bundle import report_on
+from studies.services import items as module
+from studies.services.items import expected_time
+from studies.texts.normalisation import Effort, seconds_to_read
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.studies.files import jsonl, raw_item, read
 

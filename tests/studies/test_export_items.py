@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from studies.exporters.csv_out import CsvWriter
 from studies.exporters.items import dataset_description, item_cells, item_rows
+from studies.exporters.tables import CsvWriter
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study

@@ -3,10 +3,10 @@
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judges.judgments import judgment_rows
-from judging.pages.campaign_choices import features_for
+from analysis.data.judgments import judgment_rows
+from judging.pages.campaign_forms import features_for
 from studies.errors import StudyError
-from studies.personas.features import NAMED_SETS, known_keys, resolve
+from studies.personas import NAMED_SETS, known_keys, resolve
 from tests.analysis.builders import judge_item, make_run
 from tests.factories import make_item, make_persona, make_study
 

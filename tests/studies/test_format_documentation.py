@@ -4,13 +4,13 @@ import json
 import re
 from pathlib import Path
 
-from analysis.exports.tables import columns
+from analysis.exports import columns
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.file_formats import FILE_FORMATS
+from studies.importers.items.item_bundle import FILE_FORMATS
 from studies.importers.items.validation import KEYS
 from studies.importers.sets import SETS, data_sets
-from studies.importers.sets.options import as_text
+from studies.importers.sets.data_set import as_text
 from tests.studies.files import faults, jsonl
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from studies.services.items.content_hash import interface_version, study_content_hash
+from studies.services.items import interface_version, study_content_hash
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -33,9 +33,7 @@ def test_the_words_of_the_pages_are_part_of_it(monkeypatch):
     study = make_study()
     before = study_content_hash(study)
 
-    monkeypatch.setattr(
-        "studies.services.items.content_hash.interface_version", lambda language: "other words"
-    )
+    monkeypatch.setattr("studies.services.items.interface_version", lambda language: "other words")
 
     assert study_content_hash(study) != before
 

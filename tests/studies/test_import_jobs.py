@@ -13,7 +13,7 @@ from studies.importers.uploads import folder_of, run_import
 from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER
 from studies.models import ImportJob, Item, Membership, Study
-from studies.models.imports import ROWS_READ, STORING_SILENCE
+from studies.models.items import ROWS_READ, STORING_SILENCE
 from tests.factories import make_study
 from tests.stored import path_of
 from tests.studies.files import jsonl, raw_item

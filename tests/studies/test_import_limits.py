@@ -10,7 +10,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from studies.importers.files import bundle, limits, lines, packed, table
+from studies.importers.files import bundle, lines, packed
+from studies.importers.files import faults as file_limits
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.import_source import read_paths
@@ -46,7 +47,7 @@ def lines_taken(monkeypatch) -> list[int]:
             yield line
 
     monkeypatch.setattr("studies.importers.files.readers.lines_of", counted)
-    monkeypatch.setattr(table, "lines_of", counted)
+    monkeypatch.setattr(lines, "lines_of", counted)
     return taken
 
 
@@ -261,7 +262,11 @@ def test_the_limits_are_the_documented_ones():
 
     for limit in ("1,000 columns", "1,000 faults", "1,000,000 lines", "500 MB", "10,000 files"):
         assert limit in text
-    assert (limits.MAX_COLUMNS, limits.MAX_FAULTS, limits.MAX_LINES) == (1_000, 1_000, 10**6)
+    assert (file_limits.MAX_COLUMNS, file_limits.MAX_FAULTS, file_limits.MAX_LINES) == (
+        1_000,
+        1_000,
+        10**6,
+    )
 
 
 LISTS = b"[]," * 20_000
@@ -320,7 +325,7 @@ def test_many_values_in_few_bytes_are_refused_before_they_are_parsed(monkeypatch
 
     assert message in str(refused.value)
     # A file that is one JSON value may hold as many as a document.
-    most = limits.MAX_DOCUMENT_VALUES if "1,000 faults" in message else limits.MAX_VALUES
+    most = file_limits.MAX_DOCUMENT_VALUES if "1,000 faults" in message else file_limits.MAX_VALUES
     assert max(parsed, default=0) <= most
 
 

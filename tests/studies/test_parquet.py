@@ -15,7 +15,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from studies.importers.files import parquet
+from studies.importers.files import packed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
@@ -210,7 +210,7 @@ def test_a_long_cell_inside_of_lists_and_objects_is_refused_too():
 
 
 def test_rows_that_are_large_together_are_refused(monkeypatch):
-    monkeypatch.setattr(parquet, "MAX_BYTES", 100_000)
+    monkeypatch.setattr(packed, "MAX_BYTES", 100_000)
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 5_000), pa.array(["x" * 1_000]))
     out = io.BytesIO()
     pq.write_table(pa.table({"text": column}), out)
@@ -227,7 +227,7 @@ def test_rows_that_are_large_together_are_refused(monkeypatch):
     ],
 )
 def test_limits_are_checked_before_anything_is_read(monkeypatch, limit, value, message):
-    monkeypatch.setattr(parquet, limit, value)
+    monkeypatch.setattr(packed, limit, value)
 
     assert message in refusal(written(ROWS))
 

@@ -2,7 +2,7 @@
 
 import io
 
-from studies.management.progress import progress_bar
+from studies.management.terminal import progress_bar
 
 
 class Terminal(io.StringIO):

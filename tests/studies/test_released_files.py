@@ -7,8 +7,7 @@ import pytest
 from studies.importers.files.bundle import File, open_path
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import read_bundle
-from studies.importers.items.persona_sentences import split_features
-from studies.importers.items.personalized_judge import aligned, parse_released
+from studies.importers.items.personalized_judge import aligned, parse_released, split_features
 from tests.studies.files import jsonl, read
 
 PERSON = (

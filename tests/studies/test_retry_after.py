@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from studies.retry_after import seconds_to_wait
+from studies.network import seconds_to_wait
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from studies.models import Item
-from studies.services.items.sampling import sample_by_topic, seat_items
+from studies.services.items import sample_by_topic, seat_items
 from studies.services.studies import freeze
 from tests.factories import make_item, make_study
 

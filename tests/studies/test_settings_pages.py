@@ -5,8 +5,8 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from studies.models import Membership, Study
-from studies.pages.settings_form import GROUPS, SettingsForm
-from studies.services.presets import PRESETS
+from studies.pages.settings_views import GROUPS, SettingsForm
+from studies.services.settings import PRESETS
 from studies.services.studies import create_study
 from tests.factories import make_items, make_study
 

@@ -14,11 +14,10 @@ from scipy import stats
 
 from analysis.report.build import build_report
 from benchmarks.report import simulated
-from thirdperson.check.choices import choices_of
 from thirdperson.check.columns import Columns
 from thirdperson.check.command import check
-from thirdperson.check.dataset import dataset_of
-from thirdperson.check.table import read_table
+from thirdperson.check.dataset import choices_of, dataset_of
+from thirdperson.check.reading import read_table
 from thirdperson.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ from werkzeug import Request, Response
 
 from thirdperson import Client
 from thirdperson.client import ApiError
-from thirdperson.client.tables import as_file, table
+from thirdperson.client.connection import as_file, table
 
 PROBLEM = {
     "type": "about:blank",

@@ -11,10 +11,9 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export
-from thirdperson.check.choices import choices_of
 from thirdperson.check.command import check, parser
-from thirdperson.check.dataset import dataset_of
-from thirdperson.check.errors import BadTable
+from thirdperson.check.dataset import choices_of, dataset_of
+from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
 
 N = 40

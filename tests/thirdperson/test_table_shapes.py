@@ -7,10 +7,9 @@ import zipfile
 import openpyxl
 import pytest
 
-from thirdperson.check.choices import choices_of
 from thirdperson.check.command import parser
-from thirdperson.check.dataset import certainties_of
-from thirdperson.check.errors import BadTable
+from thirdperson.check.dataset import certainties_of, choices_of
+from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
 
 ROWS = [

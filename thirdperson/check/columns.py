@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from studies.importers.columns.guesses import plain_name
-from studies.importers.files.import_row import same_id
-from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, is_label, listed, same_label
+from studies.importers.columns.mapping import plain_name
+from studies.importers.files.faults import same_id
+from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, BadTable, is_label, listed, same_label
 
 Rows = Sequence[tuple[str, Mapping[str, str]]]
 

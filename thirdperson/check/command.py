@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import LabelTable
+from thirdperson.check.labels import BadTable, LabelTable
 
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -153,11 +152,10 @@ def _check(options: Namespace) -> int:
 
     set_up()
     # These need the settings.
-    from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+    from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED
     from analysis.report.build import build_report
     from analysis.report.render import render_html
-    from thirdperson.check.choices import choices_of
-    from thirdperson.check.dataset import dataset_of
+    from thirdperson.check.dataset import choices_of, dataset_of
     from thirdperson.check.reading import read_labels
     from thirdperson.check.verdict import finding_of
 

@@ -3,6 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+
+class BadTable(Exception):
+    """The file, or what the options say about it, cannot be checked."""
+
+
 # What stands for “no label” in tables of other programs. Those that only programs write are never a
 # label; the others are one where people or judges use them as labels.
 WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})

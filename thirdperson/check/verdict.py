@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.report.text.numbers import percent
 from analysis.report.verdict import verdict_of
-from analysis.report.verdict.answer import NO, YES, counted_people, headline_run
-from analysis.report.verdict.caveats import rests_on
-from analysis.report.verdict.labels_needed import labels_needed
-from analysis.report.verdict.replacement import replacement_of
+from analysis.report.verdict.answer import NO, YES, counted_people, headline_run, replacement_of
+from analysis.report.verdict.first_screen import labels_needed, rests_on
+from analysis.report.words import percent
 from analysis.stats.core.results import Trust
 
 EXIT_CODES = {Trust.TRUSTED: 0, Trust.NOT_TRUSTED: 1, Trust.INCONCLUSIVE: 3}

@@ -10,8 +10,7 @@ Tables are DataFrames where pandas is installed, else lists of dicts. Nothing of
 imported: `requests` is all that it needs.
 """
 
-from thirdperson.client.connection import ApiError
+from thirdperson.client.connection import ApiError, JobFailed
 from thirdperson.client.objects import Client, Export, Report, Run, Study
-from thirdperson.client.waiting import JobFailed
 
 __all__ = ["ApiError", "Client", "Export", "JobFailed", "Report", "Run", "Study"]

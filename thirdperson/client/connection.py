@@ -1,11 +1,19 @@
-"""Requests to the API: token, retries, pages and problems."""
+"""Requests to the API: token, retries, pages, problems; waiting for work; tables of rows."""
 
+import csv
+import io
+import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import requests
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # A server that is busy or restarting; a request that reached it twice is carried out once.
 _RETRIED = {429, 502, 503, 504}
@@ -118,3 +126,119 @@ def _wait_of(response: requests.Response, otherwise: float) -> float:
     """The seconds that a server asks to wait."""
     stated = response.headers.get("Retry-After", "")
     return min(120.0, float(stated)) if stated.isdecimal() else otherwise
+
+
+_FIRST, _LONGEST = 0.2, 3.0  # seconds between two looks
+
+
+class JobFailed(Exception):
+    """A job of the server failed; `job` is its last state."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job = job
+        faults = "".join(f"\n  {_fault(each)}" for each in job.get("faults", ())[:20])
+        super().__init__(f"{job['message']}{faults}")
+
+
+def wait(
+    look: Callable[[], dict[str, Any]],
+    *,
+    done: Callable[[dict[str, Any]], float],
+    is_open: Callable[[dict[str, Any]], bool],
+    label: str,
+    progress: bool,
+    timeout: float | None,
+) -> dict[str, Any]:
+    """What `look` returns once it `is_open` no more; `done` is the percentage.
+
+    Shows a bar in a terminal. Raises `TimeoutError`; the work goes on.
+    """
+    from tqdm import tqdm
+
+    begun, pause = time.monotonic(), _FIRST
+    with tqdm(total=100, desc=label, unit="%", disable=None if progress else True) as bar:
+        while True:
+            found = look()
+            bar.update(done(found) - bar.n)
+            if not is_open(found):
+                return found
+            if timeout is not None and time.monotonic() - begun > timeout:
+                raise TimeoutError(f"{label}: not finished within {timeout:g} seconds.")
+            time.sleep(pause)
+            pause = min(_LONGEST, pause * 1.3)
+
+
+def wait_for_job(
+    look: Callable[[], dict[str, Any]], *, label: str, progress: bool, timeout: float | None
+) -> dict[str, Any]:
+    """A job once it has ended. Raises `JobFailed` unless it is done."""
+    job = wait(
+        look,
+        done=lambda found: float(found["progress"]),
+        is_open=lambda found: bool(found["is_open"]),
+        label=label,
+        progress=progress,
+        timeout=timeout,
+    )
+    if job["state"] != "done":
+        raise JobFailed(job)
+    return job
+
+
+def _fault(fault: dict[str, Any]) -> str:
+    line = fault.get("line")
+    place = f"{'entry' if fault.get('is_entry') else 'line'} {line}"
+    return f"{place}: {fault['message']}" if line else str(fault["message"])
+
+
+# A DataFrame where pandas is installed, else a list of dicts: no type can say which.
+Table: TypeAlias = Any
+Items: TypeAlias = Union[str, Path, "pd.DataFrame", Iterable[Mapping[str, Any]]]
+
+
+def table(rows: Iterable[dict[str, Any]]) -> Table:
+    """Rows as a DataFrame, with times as times; as a list of dicts without pandas."""
+    found = list(rows)
+    try:
+        import pandas as pd
+    except ImportError:
+        return found
+    frame = pd.DataFrame(found)
+    for name in frame.columns:
+        if str(name).endswith("_at"):
+            frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
+    return frame
+
+
+def as_file(items: Items) -> tuple[str, bytes]:
+    """Items as a file that the server imports: its name and its content.
+
+    A path is sent as it is. A DataFrame, or dicts without nested values, become CSV with the
+    columns of the item format; dicts with nested values become JSON Lines.
+    """
+    if isinstance(items, str | Path):
+        path = Path(items)
+        return path.name, path.read_bytes()
+    rows = [_present(row) for row in _rows(items)]
+    if any(isinstance(value, dict | list) for row in rows for value in row.values()):
+        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in rows)
+        return "items.jsonl", "".join(f"{line}\n" for line in lines).encode()
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns)
+    writer.writeheader()
+    writer.writerows(rows)
+    return "items.csv", out.getvalue().encode()
+
+
+def _rows(items: Any) -> Iterable[Mapping[str, Any]]:
+    return items.to_dict("records") if hasattr(items, "to_dict") else items
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without missing values: None, or NaN, which differs from itself."""
+    return {
+        str(name): value
+        for name, value in row.items()
+        if value is not None and not (isinstance(value, float) and value != value)
+    }

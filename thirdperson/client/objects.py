@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from thirdperson.client.connection import Connection
-from thirdperson.client.tables import Items, Table, as_file, table
-from thirdperson.client.waiting import wait, wait_for_job
+from thirdperson.client.connection import (
+    Connection,
+    Items,
+    Table,
+    as_file,
+    table,
+    wait,
+    wait_for_job,
+)
 
 ADDRESS, TOKEN = "THIRDPERSON_URL", "THIRDPERSON_TOKEN"  # names of variables
 

@@ -1,20 +1,28 @@
 """The checks of the audit, in the order of the page."""
 
-from analysis.audit.check import ItemCheck
-from analysis.audit.checks.judges import PersonaUnused, SidePreferred
-from analysis.audit.checks.labels import (
+from analysis.audit.checks.shortcuts import (
+    AnswerInPersona,
     AnswersMissing,
+    DominantPersona,
     LengthTells,
+    PersonaUnused,
+    SidePreferred,
     SideTells,
     SourceTells,
+    SparsePersonas,
 )
-from analysis.audit.checks.personas import AnswerInPersona, DominantPersona, SparsePersonas
-from analysis.audit.checks.precision import TooFewItems
-from analysis.audit.checks.provenance import LicenceMissing, SharingLimited
-from analysis.audit.checks.repeats import RepeatedItems, ReusedDistractor, SamePair
-from analysis.audit.checks.scales import WrongScale
-from analysis.audit.checks.texts import BrokenLetters, LongTexts, Refusals, SpeaksToJudge
-from analysis.audit.checks.time import TooLittleTime
+from analysis.audit.checks.study import LicenceMissing, SharingLimited, TooFewItems, TooLittleTime
+from analysis.audit.checks.texts import (
+    BrokenLetters,
+    LongTexts,
+    Refusals,
+    RepeatedItems,
+    ReusedDistractor,
+    SamePair,
+    SpeaksToJudge,
+    WrongScale,
+)
+from analysis.audit.findings import ItemCheck
 
 CHECKS: tuple[type[ItemCheck], ...] = (
     SamePair,

@@ -1,15 +1,199 @@
-"""Checks of single texts: refusals, texts to judges, broken letters, length."""
+"""Checks of texts: those that occur more than once, refusals, texts to judges, scales, length."""
 
+import hashlib
 import re
+from collections import Counter, defaultdict
 from typing import ClassVar
 
-from analysis.audit.check import ListedItems, percent
-from analysis.audit.findings import Level
-from analysis.data.items.audited_items import AuditedItem
+from analysis.audit.findings import (
+    FEWEST,
+    AuditFinding,
+    Effect,
+    ItemCheck,
+    Level,
+    ListedItems,
+    State,
+    counted,
+    estimated_share,
+    percent,
+    plain,
+)
+from analysis.data.item_texts import AuditedItem, AuditedStudy
 from studies.importers.sets.prism import refuses
-from studies.texts.reading import LONG as FOLDED
-from studies.texts.reading import START, shown_at_once
+from studies.texts.normalisation import LONG as FOLDED
+from studies.texts.normalisation import START, shown_at_once
 from studies.texts.texts_to_judges import passage_to_judge
+
+ALIKE = 0.9
+_SHINGLE = 3  # words
+# A text that stands against so many others is no option of a question, which has one counterpart.
+COUNTERPARTS = 3
+REUSE_SHARE = 0.05
+CUE_SHARE = 0.2
+CUE_RIGHT = 0.75
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()
+
+
+class SamePair(ListedItems):
+    name: ClassVar[str] = "same_pair"
+    title: ClassVar[str] = "Two responses that say the same"
+    counts: ClassVar[str] = "items with such a pair"
+    rule = (
+        f"Both responses are the same text but for marks and spaces, or share {percent(ALIKE)} of "
+        "their runs of three words. Blocks if they are the same in more than 5 % of the items."
+    )
+    remedy: ClassVar[str] = "Delete these items: nobody can prefer one of two equal texts."
+    found: ClassVar[str] = "{n} with two responses that are the same or nearly so."
+    clear: ClassVar[str] = "The two responses of every item differ."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.same = 0
+
+    def names(self, item: AuditedItem) -> bool:
+        # A question for each response, as in authorship, makes equal responses different.
+        if item.prompts[0] != item.prompts[1]:
+            return False
+        one, two = (plain(text) for text in item.responses)
+        if one == two:
+            # Responses of marks alone, such as “+” and “-”, differ only in these.
+            is_same = bool(one) or item.responses[0].strip() == item.responses[1].strip()
+            self.same += is_same
+            return is_same
+        return _likeness(one, two) >= ALIKE
+
+    def level_of(self, n: int) -> Level:
+        return Level.BLOCKING if self.same > REUSE_SHARE * self.seen else Level.ADVISORY
+
+
+def _likeness(one: str, two: str) -> float:
+    """The share of runs of three words that two texts have in common; short texts share none."""
+    if not 0.8 <= (len(one) + 1) / (len(two) + 1) <= 1.25:
+        return 0.0
+    a, b = _shingles(one), _shingles(two)
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = text.split()
+    return set(zip(*(words[start:] for start in range(_SHINGLE)), strict=False))
+
+
+class RepeatedItems(ListedItems):
+    name: ClassVar[str] = "repeated_items"
+    title: ClassVar[str] = "The same item twice"
+    counts: ClassVar[str] = "items that repeat an earlier one"
+    rule = (
+        "An item has the persona, question and pair of responses of an earlier item, but for "
+        "marks, spaces and the order of the pair."
+    )
+    remedy: ClassVar[str] = (
+        "Delete the repetitions: they count as new evidence in every interval, and are none."
+    )
+    found: ClassVar[str] = "{n} that repeat an earlier one."
+    clear: ClassVar[str] = "No item repeats another."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: set[bytes] = set()
+
+    def names(self, item: AuditedItem) -> bool:
+        # Where marks are all that differs, as between “+” and “-”, the texts stay as they are.
+        pair = sorted(
+            f"{plain(prompt)}\0{plain(text) or text.strip()}"
+            for prompt, text in zip(item.prompts, item.responses, strict=True)
+        )
+        about = [str(item.persona.number), plain(item.question), plain(item.context)]
+        print_ = _digest("\0".join([*about, *pair]))
+        is_known = print_ in self._known
+        self._known.add(print_)
+        return is_known
+
+
+class ReusedDistractor(ItemCheck):
+    """Finds texts that are the wrong response again and again: knowing them tells the answer."""
+
+    name: ClassVar[str] = "reused_distractor"
+    title = "One response in many items"
+    rule = (
+        f"A response occurs in more than {percent(REUSE_SHARE)} of the items, against "
+        f"{COUNTERPARTS} or more different other responses. Blocks if such texts are in "
+        f"{percent(CUE_SHARE)} of the items and tell the own answer in {percent(CUE_RIGHT)} of "
+        "them or more (lower end of the interval)."
+    )
+    remedy = (
+        "Draw the other responses again, each from another persona and each only a few times "
+        "(the importers' option max_reuse does this)."
+    )
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._uses: Counter[bytes] = Counter()
+        self._right: Counter[bytes] = Counter()
+        self._against: dict[bytes, set[bytes]] = defaultdict(set)
+        # Of each item: its key, its persona, both texts, and which of them is the own answer.
+        self._items: list[tuple[str, int, bytes, bytes, int | None]] = []
+
+    def look(self, item: AuditedItem) -> None:
+        self._seen += 1
+        one, two = (_digest(plain(text) or text) for text in item.responses)
+        if one == two:
+            return
+        self._items.append((item.key, item.persona.number, one, two, item.own))
+        for place, (own, other) in enumerate(((one, two), (two, one))):
+            self._uses[own] += 1
+            self._right[own] += item.own == place
+            if len(self._against[own]) < COUNTERPARTS:
+                self._against[own].add(other)
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        least = max(REUSE_SHARE * self._seen, 5)
+        reused = {
+            text
+            for text, uses in self._uses.items()
+            if uses > least and len(self._against[text]) >= COUNTERPARTS
+        }
+        rows = [row for row in self._items if (row[2] in reused) != (row[3] in reused)]
+        keys = [row[0] for row in self._items if row[2] in reused or row[3] in reused]
+        told = [row for row in rows if row[4] is not None]
+        # One rule for all: the reused text is the answer if it mostly is, otherwise the other.
+        often = sum(row[2 + (row[4] or 0)] in reused for row in told) * 2 > len(told)
+        right = [(row[2 + (row[4] or 0)] in reused) == often for row in told]
+        effect = None
+        if len(told) >= FEWEST:
+            words = "items whose own answer the reuse alone tells"
+            effect = estimated_share(words, right, [row[1] for row in told])
+        share = len(keys) / self._seen if self._seen else 0.0
+        blocks = (
+            share >= CUE_SHARE
+            and effect is not None
+            and effect.low is not None
+            and effect.low >= CUE_RIGHT
+        )
+        return self.outcome(
+            level=Level.BLOCKING if blocks else Level.ADVISORY,
+            state=State.FOUND if reused else State.CLEAR,
+            sentence=self._sentence(reused, keys, effect),
+            effect=effect or Effect("items with such a response", share, self._seen),
+            keys=keys,
+        )
+
+    def _sentence(self, reused: set[bytes], keys: list[str], effect: Effect | None) -> str:
+        if not reused:
+            return "No response occurs in many items."
+        most = max(self._uses[text] for text in reused)
+        words = (
+            f"{counted(len(reused), 'text')} "
+            f"{'is' if len(reused) == 1 else 'are'} a response in {counted(len(keys))}, one of "
+            f"them {most:,} times."
+        )
+        if effect is None or effect.value is None:
+            return words
+        return f"{words} Knowing only this gives the own answer in {percent(effect.value)} of them."
+
 
 _BEGINNING = 200
 _REFUSES = re.compile(
@@ -110,3 +294,81 @@ class LongTexts(ListedItems):
 
     def level_of(self, n: int) -> Level:
         return Level.ADVISORY if n > LONG_SHARE * self.seen else Level.INFORMATIVE
+
+
+_ON_SCALE = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|out of|of|von|auf|sur|de|su)\s*(\d{1,3})(?![\d.,%])",
+    re.IGNORECASE,
+)
+# With so many different personas, somebody would have used the upper part of a scale.
+MANY = 20
+USED = 0.75
+
+
+class WrongScale(ItemCheck):
+    """Finds features whose values do not fit the scale that their sentences name."""
+
+    name: ClassVar[str] = "wrong_scale"
+    title = "Scales that do not fit their values"
+    rule = (
+        "A profile names a value above the end of its scale (“9 out of 7”), or over "
+        f"{MANY} personas or more no value of a feature lies in the upper quarter of its scale."
+    )
+    remedy = "Correct the sentence of the feature: a 1-7 scale is not “out of 10”."
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[str, int], list[float]] = defaultdict(list)
+        self._above: dict[str, tuple[float, int]] = {}
+        self._personas: set[int] = set()
+        self._keys: list[str] = []
+        self._of: dict[str, list[str]] = defaultdict(list)
+        self._seen = 0
+
+    def look(self, item: AuditedItem) -> None:
+        self._seen += 1
+        is_new = item.persona.number not in self._personas
+        self._personas.add(item.persona.number)
+        is_wrong = False
+        for key, sentence in item.persona.features:
+            for value, end in _ON_SCALE.findall(sentence):
+                number, top = float(value), int(end)
+                if top < 2:
+                    continue
+                if number > top:
+                    self._above[key] = (number, top)
+                    is_wrong = True
+                if is_new:
+                    self._values[key, top].append(number)
+        if is_wrong:
+            self._keys.append(item.key)
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        unused = {
+            key: (max(values), top)
+            for (key, top), values in sorted(self._values.items())
+            if len(values) >= MANY and max(values) <= USED * top
+        }
+        parts = [
+            f"“{key}” has the value {value:g} on a scale that ends at {top}"
+            for key, (value, top) in sorted(self._above.items())
+        ]
+        parts += [
+            f"no value of “{key}” exceeds {value:g}, but its sentence says “out of {top}”"
+            for key, (value, top) in unused.items()
+        ]
+        sentence = "; ".join(parts)
+        if not self._values:
+            words = "No profile names a scale."
+        else:
+            words = f"{sentence[0].upper()}{sentence[1:]}." if parts else "Values fit their scales."
+        features = counted(len({key for key, _ in self._values}), "feature")
+        return self.outcome(
+            state=State.FOUND if parts else State.CLEAR,
+            sentence=words,
+            effect=Effect(
+                f"items with such a value, of {features} with a scale",
+                len(self._keys) / self._seen if self._seen else None,
+                self._seen,
+            ),
+            keys=self._keys,
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 _MARKS = {"blocking": "✖ blocks", "advisory": "▲ advice", "informative": "· note"}
 

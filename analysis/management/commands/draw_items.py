@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.errors import AnalysisError
 from analysis.lifecycle.item_draw import draw_by_judge, find_run
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
-from studies.services.items.drawing import end_draw
+from studies.management.terminal import find_study
+from studies.services.items import end_draw
 
 
 class Command(BaseCommand):

@@ -6,13 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.errors import AnalysisError
-from analysis.exports.delivery.study_export import expected_rows, export_study
-from analysis.exports.description.licences import LICENCES
-from analysis.exports.errors import BadChoice
-from analysis.exports.tables.catalogue import FORMATS, formats_of
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
+from analysis.errors import AnalysisError, BadChoice
+from analysis.exports.catalogue import FORMATS, formats_of
+from analysis.exports.facts import LICENCES
+from analysis.exports.study_export import expected_rows, export_study
+from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.lifecycle.plans import freeze_plan, parse_judge
-from analysis.report.analyses import ANALYSES
-from studies.management.study_lookup import find_study
+from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.report.rules import ANALYSES
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

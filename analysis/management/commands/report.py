@@ -9,10 +9,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.output_folders import OF_REPORT, check_output_folder, holds
-from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
+from analysis.lifecycle.storage import (
+    DEFAULT_BOOTSTRAP,
+    DEFAULT_SEED,
+    OF_REPORT,
+    check_output_folder,
+    check_parameters,
+    holds,
+)
+from studies.management.terminal import find_study, progress_bar
 from studies.services.studies import record
 
 
@@ -92,7 +97,7 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        from analysis.data.annotators.raters import REPORT_WRITTEN
+        from analysis.data.raters import REPORT_WRITTEN
         from analysis.lifecycle.build_job import write_report
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
@@ -127,8 +132,8 @@ class Command(BaseCommand):
 
 
 def _draw(result: dict[str, Any], folder: Path) -> int:
-    from analysis.report.contents import all_figures
-    from analysis.report.files.pictures import draw_pictures
+    from analysis.report.build import all_figures
+    from analysis.report.pictures import draw_pictures
 
     return draw_pictures(all_figures(result).values(), folder)
 

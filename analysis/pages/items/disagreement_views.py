@@ -1,35 +1,55 @@
-"""The items on which annotators and a judge agree or not, with filters, a drawing and a list."""
+"""Items on which sides agree or not, the page of one item, and annotators who err as a judge."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, cast
+from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from analysis.data.items.comparisons import find_run, labelled, runs_to_compare
-from analysis.data.items.texts import items_by_id
+from analysis.data.item_answers import (
+    answers_to,
+    as_given,
+    get_item,
+    majority_on,
+    prompt_to_a_judge,
+    runs_on,
+    shown_with,
+    with_readings,
+)
+from analysis.data.item_comparisons import find_run, labelled, runs_to_compare
+from analysis.data.item_texts import items_by_id
 from analysis.disagreements import notes
-from analysis.disagreements.freshness import comparison_for, stored_for
-from analysis.disagreements.patterns import LISTINGS, PatternFact
-from analysis.disagreements.scatter import scatter_of
+from analysis.disagreements.comparisons import comparison_for, stored_for
 from analysis.disagreements.selection import (
+    LISTINGS,
     WITH_NOTE,
+    PatternFact,
     Selection,
     cells,
     count_of,
     listed,
+    neighbours,
     page_of,
     rows_of,
+    scatter_of,
     sizes,
 )
-from analysis.models import ComparedItem, Comparison, ItemNote
-from studies.jobs.pages import job_status
-from studies.models.studies import Study
-from studies.pages.csv_response import csv_response
+from analysis.models import ComparedItem, Comparison, ErrorComparison, ItemNote
+from analysis.tasks import compare_errors
+from studies.jobs.queueing import queue
+from studies.jobs.retry import is_due, job_status, start_over
+from studies.models.studies import Membership, Study
+from studies.pages.listing import find_items, role_of
+from studies.pages.responses import csv_response
 from studies.selectors import get_study
 
 PER_PAGE = 25
@@ -215,3 +235,205 @@ def _csv_rows(rows: Any) -> Iterator[list[Any]]:
                 ", ".join(tag.name for tag in line.note.tags.all()) if line.note else "",
                 line.note.text if line.note else "",
             ]
+
+
+_ANSWERS_PER_PAGE = 50
+_RUNS_PER_PAGE = 10
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The list that the reader came from: its name and address, and the items next to this one."""
+
+    name: str
+    address: str
+    query: str
+    previous: str
+    next: str
+
+
+@require_GET
+@login_required
+def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Show an item with every annotator's answer and every judge's judgment."""
+    study = get_study(request.user, slug)
+    return render(request, "analysis/item.html", _item_context(request, study, key))
+
+
+@require_POST
+@login_required
+def save_note(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Store the note and the tags; a fault shows the page again with what was entered."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    found = get_item(study, key)
+    text = request.POST.get("text", "").replace("\r\n", "\n")
+    tags = notes.read_tags(request.POST.get("tags", ""))
+    given = request.POST.get("version", "")
+    version = int(given) if given.isdecimal() and len(given) < 9 else 0
+    faults = {"tags": notes.fault_of_tags(tags), "text": ""}
+    if len(text) > notes.NOTE_LENGTH:
+        faults["text"] = f"Use at most {notes.NOTE_LENGTH:,} characters for the note"
+    if not any(faults.values()):
+        try:
+            notes.save_note(
+                study,
+                found.pk,
+                found.key,
+                text=text,
+                tags=tags,
+                version=version,
+                user=cast(User, request.user),
+            )
+        except notes.NoteChanged:
+            faults["text"] = (
+                "Somebody else changed the note while you were writing. Read it above the form, "
+                "then save again to replace it"
+            )
+        else:
+            messages.success(request, "Note and tags saved.")
+            address = reverse("studies:item", args=[slug, key])
+            query = request.GET.urlencode()
+            return redirect(f"{address}?{query}#note" if query else f"{address}#note")
+    entered = {"text": text, "tags": request.POST.get("tags", "")}
+    context = _item_context(request, study, key) | {"entered": entered, "faults": faults}
+    return render(request, "analysis/item.html", context, status=422)
+
+
+def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any]:
+    found = get_item(study, key)
+    answers = Paginator(answers_to(found), _ANSWERS_PER_PAGE).get_page(
+        request.GET.get("answers_page")
+    )
+    runs = runs_on(found)
+    shown = Paginator(runs, _RUNS_PER_PAGE).get_page(request.GET.get("judges_page"))
+    note = notes.note_on(found.pk)
+    majority = majority_on(found)
+    setting, prompt = prompt_to_a_judge(found)
+    return {
+        "study": study,
+        "item": found,
+        "responses": _responses(found, majority, runs),
+        "answers_page": answers,
+        "answers": as_given(found, answers),
+        "shown_with": shown_with(found),
+        "majority": majority,
+        "runs": runs,
+        "runs_page": shown,
+        "readings": with_readings(found, list(shown)),
+        "setting": setting,
+        "prompt": prompt,
+        "note": note,
+        "entered": {
+            "text": note.text if note else "",
+            "tags": ", ".join(tag.name for tag in note.tags.all()) if note else "",
+        },
+        "faults": {},
+        "known_tags": notes.tags_of(study),
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+        "walk": _walk(study, found.key, request.GET),
+    }
+
+
+def _responses(found: Any, majority: Any, runs: Any) -> list[dict[str, Any]]:
+    """Both responses, each with who chose it."""
+    responses = []
+    for name, side in (("response 1", "r1"), ("response 2", "r2")):
+        responses.append(
+            {
+                "name": name.capitalize(),
+                "content": found.response(side),
+                "is_own": found.first_person == side,
+                "annotators": (majority.votes or {}).get(name, 0),
+                "judges": sum(one.verdict.answer == name for one in runs),
+            }
+        )
+    return responses
+
+
+def _walk(study: Study, key: str, query: Mapping[str, str]) -> Walk:
+    """The previous and the next item of the list that the address names."""
+    if query.get("list") == "disagreements":
+        return _walk_disagreements(study, key, Selection.read(query))
+    chosen = {name: query.get(name, "").strip() for name in ("search", "split")}
+    chosen = {name: value for name, value in chosen.items() if value}
+    keys = find_items(study, **chosen).values_list("key", flat=True)
+    address = reverse("studies:items", args=[study.slug])
+    return Walk(
+        name="filtered items" if chosen else "items",
+        address=f"{address}?{urlencode(chosen)}" if chosen else address,
+        query=urlencode({"list": "items"} | chosen) if chosen else "",
+        previous=keys.filter(key__lt=key).order_by("-key").first() or "",
+        next=keys.filter(key__gt=key).first() or "",
+    )
+
+
+def _walk_disagreements(study: Study, key: str, chosen: Selection) -> Walk:
+    run = find_run(study, chosen.run)
+    comparison = stored_for(study, run.pk if run else None)
+    before, after = neighbours(comparison, chosen, key) if comparison else (None, None)
+    query = chosen.query()
+    address = reverse("disagreements:list", args=[study.slug])
+    return Walk(
+        name=LISTINGS[chosen.show].label,
+        address=f"{address}?{query}" if query else address,
+        query=f"list=disagreements&{query}" if query else "list=disagreements",
+        previous=before.key if before else "",
+        next=after.key if after else "",
+    )
+
+
+_OLD_AFTER = timedelta(minutes=1)
+
+
+def error_comparison_for(study: Study) -> ErrorComparison:
+    """The comparison of a study, without a fingerprint until it was computed for the first time."""
+    comparison, _ = ErrorComparison.objects.get_or_create(
+        study=study, defaults={"state": ErrorComparison.State.DONE}
+    )
+    if is_due(comparison, after=_OLD_AFTER) and start_over(comparison):
+        queue(compare_errors, comparison.pk)
+        comparison.refresh_from_db()
+    return comparison
+
+
+@require_GET
+@login_required
+def annotators(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the errors of each annotator next to those of the most similar judge, as advice only."""
+    study = get_study(request.user, slug)
+    context = _annotators_context(study)
+    found = context["comparison"].annotators
+    context |= {"found": found, "striking": sum(one["stands_out"] for one in found)}
+    return render(request, "analysis/annotators.html", context)
+
+
+@require_GET
+@login_required
+def annotators_status(request: HttpRequest, slug: str) -> JsonResponse:
+    """Show the progress that the page fetches while a worker compares."""
+    study = get_study(request.user, slug)
+    return job_status(ErrorComparison.objects.filter(study=study).first())
+
+
+@require_GET
+@login_required
+def annotator(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show a fragment for the page of one annotator, `?rater=`."""
+    study = get_study(request.user, slug)
+    asked = request.GET.get("rater", "")
+    if not study.annotators.filter(pseudonym=asked).exists():
+        raise Http404
+    context = _annotators_context(study)
+    found = context["comparison"].annotators
+    context["found"] = next((one for one in found if one["rater"] == asked), None)
+    return render(request, "analysis/_annotator.html", context)
+
+
+def _annotators_context(study: Study) -> dict[str, Any]:
+    comparison = error_comparison_for(study)
+    return {
+        "study": study,
+        "comparison": comparison,
+        "rule": comparison.rule,
+        "status_url": reverse("analysis:annotators_status", args=[study.slug]),
+    }

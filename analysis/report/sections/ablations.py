@@ -7,11 +7,11 @@ import numpy as np
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
-from analysis.report.encode import Json, estimate, number, put, put_interval
+from analysis.report.report_json import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, Report, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
-from analysis.report.text.names import asked_name, features_words
+from analysis.report.words import asked_name, features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
 from analysis.stats.comparison.paired import count_pairs, mcnemar

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.judges.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
-from analysis.report.claims import WORDING, holds, level_of
-from analysis.report.encode import Json, number, put, put_estimate
+from analysis.data.juries import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 from analysis.report.registration import run_mark
+from analysis.report.report_json import Json, number, put, put_estimate
 from analysis.report.section import Analysis, Report, Section, Sentence
+from analysis.report.sentences import WORDING, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.numbers import p_value, percent
-from analysis.stats.comparison.contrasts import Clusters, paired_contrast
-from analysis.stats.comparison.factor_effects import factor_effects
+from analysis.report.words import p_value, percent
+from analysis.stats.comparison.contrasts import Clusters, factor_effects, paired_contrast
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion

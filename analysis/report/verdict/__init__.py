@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.verdict.answer import VerdictAnswer, answer_of
-from analysis.report.verdict.caveats import caveats_of
-from analysis.report.verdict.chart import VerdictChart, chart_of
-from analysis.report.verdict.settling import sensitivity_of, settling_of
+from analysis.report.verdict.first_screen import (
+    VerdictChart,
+    caveats_of,
+    chart_of,
+    sensitivity_of,
+    settling_of,
+)
 
 
 @dataclass(frozen=True)

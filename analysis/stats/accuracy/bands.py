@@ -8,7 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.clusters import annotator_blocks, majority_proportion
-from ..core.proportions import item_clustered_proportion, two_way_proportion, wilson_proportion
+from ..core.proportions import (
+    item_clustered_proportion,
+    two_way_proportion,
+    wilson_proportion,
+)
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
 from ..core.votes import Votes
 from ..labels.aggregation import MajorityVote

@@ -5,8 +5,14 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import resampled_estimate
-from ..core.count_rows import Statistic, count_rows, estimate_with_interval, pairable, ratio
+from ..core.bootstrap import (
+    Statistic,
+    count_rows,
+    estimate_with_interval,
+    pairable,
+    ratio,
+    resampled_estimate,
+)
 from ..core.results import Estimate, FloatArray, IntArray
 from ..core.votes import Votes
 

@@ -9,9 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from ..core.checks import relabel
 from ..core.proportions import wilson_proportion
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
+from ..core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Proportion,
+    Reason,
+    relabel,
+)
 from ..core.votes import Votes
 
 

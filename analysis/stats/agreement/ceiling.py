@@ -12,9 +12,8 @@ from ..comparison.general_difference import (
     general_difference,
     interval_of,
 )
-from ..core.checks import t_quantile
-from ..core.few_columns import row_maxima, row_sums
-from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
+from ..core.bootstrap import row_maxima, row_sums
+from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason, t_quantile
 from ..core.shared_variance import Sharing
 
 

@@ -1,4 +1,4 @@
-"""Agreement of several people, and agreement beyond chance."""
+"""Agreement of several people, beyond chance, and of people in general."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,10 +7,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import normal_quantile
-from ..core.count_rows import count_rows, estimate_with_interval, pairable, ratio
-from ..core.no_variation import constant_interval
-from ..core.results import Estimate, FloatArray, IntArray, Interval
+from ..comparison.general_difference import general_difference
+from ..core.bootstrap import count_rows, estimate_with_interval, pairable, ratio
+from ..core.proportions import constant_interval
+from ..core.results import Estimate, FloatArray, IntArray, Interval, normal_quantile
+from ..core.shared_variance import Sharing
 from ..core.votes import Votes
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
@@ -375,3 +376,40 @@ def _agreement_weights(kind: Weights, n_options: int) -> FloatArray:
         return np.asarray(1 - distance * (distance + 1) / (n_options * (n_options - 1)))
     scaled = distance / (n_options - 1)
     return np.asarray(1 - (scaled if kind == "linear" else scaled**2))
+
+
+def general_agreement(counts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Estimate:
+    """`percent_agreement`, with the people, personas and questions that items share as a sample.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_items, n_options)
+        As for `percent_agreement`.
+    sharing : Sharing
+        What the items share, with the people who voted.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Estimate
+        Interval of `general_difference`, cut off at 0 and 1; none if there are too few people
+        (``"too_few_annotators"``), personas or questions (``"too_few_clusters"``).
+
+    Examples
+    --------
+    >>> sharing = Sharing.of_items(40, {"persona": np.arange(40) // 4})
+    >>> found = general_agreement([[3, 0], [2, 1]] * 20, sharing)
+    >>> round(found.value, 2), round(found.interval.low, 2), round(found.interval.high, 2)
+    (0.67, 0.56, 0.77)
+    """
+    rows = count_rows(counts)
+    sizes = rows.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        same = (rows * (rows - 1)).sum(axis=1) / (sizes * (sizes - 1))
+    found = general_difference(np.where(sizes > 1, same, np.nan), sharing, level=level)
+    if found.value is None:
+        return Estimate(None, "no_pairs")
+    interval = found.interval
+    if interval is not None:
+        interval = replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0))
+    return Estimate(found.value, interval=interval, interval_reason=found.interval_reason)

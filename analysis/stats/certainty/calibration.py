@@ -6,9 +6,15 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import known_rows
-from ..core.few_values import distinct_values, in_order, mid_ranks
-from ..core.results import FloatArray, IntArray, Reason
+from ..core.results import (
+    FloatArray,
+    IntArray,
+    Reason,
+    distinct_values,
+    in_order,
+    known_rows,
+    mid_ranks,
+)
 
 Binning = Literal["width", "distinct", "mass"]
 Scale = Literal["plain", "half"]

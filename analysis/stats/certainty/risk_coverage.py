@@ -5,9 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.few_values import distinct_values
 from ..core.proportions import wilson_interval
-from ..core.results import FloatArray, IntArray, Interval, Proportion, Reason, seed_of
+from ..core.results import (
+    FloatArray,
+    IntArray,
+    Interval,
+    Proportion,
+    Reason,
+    distinct_values,
+    seed_of,
+)
 from .calibration import usable_answers
 
 

@@ -8,8 +8,14 @@ import numpy.typing as npt
 from scipy import stats
 
 from ..core.bootstrap import percentile_interval
-from ..core.checks import check_level, relabel
-from ..core.results import BoolArray, FloatArray, IntArray, Interval
+from ..core.results import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    check_level,
+    relabel,
+)
 from ..core.votes import Votes
 from .crowd_equivalence import majority_of_some, people_and_judge
 

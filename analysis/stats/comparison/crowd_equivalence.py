@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from ..core.bootstrap import percentile_interval
-from ..core.checks import check_level
-from ..core.count_rows import distinct_rows
-from ..core.results import BoolArray, FloatArray, Interval, Reason, seed_of
+from ..core.bootstrap import distinct_rows, percentile_interval
+from ..core.results import (
+    BoolArray,
+    FloatArray,
+    Interval,
+    Reason,
+    check_level,
+    seed_of,
+)
 from ..core.votes import Votes
 
 Place = Literal["below one", "between", "above any"]

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from ..core.checks import check_level, t_quantile
-from ..core.results import FloatArray, Interval, Reason
+from ..core.results import FloatArray, Interval, Reason, check_level, t_quantile
 from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 from .paired import tango_score
 

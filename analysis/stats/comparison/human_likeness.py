@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..core.bootstrap import resampled_estimate, resampled_weights
-from ..core.checks import relabel
-from ..core.count_rows import ratio
-from ..core.results import Estimate, FloatArray, IntArray, Reason
+from ..core.bootstrap import ratio, resampled_estimate, resampled_weights
+from ..core.results import Estimate, FloatArray, IntArray, Reason, relabel
 from ..core.votes import Votes
 from .alt_test import model_choices, require_single_votes
 

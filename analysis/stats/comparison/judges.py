@@ -8,10 +8,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from ..core.checks import check_level, known_rows, relabel
 from ..core.multiplicity import holm
 from ..core.proportions import wilson_proportion
-from ..core.results import Estimate, FloatArray, IntArray, Proportion, Reason, seed_of
+from ..core.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Proportion,
+    Reason,
+    check_level,
+    known_rows,
+    relabel,
+    seed_of,
+)
 from .paired import count_pairs, mcnemar, tango_interval
 
 

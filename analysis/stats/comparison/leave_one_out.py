@@ -6,10 +6,18 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import n_distinct, t_quantile
 from ..core.clusters import MIN_BLOCKS, annotator_blocks
 from ..core.proportions import two_way_variance
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
+from ..core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Reason,
+    n_distinct,
+    t_quantile,
+)
 from ..core.votes import Votes
 from .alt_test import human_advantage, model_choices
 from .differences import block_difference

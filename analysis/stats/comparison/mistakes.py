@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import check_level, known_rows
-from ..core.count_rows import Statistic, count_rows, estimate_with_interval, ratio
-from ..core.results import Estimate, FloatArray, Reason
+from ..core.bootstrap import Statistic, count_rows, estimate_with_interval, ratio
+from ..core.results import Estimate, FloatArray, Reason, check_level, known_rows
 from ..core.votes import Votes
 
 

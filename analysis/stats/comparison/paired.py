@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from ..core.checks import normal_quantile
-from ..core.results import Interval, Reason
+from ..core.results import Interval, Reason, normal_quantile
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..core.checks import t_quantile
-from ..core.results import BoolArray, Estimate, FloatArray, IntArray
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, t_quantile
 from ..core.shared_variance import ANNOTATOR, Sharing, Spread, effective_number
 from ..core.votes import Votes
 from .alt_test import model_choices, require_single_votes
-from .general_difference import FEW_OTHERS, interval_of, score_end, t_tail, why_not
+from .general_difference import (
+    FEW_OTHERS,
+    interval_of,
+    score_end,
+    t_tail,
+    why_not,
+)
 from .paired import tango_score
 
 FEWEST_OF_A_LABEL = 20  # answers of the rarest label for balanced agreement to be judged

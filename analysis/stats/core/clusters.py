@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .checks import check_level, n_distinct, relabel, t_quantile
 from .proportions import (
     CONDITIONAL,
     EMPTY,
@@ -19,7 +18,16 @@ from .proportions import (
     wilson_ends,
     wilson_interval,
 )
-from .results import BoolArray, IntArray, Interval, Proportion
+from .results import (
+    BoolArray,
+    IntArray,
+    Interval,
+    Proportion,
+    check_level,
+    n_distinct,
+    relabel,
+    t_quantile,
+)
 from .votes import Votes
 
 MIN_BLOCKS = 8

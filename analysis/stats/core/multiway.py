@@ -12,9 +12,23 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_level, relabel, t_quantile
-from .proportions import EMPTY, FEW_CLUSTERS, clustered_variance, effective_n, wilson_ends
-from .results import Estimate, FloatArray, IntArray, Interval, Proportion
+from .proportions import (
+    EMPTY,
+    FEW_CLUSTERS,
+    clustered_variance,
+    effective_n,
+    wilson_ends,
+)
+from .results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Proportion,
+    check_level,
+    relabel,
+    t_quantile,
+)
 
 Clusters = Mapping[str, npt.ArrayLike]
 

@@ -5,10 +5,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from .bootstrap import percentile_interval
-from .checks import check_level
-from .count_rows import distinct_rows
-from .results import FloatArray, IntArray, Interval, Reason, seed_of
+from .bootstrap import distinct_rows, percentile_interval
+from .results import FloatArray, IntArray, Interval, Reason, check_level, seed_of
 from .votes import Votes
 
 Unit = Literal["item_pair", "pairs", "all_pairs"]

@@ -1,6 +1,9 @@
-"""Results of statistics: a value, or the reason why there is none.
+"""Results of statistics: a value or the reason why there is none; checks, quantiles and ranks.
 
 Nothing in this package returns NaN or infinity, and an undefined value is never 0 or 1.
+
+Whole numbers that are close to each other are sorted as numbers of 16 bits, which numpy does
+without comparisons, in a tenth of the time. Results are those of the functions named, to the bit.
 """
 
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special, stats
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -150,3 +154,157 @@ def seed_of(rng: np.random.Generator) -> int | None:
     sequence = getattr(rng.bit_generator, "seed_seq", None)
     entropy = getattr(sequence, "entropy", None)
     return int(entropy) if isinstance(entropy, int | np.integer) else None
+
+
+def check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"`level` must lie between 0 and 1, got {level}.")
+
+
+def normal_quantile(level: float) -> float:
+    """Normal quantile of a two-sided interval."""
+    check_level(level)
+    # `scipy.stats.norm.ppf` calls this too, after fifty times as much checking.
+    return float(special.ndtri((1 + level) / 2))
+
+
+def t_quantile(df: float, share: float) -> float:
+    """Quantile of Student's t."""
+    # As above: `scipy.stats.t.ppf` calls this.
+    return float(special.stdtrit(df, share))
+
+
+def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
+    """Replace codes by 0..G-1 in the same order; return them and G."""
+    found = np.asarray(codes)
+    if _is_dense(found):
+        # Codes that fill their range need no sorting.
+        occurs = np.bincount(found) > 0
+        return (np.cumsum(occurs) - 1)[found], int(occurs.sum())
+    if found.ndim == 1 and found.size and found.dtype.kind in "iu" and found.min() >= 0:
+        return _by_digits(found.astype(np.int64, copy=False))
+    values, inverse = np.unique(found, return_inverse=True)
+    return inverse.astype(np.int64), int(values.size)
+
+
+def _by_digits(codes: IntArray) -> tuple[IntArray, int]:
+    """`relabel` by sorting 16 bits after 16 bits, which numpy does without comparisons."""
+    if (codes[1:] >= codes[:-1]).all():
+        rank = _ranks(codes)
+        return rank, int(rank[-1]) + 1
+    order = np.argsort((codes & 0xFFFF).astype(np.uint16), kind="stable")
+    shift = 16
+    while int(codes.max()) >> shift:
+        digit = ((codes >> shift) & 0xFFFF).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+        shift += 16
+    rank = _ranks(codes[order])
+    inverse = np.empty(codes.size, dtype=np.int64)
+    inverse[order] = rank
+    return inverse, int(rank[-1]) + 1
+
+
+def _ranks(ascending: IntArray) -> IntArray:
+    rank = np.zeros(ascending.size, dtype=np.int64)
+    np.cumsum(ascending[1:] != ascending[:-1], out=rank[1:])
+    return rank
+
+
+def kinds_of(unit: IntArray, cell: IntArray, n_units: int) -> tuple[IntArray, int]:
+    """Give units with the same cells, one of them perhaps several times, the same code.
+
+    Returns the code of each unit, -1 without cells, and the number of codes. `unit` and `cell` are
+    one pair each of a unit and a cell of it, both codes from 0.
+    """
+    sizes = np.bincount(unit, minlength=n_units)
+    ranked = cell[np.lexsort((cell, unit))]
+    starts, n_cells = np.cumsum(sizes) - sizes, int(cell.max(initial=-1)) + 1
+    kind, n_kinds = np.full(n_units, -1), 0
+    for size in np.flatnonzero(np.bincount(sizes[sizes > 0])).tolist():
+        units = np.flatnonzero(sizes == size)
+        code = np.zeros(units.size, dtype=np.int64)
+        for place in range(size):
+            # A code is below the number of units, so that the product stays small.
+            code, n_codes = relabel(code * n_cells + ranked[starts[units] + place])
+        kind[units] = n_kinds + code
+        n_kinds += n_codes
+    return kind, n_kinds
+
+
+def n_distinct(codes: npt.ArrayLike) -> int:
+    """Number of different codes."""
+    return relabel(codes)[1]
+
+
+def known_rows(correct: npt.ArrayLike) -> tuple[IntArray, BoolArray]:
+    """Check codes 1 (right), 0 (wrong), -1 (missing); return them and a mask of known rows."""
+    right = np.asarray(correct)
+    # Three comparisons take a tenth of the time of `np.isin`.
+    if not ((right == 1) | (right == 0) | (right == -1)).all():
+        raise ValueError("`correct` may hold only 1 (right), 0 (wrong) and -1 (missing).")
+    return right.astype(np.int64), np.asarray(right >= 0)
+
+
+def _is_dense(codes: npt.NDArray[np.generic]) -> bool:
+    if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "iu":
+        return False
+    return bool(codes.min() >= 0 and codes.max() <= 4 * codes.size)
+
+
+_SPAN = 2**16
+
+
+def in_order(values: FloatArray) -> npt.NDArray[np.intp]:
+    """Positions of `values` in ascending order, equal ones as given: ``numpy.argsort``, stable.
+
+    Examples
+    --------
+    >>> in_order(np.array([80.0, 60.0, 80.0])).tolist()
+    [1, 0, 2]
+    """
+    codes = _codes(values)
+    return np.argsort(values if codes is None else codes, kind="stable")
+
+
+def distinct_values(values: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Different values, ascending, and which of them each one is: ``numpy.unique``.
+
+    Examples
+    --------
+    >>> distinct, group = distinct_values(np.array([80.0, 60.0, 80.0]))
+    >>> distinct.tolist(), group.tolist()
+    ([60.0, 80.0], [1, 0, 1])
+    """
+    codes = _codes(values)
+    if codes is None:
+        distinct, group = np.unique(values, return_inverse=True)
+        return distinct, group.astype(np.int64, copy=False)
+    occurs = np.bincount(codes) > 0
+    return np.flatnonzero(occurs) + values.min(), (np.cumsum(occurs) - 1)[codes]
+
+
+def mid_ranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1, the mean rank for equal values: ``scipy.stats.rankdata``.
+
+    Examples
+    --------
+    >>> mid_ranks(np.array([80.0, 60.0, 80.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    codes = _codes(values)
+    if codes is None:
+        return np.asarray(stats.rankdata(values), dtype=np.float64)
+    occurs = np.bincount(codes)
+    return np.asarray((np.cumsum(occurs) - (occurs - 1) / 2)[codes], dtype=np.float64)
+
+
+def _codes(values: FloatArray) -> npt.NDArray[np.uint16] | None:
+    """Small whole numbers in the order of `values`; None if they are not so far apart."""
+    if values.ndim != 1 or not values.size:
+        return None
+    lowest = values.min()
+    # False also if a value is missing or infinite.
+    if not values.max() - lowest < _SPAN:
+        return None
+    codes = (values - lowest).astype(np.uint16)
+    return codes if (codes + lowest == values).all() else None

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .checks import relabel
-from .results import FloatArray, IntArray
+from .results import FloatArray, IntArray, relabel
 from .votes import Votes
 
 ANNOTATOR = "annotator"

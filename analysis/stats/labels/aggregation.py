@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.few_columns import row_maxima, row_sums
+from ..core.bootstrap import row_maxima, row_sums
 from ..core.results import BoolArray, FloatArray, IntArray
 from ..core.votes import Votes
 

@@ -6,11 +6,10 @@ import numpy as np
 from scipy import optimize
 from scipy.special import digamma, expit, gammaln
 
-from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import BoolArray, FloatArray, IntArray
 from ..core.votes import Votes
 from .aggregation import log_total, single_maximum
-from .patterns import Patterns, normalised
+from .fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 

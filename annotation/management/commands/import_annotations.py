@@ -9,9 +9,7 @@ from annotation.files.imports import import_annotations
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
 from studies.importers.sets import data_sets
-from studies.management.import_options import add_scale, add_skip_faulty
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
+from studies.management.terminal import add_scale, add_skip_faulty, find_study, progress_bar
 
 
 class Command(BaseCommand):

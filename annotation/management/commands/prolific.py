@@ -1,6 +1,7 @@
 """Prolific from the command line: the same services as the pages."""
 
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +9,16 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
-from annotation.management.launch_options import add_launch_options, plan_changes
 from annotation.models import BonusPayment, ProlificStudy
-from annotation.prolific.api.account import connect
-from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused
+from annotation.prolific import money
+from annotation.prolific.api.client import connect
+from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
-from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.launch_checks import LaunchPreview
-from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
+from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
+from annotation.prolific.launch.publication import look_ahead
+from annotation.prolific.money import BonusLine
 from annotation.prolific.settle import decisions, money_ledger
 from annotation.prolific.settle.proposals import (
     APPROVE,
@@ -32,10 +32,102 @@ from annotation.prolific.settle.proposals import (
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
-from studies.exporters.csv_out import CsvWriter
-from studies.management.study_lookup import find_study
+from studies.exporters.tables import CsvWriter
+from studies.management.terminal import find_study
 from studies.models import Study
 from studies.money import format_money, sums_in_words
+
+
+def add_launch_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--preset", choices=["paper"], help="the settings of the paper's study")
+    parser.add_argument(
+        "--places", type=int, help="number of participants (default: as many as the items need)"
+    )
+    parser.add_argument("--country", help="as Prolific names it, for example “United States”")
+    parser.add_argument("--language", help="as Prolific names it, for example English")
+    parser.add_argument("--approval-rate", type=int, help="minimum, in percent")
+    parser.add_argument("--earlier-submissions", type=int, help="minimum number")
+    parser.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
+    parser.add_argument(
+        "--balance",
+        action="append",
+        metavar="FILTER=LABEL,LABEL",
+        help="divide the places by a filter, for example sex=Male,Female, like the quota groups, "
+        "otherwise equally; repeat to cross filters",
+    )
+    parser.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
+    parser.add_argument(
+        "--apart", action="store_true", default=None, help="one study for each group"
+    )
+    parser.add_argument(
+        "--signed-links", action="store_true", default=None, help="if your workspace has them"
+    )
+    parser.add_argument(
+        "--screen-out-pay",
+        type=int,
+        help="cents or pence for people who are turned away, if your workspace pays screen-outs",
+    )
+    parser.add_argument("--screen-out-slots", type=int, help="how many of them at most")
+    parser.add_argument("--workspace", help="workspace id; required if the account has several")
+    parser.add_argument("--project", help="project id (default: Thirdperson, else the first)")
+    parser.add_argument("--check", action="store_true", help="show checks and cost only")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="create the drafts, compare what Prolific stored with what was sent, delete them",
+    )
+
+
+def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings named on the command line; the others do not change."""
+    names = (
+        "places",
+        "country",
+        "language",
+        "approval_rate",
+        "earlier_submissions",
+        "apart",
+        "signed_links",
+        "screen_out_pay",
+        "screen_out_slots",
+        "workspace",
+        "project",
+    )
+    changes = {name: options[name] for name in names if options[name] is not None}
+    readers: dict[str, Callable[[Any], dict[str, Any]]] = {
+        "age": _ages,
+        "balance": _balance,
+        "devices": _devices,
+    }
+    for name, read in readers.items():
+        if options[name]:
+            changes |= read(options[name])
+    return changes
+
+
+def _ages(text: str) -> dict[str, Any]:
+    low, _, high = text.partition("-")
+    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high)):
+        raise CommandError(f"--age takes LOW-HIGH, for example 18-75, not “{text}”.")
+    return {"age_low": int(low), "age_high": int(high)}
+
+
+def _balance(texts: list[str]) -> dict[str, Any]:
+    found = {}
+    for text in texts:
+        name, _, labels = text.partition("=")
+        found[name.strip()] = [label.strip() for label in labels.split(",") if label.strip()]
+        if not name.strip() or len(found[name.strip()]) < 2:
+            raise CommandError(f"--balance takes FILTER=LABEL,LABEL, not “{text}”.")
+    return {"balance": found}
+
+
+def _devices(text: str) -> dict[str, Any]:
+    chosen = [name.strip() for name in text.split(",") if name.strip()]
+    if not chosen or set(chosen) - set(DEVICES):
+        raise CommandError(f"--devices takes {', '.join(DEVICES)}, not “{text}”.")
+    return {"devices": chosen}
+
 
 _PAUSED = ("pause", "start", "stop")
 # When run again, these look for the result of an earlier call before they create anything.
@@ -311,16 +403,16 @@ class Command(BaseCommand):
                 for row in rows
                 if row.submission.prolific_study_id == group
             ]
-            payments.append(bonuses.prepare(study_id=study.pk, lines=lines))
+            payments.append(money.prepare(study_id=study.pk, lines=lines))
         if not payments:
             self.stdout.write("No bonuses to pay.")
         for payment in payments:
-            ready = bonuses.set_up(payment_id=payment.pk)
+            ready = money.set_up(payment_id=payment.pk)
             total = format_money(ready.total, ready.prolific_study.paid_in)
             people = ready.lines.count()
             if not self._sure(f"Pay {total}, with fees and tax, for {people} bonuses?", options):
                 raise CommandError(
                     "Not paid. To pay later, run settle --bonuses or use the page Bonuses."
                 )
-            bonuses.pay(payment_id=ready.pk, confirmed=ready.total)
+            money.pay(payment_id=ready.pk, confirmed=ready.total)
             self.stdout.write(f"Paid: {people:,} bonuses, {total} with fees and tax.")

@@ -5,8 +5,8 @@ from django.core.management.base import BaseCommand
 
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
-from studies.management.study_lookup import find_study
-from studies.services.whole_studies.retention import backups_sentence
+from studies.management.terminal import find_study
+from studies.services.whole_studies import backups_sentence
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation.services.expiry import release_expired
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.errors import QuotaError
 from annotation.seats.quota_files import EXAMPLE, read_plan
 from annotation.seats.quotas import set_quotas
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

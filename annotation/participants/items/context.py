@@ -12,21 +12,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from annotation.content.texts import worked_examples
-from annotation.content.wording import PLACES, bands_for, setting_of, wording_for
+from annotation.content.texts import PLACES, bands_for, setting_of, wording_for, worked_examples
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.items.progress import ProgressOnItems
 from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
-from studies.media.shown import media_html
+from studies.media.storage import media_html
 from studies.models import Item, Side, Study, Task
-from studies.personas.profile import Profile
-from studies.personas.profile_text import profile_for
-from studies.prompts.own_answers import wording_in
+from studies.personas import profile_for
+from studies.prompts import wording_in
 from studies.statements import clock
 from studies.texts.markdown import render_markdown
-from studies.texts.reading import reading_of
+from studies.texts.normalisation import reading_of
+from studies.texts.slots import Profile
 
 # A phone keeps a question of up to this many letters in view next to a long profile.
 _SHORT_QUESTION = 160

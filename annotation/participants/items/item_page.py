@@ -23,12 +23,11 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.html import conditional_escape, escape
 
-from annotation.content.wording import PLACES, bands_for
+from annotation.content.texts import PLACES, bands_for
 from annotation.participants.deadline import Deadline
 from annotation.participants.items.context import SIDES, places, question_heading
 from studies.models import Study
-from studies.prompts import wording
-from studies.prompts.own_answers import own_wording
+from studies.prompts import own_wording, wording
 from studies.templatetags.visible_controls import visible
 from studies.texts.markdown import render_markdown
 

@@ -9,7 +9,7 @@ from annotation.participants.access import find_annotator, may_preview
 from annotation.participants.added_steps import AGAIN
 from annotation.seats.flow import step_of
 from studies.models import Item, Study
-from studies.pages.media_views import send
+from studies.pages.views import send
 
 # The steps at which items are shown.
 _STEPS = ("practice", "task", "feedback")

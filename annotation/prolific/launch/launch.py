@@ -9,9 +9,8 @@ from django.db import transaction
 from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.account import alone, connect
-from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import (
+from annotation.prolific.api.client import ProlificClient, alone, connect
+from annotation.prolific.api.transport import (
     LaunchRefused,
     NotAllowed,
     NotFound,
@@ -25,9 +24,11 @@ from annotation.prolific.launch.launch_plan import (
     PAPER_CURRENCY,
     PAPER_PAY_PER_HOUR,
     LaunchPlan,
+    Workspace,
     payload,
+    with_project,
+    workspace_of,
 )
-from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.statements import clock

@@ -1,10 +1,15 @@
-"""Launch plans: which participants a study needs and how many, and the request to Prolific."""
+"""Launch plans: which participants a study needs, who pays, and the request to Prolific.
+
+Prolific puts a draft without a project into the account's first project, and charges that project's
+workspace. So both are looked up once, before the first draft, and sent with every call that accepts
+them.
+"""
 
 import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,8 +18,10 @@ from django.db.models import Sum
 from django.urls import reverse
 from django.utils.html import escape
 
-from annotation.models import Ending, QuotaGroup
-from annotation.prolific.api.filters import (
+from annotation.models import Ending, QuotaGroup, Recruitment
+from annotation.prolific.api.client import ProlificClient
+from annotation.prolific.api.transport import ChooseWorkspace, NotAllowed, OutcomeUnknown
+from annotation.prolific.api.types import (
     AGE,
     APPROVAL_RATE,
     COUNTRY,
@@ -24,13 +31,34 @@ from annotation.prolific.api.filters import (
     SEX,
     WantedFilter,
 )
-from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.seats.completion_codes import codes_of
 from annotation.seats.flow import time_limit
 from studies.models import Item, Study
 
+# A flag about the form of an item, not about its content.
+_NO_CONTENT = {"identical_responses"}
+# Prolific has two kinds, and a study names one of them; these words require the stronger one.
+_EXPLICIT = ("explicit", "sexual", "nudity", "porn", "gore", "graphic")
+_LONGEST_DETAILS = 500
+
+
+def content_warnings(study: Study) -> dict[str, Any]:
+    """The fields of a draft with warnings about the content of its items; none without flags."""
+    flagged = Item.everything.filter(study=study).exclude(warnings=[])
+    flags = {flag for found in flagged.values_list("warnings", flat=True) for flag in found}
+    touched = sorted(flags - _NO_CONTENT)
+    if not touched:
+        return {}
+    is_explicit = any(word in flag.casefold() for flag in touched for word in _EXPLICIT)
+    details = f"Some of the items touch on: {', '.join(touched)}."
+    return {
+        "content_warnings": ["explicit" if is_explicit else "sensitive"],
+        "content_warning_details": details[:_LONGEST_DETAILS],
+    }
+
+
 DEVICES = ("desktop", "tablet", "mobile")
-_LONGEST = 24 * 60 - 1
+_LONGEST_MINUTES = 24 * 60 - 1
 
 
 @dataclass(frozen=True)
@@ -391,7 +419,7 @@ def payload(
 
 def allowed_minutes(study: Study) -> int:
     """The time limit on Prolific in minutes: our own limit, at most the platform's maximum."""
-    return min(_LONGEST, round(time_limit(study).total_seconds() / 60))
+    return min(_LONGEST_MINUTES, round(time_limit(study).total_seconds() / 60))
 
 
 def description(study: Study) -> str:
@@ -404,3 +432,78 @@ def description(study: Study) -> str:
         task += " Each time you say how certain you are."
     note = " <p>This is a simulated study.</p>" if study.is_simulated else ""
     return f"<p>{escape(task)}</p><p>It takes about {study.minutes} minutes.</p>{note}"
+
+
+# The title of the project that is preferred, and created if a workspace has none.
+PROJECT = "Thirdperson"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A workspace and its project, by id and title. `project` is empty if none exists yet."""
+
+    id: str = ""
+    title: str = ""
+    project: str = ""
+    project_title: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Workspace":
+        return cls(**stored) if stored else cls()
+
+    def stored(self) -> dict[str, str]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        project = self.project_title or "not made yet"
+        return f"workspace “{self.title or self.id}”, project “{project}”"
+
+
+def workspace_of(recruitment: Recruitment, client: ProlificClient) -> Workspace:
+    """The workspace of the study's drafts; before there are any, the workspace of the plan.
+
+    Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that the
+    token cannot access, and any `ProlificError`.
+    """
+    stored = Workspace.of(recruitment.workspace)
+    if stored.id and recruitment.study.prolific_studies.exists():
+        return stored
+    return find_workspace(client, LaunchPlan.of(recruitment.plan))
+
+
+def find_workspace(client: ProlificClient, plan: LaunchPlan) -> Workspace:
+    """Find the plan's workspace, otherwise the only one, and its project. Changes nothing."""
+    known = client.workspaces()
+    if plan.workspace and plan.workspace not in known:
+        raise ChooseWorkspace(
+            f"The token does not open the workspace {plan.workspace} of the plan.", known
+        )
+    if not plan.workspace and len(known) != 1:
+        problem = "The account has several workspaces" if known else "The account shows none"
+        raise ChooseWorkspace(f"{problem}, and the plan names none.", known)
+    workspace = plan.workspace or next(iter(known))
+    found = Workspace(workspace, known[workspace])
+    projects = client.projects(workspace)
+    if plan.project and plan.project not in projects:
+        named = ", ".join(f"{title} ({one})" for one, title in projects.items()) or "none"
+        raise NotAllowed(
+            f"The workspace has no project {plan.project}. Its projects: {named}. "
+            "Change the plan's project."
+        )
+    ours = (one for one, title in projects.items() if title == PROJECT)
+    project = plan.project or next(ours, next(iter(projects), ""))
+    return replace(found, project=project, project_title=projects.get(project, ""))
+
+
+def with_project(client: ProlificClient, workspace: Workspace) -> Workspace:
+    """The workspace with a project in it, created if there is none. Safe to repeat."""
+    if workspace.project:
+        return workspace
+    try:
+        project = client.create_project(workspace.id, PROJECT)
+    except OutcomeUnknown:
+        made = {title: one for one, title in client.projects(workspace.id).items()}
+        if PROJECT not in made:
+            raise
+        project = made[PROJECT]
+    return replace(workspace, project=project, project_title=PROJECT)

@@ -1,16 +1,20 @@
-"""Actions on a study on Prolific once its draft exists: publish, pause, add, refill."""
+"""Actions on a study on Prolific once its draft exists: publish, pause, add, refill.
+
+Repeating the same request after a crash adds these places once, and no others.
+"""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.account import alone, connect, read_account
-from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.api import types
+from annotation.prolific.api.client import ProlificClient, alone, connect, read_account
+from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
     AWAITING_REVIEW,
     COMPLETED,
@@ -18,16 +22,48 @@ from annotation.prolific.api.types import (
     RemoteStudy,
     StudyCost,
 )
-from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
-from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.launch.requested_places import PlacesRequest, open_request, store
-from annotation.prolific.launch.workspace import Workspace, workspace_of
-from annotation.prolific.money.reservations import note_reservation
+from annotation.prolific.launch.launch_plan import (
+    LaunchPlan,
+    Workspace,
+    content_warnings,
+    workspace_of,
+)
+from annotation.prolific.money import note_reservation
+from annotation.seats.forecast import SeatForecast, forecast_of
 from studies.models import Study
 from studies.money import format_money, major_units
+from studies.selectors import SeatGroup
 from studies.services.studies import StateNote, record
+
+
+@dataclass(frozen=True)
+class PlacesRequest:
+    """A request to change the number of places, from one number to another."""
+
+    before: int
+    wanted: int
+
+
+def open_request(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> PlacesRequest | None:
+    """An earlier request for the same places whose outcome is unknown; None if there is none.
+
+    It is void when Prolific shows neither the number before it nor the one after it: then the
+    places were changed on Prolific in the meantime.
+    """
+    if row.places_before is None or row.places_wanted is None:
+        return None
+    request = PlacesRequest(row.places_before, row.places_wanted)
+    is_same = request.wanted - request.before == extra
+    return request if is_same and remote.places in (request.before, request.wanted) else None
+
+
+def store_request(row: ProlificStudy, request: PlacesRequest | None) -> None:
+    """Store a request before it is sent; None once it is fulfilled or refused."""
+    row.places_before = request.before if request else None
+    row.places_wanted = request.wanted if request else None
+    row.save(update_fields=["places_before", "places_wanted"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -274,10 +310,10 @@ def add_places(
             )
         total = _cost_of_places(client, row, extra)
         if remote.places != wanted:
-            store(row, PlacesRequest(before, wanted))
+            store_request(row, PlacesRequest(before, wanted))
             _set_places(client, row, wanted)
         with transaction.atomic():
-            store(row, None)
+            store_request(row, None)
             note_reservation(row, places=extra, rewards=extra * row.reward, total=total, user=user)
             record(study, "places added on Prolific", user=user, places=extra)
     return row
@@ -297,7 +333,7 @@ def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None
         mirror(row, client.set_places(str(row.prolific_id), wanted))
     except ProlificError as error:
         if not error.outcome_unknown:
-            store(row, None)
+            store_request(row, None)
             raise
         mirror(row, client.study(str(row.prolific_id)))
         if row.places != wanted:
@@ -363,3 +399,38 @@ def _transition(client: ProlificClient, row: ProlificStudy, action: str, *, unle
         if remote.status == unless:
             raise
     mirror(row, remote)
+
+
+def look_ahead(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
+    """The forecast of a study with the places that Prolific still fills, as last read.
+
+    A page that has counted the items already hands over their `groups`.
+
+    Before a draft exists, nothing is known of its places. The pay is without Prolific's fee: for
+    the whole sum, ask Prolific what this number of places costs.
+    """
+    rows = list(ProlificStudy.objects.filter(study=study))
+    found = [_places_left(row) for row in rows]
+    # A study that is paused here is opened again here, which starts recruiting there too.
+    rests = [study.state == Study.State.OPEN and row.status in RESTING for row in rows]
+    return forecast_of(
+        study,
+        places_left=sum(
+            coming + (0 if is_resting else free)
+            for (free, coming), is_resting in zip(found, rests, strict=True)
+        )
+        if rows
+        else None,
+        resting=sum(free for (free, _), is_resting in zip(found, rests, strict=True) if is_resting),
+        groups=groups,
+    )
+
+
+def _places_left(row: ProlificStudy) -> tuple[int, int]:
+    """Places that nobody has, and places of participants who have not opened the link yet."""
+    coming = row.submissions.filter(
+        annotator=None, status__in=[types.ACTIVE, types.RESERVED]
+    ).count()
+    # No new participant is admitted once it has ended.
+    free = 0 if row.status == types.COMPLETED else max(0, row.places - good_submissions(row))
+    return free, coming

@@ -1,7 +1,8 @@
-"""Settling: approve, ask to return, reject one at a time, pay bonuses."""
+"""Settling: approve, ask to return, reject one at a time, pay bonuses; and the ledger."""
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -9,13 +10,25 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
-from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
-from annotation.prolific.money.permissions import is_owner, why_not
-from annotation.prolific.pages.forms import RejectForm
+from annotation.prolific import money
+from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.money import BonusLine, is_owner, why_not
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
-from annotation.prolific.settle.decisions import approve, reject, request_returns
+from annotation.prolific.settle.decisions import (
+    GROUNDS,
+    LEAST_MESSAGE,
+    approve,
+    reject,
+    request_returns,
+)
+from annotation.prolific.settle.money_ledger import (
+    COLUMNS,
+    LedgerEntry,
+    LedgerLine,
+    csv_rows,
+    ledger_of,
+    read_costs,
+)
 from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
@@ -27,7 +40,27 @@ from annotation.prolific.settle.proposals import (
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
 from studies.money import format_money, sums_in_words
-from studies.pages.numbers import whole_number
+from studies.pages.responses import csv_response, whole_number
+
+
+class RejectForm(forms.Form):
+    category = forms.ChoiceField(
+        choices=list(GROUNDS.items()),
+        widget=forms.RadioSelect,
+        label="Reason",
+        error_messages={"required": "Choose a reason."},
+    )
+    message = forms.CharField(
+        widget=forms.Textarea,
+        min_length=LEAST_MESSAGE,
+        max_length=2000,
+        label="Message to the participant",
+        help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked and what is missing.",
+        error_messages={
+            "required": "Write a message to the participant.",
+            "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",
+        },
+    )
 
 
 def _ids(request: HttpRequest) -> list[int]:
@@ -211,8 +244,8 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
         lines = [BonusLine(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
 
         def prepare() -> BonusPayment:
-            payment = bonuses.prepare(study_id=study.pk, lines=lines, user=user_of(request))
-            return bonuses.set_up(payment_id=payment.pk)
+            payment = money.prepare(study_id=study.pk, lines=lines, user=user_of(request))
+            return money.set_up(payment_id=payment.pk)
 
         attempt(
             request, prepare, lambda _: "Payment set up. Nothing is paid until you confirm below."
@@ -254,17 +287,17 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
         confirmed = whole_number(request.POST.get("total", ""))
         if request.POST.get("sure") != "yes" or confirmed is None:
             raise NotAllowed("Confirm that you have checked the total.")
-        return bonuses.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
+        return money.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
 
     actions = {
         "pay": (pay, "Bonuses paid."),
-        "set_up": (lambda: bonuses.set_up(payment_id=payment.pk), "Payment set up."),
+        "set_up": (lambda: money.set_up(payment_id=payment.pk), "Payment set up."),
         "release": (
-            lambda: bonuses.release(payment_id=payment.pk, user=user_of(request)),
+            lambda: money.release(payment_id=payment.pk, user=user_of(request)),
             "Payment checked.",
         ),
         "cancel": (
-            lambda: bonuses.cancel(payment_id=payment.pk),
+            lambda: money.cancel(payment_id=payment.pk),
             "Payment cancelled. Nothing was paid.",
         ),
     }
@@ -273,3 +306,58 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
     function, words = actions[action]
     attempt(request, function, lambda _: words)
     return redirect("people:prolific-bonuses", study.slug)
+
+
+_SHOWN = 200
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def money_page(request: HttpRequest, study: Study) -> HttpResponse:
+    """Every amount that we sent or know of; posting asks Prolific for its own figures."""
+    if request.method == "POST":
+        attempt(
+            request,
+            lambda: read_costs(study_id=study.pk),
+            lambda n: f"Figures of {n} {'study' if n == 1 else 'studies'} refreshed from Prolific.",
+        )
+        return redirect("people:prolific-money", study.slug)
+    found = ledger_of(study)
+    context = {
+        "found": found,
+        "lines": [_line(line) for line in found.lines],
+        "entries": [_entry(entry) for entry in found.entries[:_SHOWN]],
+        "shown": min(_SHOWN, len(found.entries)),
+        "number": len(found.entries),
+    }
+    return show(request, study, "money", context)
+
+
+def _line(line: LedgerLine) -> dict[str, object]:
+    def text(amount: int | None) -> str:
+        if amount is None:
+            return "unknown"
+        return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
+
+    difference = line.difference
+    return {
+        "name": line.name,
+        "ours": text(line.ours),
+        "theirs": text(line.theirs),
+        "difference": "–" if difference is None else text(difference),
+        "differs": line.differs,
+    }
+
+
+def _entry(entry: LedgerEntry) -> dict[str, object]:
+    def text(amount: int | None) -> str:
+        return "–" if amount is None else format_money(amount, entry.currency)
+
+    return {"entry": entry, "amount": text(entry.amount), "fees": text(entry.fees)}
+
+
+@require_http_methods(["GET"])
+@editor_page
+def money_file(request: HttpRequest, study: Study) -> HttpResponse:
+    """Every entry of the ledger as CSV."""
+    return csv_response(f"{study.slug}-money", COLUMNS, csv_rows(ledger_of(study)))

@@ -1,5 +1,6 @@
-"""Recruiting on Prolific, for editors: launch, monitor, end."""
+"""Recruiting on Prolific, for editors: launch, monitor, end; and its webhooks' address."""
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
@@ -11,26 +12,27 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.account import Account, connect, is_local, read_account
-from annotation.prolific.api.errors import LaunchRefused, NotConfigured, ProlificError
+from annotation.prolific.api.client import Account, connect, is_local, read_account
+from annotation.prolific.api.transport import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
-from annotation.prolific.launch.forecast import look_ahead
-from annotation.prolific.launch.workspace import Workspace, workspace_of
-from annotation.prolific.money.reservations import with_fees
-from annotation.prolific.pages.filter_list import read_filters
-from annotation.prolific.pages.plan_form import LaunchPlanForm
+from annotation.prolific.launch.launch_plan import Workspace, workspace_of
+from annotation.prolific.launch.publication import look_ahead
+from annotation.prolific.money import with_fees
+from annotation.prolific.pages.plan_form import LaunchPlanForm, read_filters
 from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
-from annotation.prolific.sync.webhooks import subscribe
+from annotation.prolific.sync.webhooks import BadWebhook, keep, subscribe
+from annotation.tasks import handle_prolific_event
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money
-from studies.pages.numbers import whole_number
+from studies.pages.responses import whole_number
 from studies.selectors import get_study
 from studies.statements import clock
 
@@ -401,3 +403,26 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("then") == "settle":
         return redirect("people:prolific-settle", study.slug)
     return to_home(study)
+
+
+logger = logging.getLogger(__name__)
+
+
+# Prolific's server has no form of ours: the signature protects this view.
+@csrf_exempt
+@require_http_methods(["POST"])
+def webhook(request: HttpRequest) -> HttpResponse:
+    """Store the event, queue it, and answer immediately; a repeat gets the same answer."""
+    try:
+        event = keep(
+            timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
+            signature=request.headers.get("X-Prolific-Request-Signature", ""),
+            body=request.body,
+        )
+    except BadWebhook as problem:
+        logger.warning("a webhook was refused: %s", problem)
+        return HttpResponse(status=403)
+    if event is not None:
+        # Without a broker, the reading every minute covers the study anyway.
+        handle_prolific_event.delay_on_commit(event.pk)  # type: ignore[attr-defined]
+    return HttpResponse(status=204)

@@ -14,11 +14,9 @@ from django.db import transaction
 
 from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
 from annotation.prolific.api import types
-from annotation.prolific.api.account import connect
-from annotation.prolific.api.client import MAX_BULK_APPROVE
-from annotation.prolific.api.errors import NotAllowed, ProlificError
-from annotation.prolific.money.bonuses import with_work_bonus
-from annotation.prolific.money.permissions import owners_only
+from annotation.prolific.api.client import MAX_BULK_APPROVE, connect
+from annotation.prolific.api.transport import NotAllowed, ProlificError
+from annotation.prolific.money import owners_only, with_work_bonus
 from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
 from studies.models import Study

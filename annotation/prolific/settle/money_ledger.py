@@ -15,7 +15,7 @@ from django.db.models import Q, Sum
 from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
-from annotation.prolific.api.account import connect
+from annotation.prolific.api.client import connect
 from annotation.prolific.api.types import Costs, StudyCost
 from annotation.prolific.sync.sync import follow, refresh_submission
 from studies.models import Study

@@ -25,10 +25,10 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
-from annotation.prolific.launch.place_and_pay_checks import least_screen_out
-from annotation.prolific.money.bonuses import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
+from annotation.prolific.launch.launch_checks import least_screen_out
+from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
-from annotation.quality.flags import OF_CONDUCT, Flag, quality_of
+from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from studies.models import Study

@@ -15,11 +15,10 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import ProlificEvent, ProlificStudy, Recruitment
-from annotation.prolific.api.account import IN_WORKER, alone, connect, is_local
-from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import NotAllowed, NotFound
+from annotation.prolific.api.client import IN_WORKER, ProlificClient, alone, connect, is_local
+from annotation.prolific.api.transport import NotAllowed, NotFound
 from annotation.prolific.launch.launch import mirror
-from annotation.prolific.launch.workspace import workspace_of
+from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
 from studies.models import Study
 from studies.services.studies import record

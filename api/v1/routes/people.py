@@ -6,14 +6,12 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
-from analysis.exports.tables.columns import ANNOTATORS, names
-from analysis.exports.tables.people import annotation_page, annotator_table
+from analysis.exports.columns import ANNOTATORS, names
+from analysis.exports.rows import annotation_page, annotator_table
 from annotation.models import QuotaGroup
 from annotation.seats.quotas import Quota, QuotaQuestion, questions_of, set_quotas
-from api.v1.cursors import PageOf, PageQuery, page
-from api.v1.routes.access import EDITOR, study_of, user_of
-from api.v1.rows import Annotator, Answer
-from api.v1.scopes import READ, WRITE, needs
+from api.v1.access import EDITOR, READ, WRITE, needs, study_of, user_of
+from api.v1.responses import Annotator, Answer, PageOf, PageQuery, page
 from studies.models import Study
 
 router = Router()

@@ -9,20 +9,15 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from api.v1.cursors import PageOf, PageQuery, page
-from api.v1.faults import refuse_form
-from api.v1.routes.access import EDITOR, study_of, user_of
-from api.v1.scopes import READ, WRITE, needs
+from api.v1.access import EDITOR, READ, WRITE, needs, refuse_form, study_of, user_of
+from api.v1.responses import PageOf, PageQuery, page
 from studies.errors import FrozenStudy
 from studies.models import Membership, Study
 from studies.money import major_units
 from studies.pages.listing import list_studies, role_of, study_figures
-from studies.pages.settings_form import SettingsForm
-from studies.pages.settings_views import MAY_CREATE
-from studies.services.launch_checks import open_draft
-from studies.services.presets import PRESETS
-from studies.services.settings import fixed_settings, save_settings
-from studies.services.studies import StateNote, change_state, create_study
+from studies.pages.settings_views import MAY_CREATE, SettingsForm
+from studies.services.settings import PRESETS, fixed_settings, save_settings
+from studies.services.studies import StateNote, change_state, create_study, open_draft
 
 router = Router()
 TaskName = Literal["preference", "survey_answer", "authorship", "question_answer_authorship"]

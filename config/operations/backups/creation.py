@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.crypto import salted_hmac
 
-from analysis.exports.tables.table_files import sha256_of
+from analysis.exports.table_files import sha256_of
 from config.operations.backups import tables
 from config.operations.backups.archive import KEY_PART, ArchiveWriter, BackupError, blocks_of
 from config.operations.backups.snapshot import snapshot

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
-from analysis.exports.tables.table_files import sha256_of
+from analysis.exports.table_files import sha256_of
 from config.operations.backups import tables
 from config.operations.backups.archive import KEY_PART, Archive, BackupError, opened
 from config.operations.backups.creation import key_fingerprint

@@ -19,11 +19,11 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.prolific.api import types
-from annotation.prolific.money.bonuses import FOR_WORK
+from annotation.prolific.money import FOR_WORK
 from annotation.seats import flow
-from config.operations.doctor.faults import PORTION, InvariantCheck, InvariantFault, portions
+from config.operations.doctor import PORTION, InvariantCheck, InvariantFault, portions
 from studies.models import Item, Study
-from studies.services.items.sampling import seat_items
+from studies.services.items import seat_items
 from studies.services.studies import lock_study
 
 _HELD = (Assignment.State.RESERVED, Assignment.State.ANSWERED)

@@ -11,11 +11,10 @@ from django.apps import apps
 from django.db.models import F, Sum
 from django.db.models.functions import Coalesce, Length
 
-from analysis.exports.delivery.storage import export_dir
-from analysis.lifecycle.parameters import report_dir
+from analysis.lifecycle.storage import export_dir, report_dir
 from analysis.models import Export, Report
 from analysis.report.build import software
-from config.operations.doctor.faults import InvariantCheck, InvariantFault
+from config.operations.doctor import InvariantCheck, InvariantFault
 from config.operations.stored_files import is_deleted, is_named, kept_in
 from studies.file_storage.drafts import LEFTOVER_SECONDS, old_drafts
 from studies.file_storage.storage import files_storage

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 
 from api.models import Webhook
-from api.webhooks.signing import has_readable_secret
-from config.operations.doctor.faults import InvariantCheck, InvariantFault, portions
+from api.webhooks import has_readable_secret
+from config.operations.doctor import InvariantCheck, InvariantFault, portions
 from judging.models import (
     NANO,
     Attempt,
@@ -19,16 +19,14 @@ from judging.models import (
     Judge,
     JudgeRun,
     Judgment,
-    usable_probabilities,
 )
 from judging.prompts.asking import protocol_sha256
-from judging.runs.removed_items import ledger_use
-from judging.worker.shared_replies import sharing
-from judging.worker.stored_keys import is_readable
+from judging.runs.study_content import ledger_use
+from judging.worker.endpoints import is_readable
+from judging.worker.questions import sharing
 from studies.statements import clock
 
 _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute
-_MISPLACED = "Those stored are of the first token of the reply, not of its verdict."
 _ENDED = (Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED)
 
 
@@ -173,7 +171,7 @@ def _items_with_gaps(
 
 
 def mixed_runs() -> Iterator[InvariantFault]:
-    """Runs with answers of another protocol, which earlier versions took over from other runs."""
+    """Runs with answers of another protocol, which were copied from other runs."""
     taken = Judgment.everything.exclude(reused_from=None).order_by("run", "reused_from__run")
     pairs = taken.values("run", "reused_from__run").annotate(n=Count("pk"))
     found = [(row["run"], row["reused_from__run"], row["n"]) for row in pairs]
@@ -188,45 +186,6 @@ def mixed_runs() -> Iterator[InvariantFault]:
                 f"{runs[source].public_id}, which asked or read otherwise.",
                 run.study.slug,
             )
-
-
-def misplaced_probabilities() -> Iterator[InvariantFault]:
-    """Option probabilities of a reply's first token, where another token names the response."""
-    rows = Judgment.everything.filter(
-        state=Judgment.State.DONE,
-        probabilities__isnull=False,
-        details__read__isnull=False,
-        details__no_probabilities__isnull=True,
-    )
-    counts: dict[tuple[int, str, str], list[int]] = {}
-    names = ("run", "run__public_id", "run__study__slug", "choice", "probabilities", "details")
-    for run, name, study, choice, given, details in rows.order_by("run").values_list(*names):
-        if usable_probabilities(Judgment.State.DONE, given, details) is None:
-            count = counts.setdefault((run, name, study), [0, 0])
-            count[0] += 1
-            count[1] += max(given, key=given.get) != choice
-    for (run, name, study), (n, against) in counts.items():
-        yield InvariantFault(
-            f"Run {name}: {n:,} judgments have option probabilities of the first token of the "
-            f"reply, not of its verdict; {against:,} contradict their own choice.",
-            study,
-            run,
-        )
-
-
-@transaction.atomic
-def mark_probabilities(fault: InvariantFault) -> str:
-    rows = Judgment.everything.select_for_update(no_key=True).filter(
-        run=fault.key, state=Judgment.State.DONE, probabilities__isnull=False
-    )
-    marked = []
-    for judgment in rows.filter(details__read__isnull=False).order_by("pk"):
-        state, details = judgment.state, judgment.details
-        if usable_probabilities(state, judgment.probabilities, details) is None:
-            judgment.details = {**(details or {}), "no_probabilities": _MISPLACED}
-            marked.append(judgment)
-    Judgment.everything.bulk_update(marked, ["details"], batch_size=500)
-    return f"{len(marked):,} option probabilities are marked as misplaced." if marked else ""
 
 
 def unreadable_keys() -> Iterator[InvariantFault]:
@@ -283,14 +242,6 @@ CHECKS = [
         mixed_runs,
         "Start the run again as one of its own, with judge --fresh and another --seed, and do not "
         "use this one.",
-    ),
-    InvariantCheck(
-        "probabilities",
-        "Option probabilities are those at the verdict of a reply",
-        misplaced_probabilities,
-        "doctor --repair marks them in the details of the judgments. Reports and exports leave "
-        "them out in any case. To have probabilities, ask these items again in a new run.",
-        mark_probabilities,
     ),
     InvariantCheck(
         "keys",

@@ -1,14 +1,23 @@
 """Statistics of systems, and of all judged items; `thirdperson.stats` offers them too."""
 
-from .calibrated_judge import CalibratedMean, calibrated_mean
-from .contests import Contests
-from .prediction_powered import PoweredMean, powered_mean, ppi_mean
-from .ranking import RankingAgreement, ranking_agreement
-from .rogan_gladen import RoganGladen, rogan_gladen
-from .scores import answers_saved
-from .strengths import Strengths, system_strengths
-from .weighted import WeightedMean, weighted_mean
-from .win_rates import CorrectedWinRates, WinRate, corrected_win_rates, win_rates
+from extras.estimation.stats.calibrated import (
+    CalibratedMean,
+    WeightedMean,
+    calibrated_mean,
+    weighted_mean,
+)
+from extras.estimation.stats.prediction_powered import PoweredMean, powered_mean, ppi_mean
+from extras.estimation.stats.ranking import RankingAgreement, ranking_agreement
+from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
+from extras.estimation.stats.scores import answers_saved
+from extras.estimation.stats.strengths import Strengths, system_strengths
+from extras.estimation.stats.win_rates import (
+    Contests,
+    CorrectedWinRates,
+    WinRate,
+    corrected_win_rates,
+    win_rates,
+)
 
 __all__ = [
     "CalibratedMean",

@@ -7,11 +7,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.results import (
+    Estimate,
+    FloatArray,
+    IntArray,
+    Interval,
+    Reason,
+    check_level,
+)
 from analysis.stats.core.shared_variance import Sharing
-
-from .scores import FEWEST, Sampled, interval_of_scores, width
+from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores, width
 
 FEW = 30  # answered items below which quantiles come from a bootstrap
 DRAWS = 1000

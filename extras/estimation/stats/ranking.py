@@ -9,12 +9,18 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.stats.core.bootstrap import MAX_UNDEFINED, resampled_estimate, resampled_weights
-from analysis.stats.core.checks import check_level
 from analysis.stats.core.multiway import prepare
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Reason, seed_of
-
-from .contests import Contests
-from .strengths import fit_strengths, results
+from analysis.stats.core.results import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Reason,
+    check_level,
+    seed_of,
+)
+from extras.estimation.stats.strengths import fit_strengths, results
+from extras.estimation.stats.win_rates import Contests
 
 _AT_ONCE = 1_000_000  # weights of items
 _ROUNDING = 9  # decimals in which two strengths are the same

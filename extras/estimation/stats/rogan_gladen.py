@@ -6,11 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.core.bootstrap import resampled_estimate
-from analysis.stats.core.checks import relabel
-from analysis.stats.core.results import Estimate, FloatArray, Reason
+from analysis.stats.core.results import Estimate, FloatArray, Reason, relabel
 from analysis.stats.core.shared_variance import Sharing
-
-from .scores import FEWEST, Sampled, interval_of_scores, within
+from extras.estimation.stats.scores import FEWEST, Sampled, interval_of_scores, within
 
 BLOCK = 4_000_000
 

@@ -8,8 +8,7 @@ import numpy.typing as npt
 from scipy import special
 
 from analysis.stats.comparison.general_difference import interval_of, why_not
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray
+from analysis.stats.core.results import BoolArray, Estimate, FloatArray, check_level
 from analysis.stats.core.shared_variance import Sharing
 
 FEWEST = 10  # items with answers, and items without

@@ -13,8 +13,15 @@ from analysis.stats.comparison.general_difference import (
     t_tail,
     why_not,
 )
-from analysis.stats.core.checks import check_level, t_quantile
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Interval, Reason
+from analysis.stats.core.results import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    Reason,
+    check_level,
+    t_quantile,
+)
 from analysis.stats.core.shared_variance import Sharing
 
 N_LEVELS = 4

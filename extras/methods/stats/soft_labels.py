@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.core.few_columns import row_sums
+from analysis.stats.core.bootstrap import row_sums
 from analysis.stats.core.results import FloatArray, IntArray, Reason
 from analysis.stats.core.shared_variance import Sharing
 

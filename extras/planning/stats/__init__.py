@@ -3,10 +3,14 @@
 `thirdperson.stats` offers these names too.
 """
 
-from .confidence_sequence import ConfidenceSequence, confidence_sequence
-from .power import Power, simulate_power
-from .simulated_studies import Effects, Layout, StudyModel, random_layout
-from .variance_components import PilotAnswers, VarianceComponents, variance_components
+from extras.planning.stats.confidence_sequence import ConfidenceSequence, confidence_sequence
+from extras.planning.stats.power import Power, simulate_power
+from extras.planning.stats.simulated_studies import Effects, Layout, StudyModel, random_layout
+from extras.planning.stats.variance_components import (
+    PilotAnswers,
+    VarianceComponents,
+    variance_components,
+)
 
 __all__ = [
     "ConfidenceSequence",

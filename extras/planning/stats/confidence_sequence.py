@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.checks import check_level
-from analysis.stats.core.results import FloatArray
+from analysis.stats.core.results import FloatArray, check_level
 
 # An end is searched until it is known up to this part of the range.
 PRECISION = 1e-7

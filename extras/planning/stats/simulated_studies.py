@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import optimize, special, stats
 
-from analysis.stats.core.checks import relabel
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import FloatArray, IntArray, relabel
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
 

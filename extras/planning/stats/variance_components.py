@@ -9,8 +9,7 @@ from scipy import optimize, special
 
 from analysis.stats.core.results import FloatArray, IntArray, Reason, seed_of
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
-
-from .simulated_studies import FURTHEST, Effects, StudyModel, quadrature
+from extras.planning.stats.simulated_studies import FURTHEST, Effects, StudyModel, quadrature
 
 NAMES = ("item", "annotator", "persona", "question", "overlap")
 # Below this there are too few for a standard deviation of their effects.

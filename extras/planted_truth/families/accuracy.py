@@ -20,8 +20,13 @@ from analysis.stats import (
     wilson_proportion,
 )
 from analysis.stats.core.results import FloatArray, IntArray
-
-from ..worlds.answers import answered, block_design, logistic, spread_design, true_accuracy
+from extras.planted_truth.answers import (
+    answered,
+    block_design,
+    logistic,
+    spread_design,
+    true_accuracy,
+)
 
 
 def single_answers(rng: np.random.Generator, counts: Counts) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from analysis.promises import Counts, MethodCheck, compared, errs
 from analysis.stats import flipped_signs, holding, permuted_groups
-from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS
+from analysis.stats.core.groups import FEWEST_PERSONAS
 from analysis.stats.core.results import FloatArray, IntArray
 
 DRAWS = 499

@@ -12,21 +12,31 @@ from django.db import transaction
 
 from analysis.report.tables import Table
 from extras.replication.recipes import asking
-from extras.replication.recipes.asking import Planned
-from extras.replication.recipes.costs import RecipeCost, at_full_size, cost_table, of_items
-from extras.replication.recipes.models_file import Models
-from extras.replication.recipes.recipe import BadRecipe, Data, DataQuestion, Recipe
-from extras.replication.recipes.reproduction import SCHEMA, cell_rows, charts, persona_table, tables
-from extras.replication.recipes.results import ModelAnswers, collect
-from extras.replication.released.charts import PaperFigure
-from extras.replication.released.replication import Replication, find_files, replicate
+from extras.replication.recipes.asking import (
+    Planned,
+    RecipeCost,
+    at_full_size,
+    cost_table,
+    of_items,
+)
+from extras.replication.recipes.recipe import BadRecipe, Data, DataQuestion, Models, Recipe
+from extras.replication.recipes.reproduction import (
+    SCHEMA,
+    ModelAnswers,
+    cell_rows,
+    charts,
+    collect,
+    persona_table,
+    tables,
+)
+from extras.replication.released.replication import PaperFigure, Replication, find_files, replicate
 from extras.replication.released.result_files import ReplicationError
 from studies.errors import BadOption, StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import import_items
 from studies.importers.sets import data_sets
-from studies.management.validation_message import explain
+from studies.management.terminal import explain
 from studies.models.studies import Study
 
 

@@ -11,8 +11,7 @@ from judging.backends.backend import LEAVE_OUT
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
-from judging.runs.judges import add_judge
-from judging.runs.presets import PRESETS
+from judging.runs.judges import PRESETS, add_judge
 
 AUTO = "auto"
 # Options that are stored as given; an option that is not given keeps its default or its value.

@@ -11,14 +11,13 @@ from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import PLAN_KEYS, CampaignPlan, read_plan, start_campaign
-from judging.runs.costs.estimates import CampaignEstimate, estimate_plan
+from judging.runs.costs import CampaignEstimate, estimate_plan
 from judging.selectors import campaign_progress, progress_words, run_progress
 from judging.worker import runtime
-from judging.worker.database_outages import outlive_restart
+from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
-from studies.prompts.language import language_note
+from studies.management.terminal import find_study, progress_bar
+from studies.prompts import language_note
 
 _POLL_SECONDS = 0.5
 

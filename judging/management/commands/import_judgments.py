@@ -11,8 +11,7 @@ from judging.protocols import registry
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
-from studies.management.import_options import add_scale, add_skip_faulty
-from studies.management.study_lookup import find_study
+from studies.management.terminal import add_scale, add_skip_faulty, find_study
 
 
 class Command(BaseCommand):

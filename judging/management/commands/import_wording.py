@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.errors import FieldError, JudgingError
 from judging.management.errors import option_name
 from judging.protocols import registry
-from judging.wordings.versions import checked_texts, save_wording
-from studies.management.study_lookup import find_study
+from judging.wordings import checked_texts, save_wording
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

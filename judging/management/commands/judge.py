@@ -6,18 +6,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging import deliveries
-from judging.drift.reading import anchors_of
-from judging.drift.versions import VersionWatch
+from judging.drift import VersionWatch, anchors_of
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
-from judging.runs import lifecycle
-from judging.runs.costs import probes
-from judging.runs.rows.reuse import saving_of
-from judging.runs.rows.spec import Reuse, RunSpec
-from judging.runs.rows.study_facts import RunStudyFacts
+from judging.runs import costs, lifecycle
+from judging.runs.extension import saving_of
+from judging.runs.row_creation import RunStudyFacts
+from judging.runs.spec import Reuse, RunSpec
 from judging.selectors import (
     RunCost,
     RunProgress,
@@ -27,12 +25,11 @@ from judging.selectors import (
     run_progress,
 )
 from judging.worker import runtime
-from judging.worker.database_outages import outlive_restart
+from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
-from studies.prompts.language import language_note
-from studies.services.provider_permission import confirm_providers
+from studies.management.terminal import find_study, progress_bar
+from studies.prompts import language_note
+from studies.services.studies import confirm_providers
 
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -208,7 +205,7 @@ class Command(BaseCommand):
     def _probe(self, run: JudgeRun, options: dict[str, Any]) -> bool:
         """Show the reply to one question; return whether to continue."""
         try:
-            probe = probes.probe_run(run_id=run.pk)
+            probe = costs.probe_run(run_id=run.pk)
         finally:
             runtime.shut_down()
         self.stdout.write(_words(run, probe))
@@ -304,7 +301,7 @@ def _cached(cost: RunCost) -> str:
     return f" Cached: {cost.cached_percent:.0f} % of input tokens{saved}."
 
 
-def _words(run: JudgeRun, probe: probes.Probe) -> str:
+def _words(run: JudgeRun, probe: costs.Probe) -> str:
     """A probe as text."""
     judgment = probe.judgment
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Q
 
 from judging.runs import lifecycle
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

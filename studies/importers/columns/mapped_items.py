@@ -8,20 +8,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from studies.importers.columns.fields import EXTRA, FEATURE, HISTORY, NOT_IMPORTED
-from studies.importers.columns.guesses import label_of
-from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.columns.own_answers import read_answer
+from studies.importers.columns.mapping import (
+    EXTRA,
+    FEATURE,
+    HISTORY,
+    NOT_IMPORTED,
+    ColumnMapping,
+    label_of,
+    read_answer,
+)
 from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Faults
-from studies.importers.files.limits import MAX_NOTED_KEYS
+from studies.importers.files.faults import MAX_NOTED_KEYS, Faults
 from studies.importers.files.readers import BadLine
 from studies.importers.items.item_bundle import ReadItems, refuse
-from studies.importers.items.kept_items import KeptItems
-from studies.importers.items.personas import feature
+from studies.importers.items.records import KeptItems, feature
 from studies.importers.items.validation import Validator
-from studies.importers.sets.tally import Watch
+from studies.importers.sets.data_set import Watch
 from studies.texts.normalisation import canonical, storable
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._:-]+")

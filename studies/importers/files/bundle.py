@@ -10,24 +10,25 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import Fault, Refused
-from studies.importers.files.limits import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED
+from studies.importers.files.faults import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED, Fault, Refused
 from studies.importers.files.lines import document
-from studies.importers.files.media_files import in_zip
 from studies.importers.files.packed import (
     BROKEN_ZIP,
     GZIPPED,
     LOOKED_AT,
+    MAGIC,
     ZIPPED,
+    Parts,
     check_list,
+    is_parquet,
     is_single,
+    json_stream,
     too_many_files,
     unpacked,
     unreadable,
 )
-from studies.importers.files.parquet import MAGIC, Parts, is_parquet, json_stream
-from studies.media.delivered import Delivered, in_folder
-from studies.texts.redistribution import REDISTRIBUTION
+from studies.media.delivered import Delivered, in_folder, in_zip
+from studies.texts.normalisation import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
 WORKBOOKS = (".xlsx", ".xlsm")

@@ -1,12 +1,15 @@
-"""The lines of a file and the JSON in it, within limits that are counted before it is parsed."""
+"""The lines of a file, the JSON in them, and the rows of a CSV file, each within the limits."""
 
+import csv
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import IO, Any, AnyStr
 
-from studies.importers.files.faults import Fault
-from studies.importers.files.limits import (
+from studies.importers.files.faults import (
+    MAX_CELL,
+    MAX_COLUMNS,
     MAX_DEPTH,
     MAX_DOCUMENT,
     MAX_DOCUMENT_VALUES,
@@ -14,6 +17,7 @@ from studies.importers.files.limits import (
     MAX_LINES,
     MAX_ROW,
     MAX_VALUES,
+    Fault,
 )
 
 _LIST_COUNTS = 8  # a list or an object costs as much as so many plain values
@@ -103,3 +107,158 @@ def is_too_deep(value: Any) -> bool:
         if not inside:
             return False
     return True
+
+
+# The fault of a header, from its line, its columns and the name of the file.
+HeaderFaults = Callable[[int, list[str], str], list[BadLine]]
+_SHOWN_COLUMNS = 40
+_STATED = re.compile(r"(?i:sep=)([,;\t|])")
+
+
+def table_rows(
+    stream: IO[bytes], name: str, *, required: Sequence[str] = (), escape: str | None = None
+) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
+    """Each row as {column: trimmed cell} with the line it starts on, or its fault.
+
+    As `records`; reading ends if a `required` column is missing.
+    """
+
+    def header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
+        remedy = "Add it, or rename the one you mean."
+        return [
+            BadLine(missing_column(line, column, header, remedy, name))
+            for column in required
+            if column not in header
+        ]
+
+    for found in records(stream, name, header_faults=header_faults, escape=escape):
+        if isinstance(found, BadLine):
+            yield found
+        else:
+            line, cells = found
+            yield line, {column: cell.strip() for column, cell in cells.items()}
+
+
+def records(
+    stream: IO[bytes], name: str, *, header_faults: HeaderFaults, escape: str | None = None
+) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
+    """Each row as {column: cell} with the line it starts on, or its fault.
+
+    The separator is the most frequent of comma, semicolon and tab in the header. `escape` is the
+    character before a quote inside a cell, in files that do not only double their quotes. Blank
+    lines are skipped; reading ends if the quotes do not match or the header has faults.
+    """
+    csv.field_size_limit(MAX_CELL)
+    header: list[str] = []
+    start = 1
+    try:
+        text = _Text(stream, name)
+        first = next(text, "")
+        stated = stated_delimiter(first)
+        if stated:
+            start, first = 2, next(text, "")
+        skipped = start - 1
+        delimiter = stated or _delimiter_of(first)
+        reader = csv.reader(
+            _chain(first, text), delimiter=delimiter, escapechar=escape, strict=True
+        )
+        for cells in reader:
+            line, start = start, reader.line_num + 1 + skipped
+            text.start_row(start)
+            if not any(cell.strip() for cell in cells):
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+                faults = _too_many(line, header, name) or header_faults(line, header, name)
+                yield from faults
+                if faults:
+                    return
+            elif len(cells) != len(header):
+                message = f"there are {len(cells)} cells, the header has {len(header)}."
+                remedy = "Quote cells that hold the delimiter."
+                yield BadLine(Fault(line, "", "number of cells", message, remedy, file=name))
+            else:
+                yield line, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        message = f"this cannot be read as CSV ({error})."
+        remedy = "Quote cells that hold quotes, line ends or the delimiter."
+        yield BadLine(Fault(start, "", "not CSV", message, remedy, file=name, ends_reading=True))
+    except BadLine as bad:
+        yield BadLine(replace(bad.fault, ends_reading=True))
+
+
+def header_of(line: str) -> list[str] | None:
+    """The column names in the first line of a file; None if it is not CSV."""
+    csv.field_size_limit(MAX_CELL)
+    try:
+        cells = next(csv.reader([line], delimiter=_delimiter_of(line)))
+    except csv.Error:
+        return None
+    return [cell.strip() for cell in cells]
+
+
+def stated_delimiter(line: str) -> str:
+    """The delimiter in a first line such as “sep=;”, which is no row; empty in any other line."""
+    found = _STATED.fullmatch(line.strip("\r\n"))
+    return found[1] if found else ""
+
+
+def _delimiter_of(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def missing_column(line: int, column: str, header: Sequence[str], remedy: str, name: str) -> Fault:
+    named = ", ".join(cell[:80] for cell in header[:_SHOWN_COLUMNS])
+    more = f" and {left:,} more" if (left := len(header) - _SHOWN_COLUMNS) > 0 else ""
+    message = f"There is no column {column}. The file has: {named}{more}."
+    return Fault(line, column, "missing column", message, remedy, file=name, ends_reading=True)
+
+
+def not_utf8(line: int, name: str) -> Fault:
+    return Fault(
+        line,
+        "",
+        "not UTF-8",
+        f"Line {line} is not UTF-8.",
+        "Save the file as ‘CSV UTF-8’." if name.endswith(".csv") else "Save it as UTF-8.",
+        file=name,
+    )
+
+
+def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:
+    if len(header) <= MAX_COLUMNS:
+        return []
+    message = f"there are {len(header):,} columns; at most {MAX_COLUMNS:,} are read."
+    remedy = "Leave out the columns that are not needed."
+    return [
+        BadLine(Fault(line, "", "too many columns", message, remedy, file=name, ends_reading=True))
+    ]
+
+
+class _Text:
+    """The lines of a file as text. Raises `BadLine` if one row is too long."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self._lines, self._name = enumerate(lines_of(stream, name), start=1), name
+        self._row, self._size = 1, 0
+
+    def start_row(self, line: int) -> None:
+        self._row, self._size = line, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        number, line = next(self._lines)
+        self._size += len(line)
+        if self._size > MAX_ROW:
+            raise too_long(self._row, self._name)
+        try:
+            return line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise BadLine(not_utf8(number, self._name)) from error
+
+
+def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest

@@ -7,19 +7,20 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import IO, Any, NoReturn
 
-from studies.exporters.csv_out import as_typed
+from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import Fault
-from studies.importers.files.limits import MAX_DEPTH, MAX_VALUES
+from studies.importers.files.faults import MAX_DEPTH, MAX_VALUES, Fault
 from studies.importers.files.lines import (
     BadLine,
     has_too_many_values,
     is_too_deep,
     lines_of,
+    missing_column,
+    not_utf8,
+    records,
+    table_rows,
 )
-from studies.importers.files.table import missing_column, not_utf8, records, table_rows
-from studies.importers.items.personas import feature
-from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
+from studies.importers.items.records import OWN_ANSWER_NAMES, feature
 
 COLUMNS = (
     "id",

@@ -1,21 +1,120 @@
-"""Reads a bundle as checked items: recognises the format and collects all faults."""
+"""The items of a bundle: its format, its checked items, all faults, the report of the import."""
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from studies.importers.files.bundle import Bundle, File
-from studies.importers.files.faults import Fault, Faults, Refused
-from studies.importers.files.import_row import ImportRow
-from studies.importers.files.readers import BadLine, read_json_lines
-from studies.importers.items.file_formats import FILE_FORMATS, recognise
-from studies.importers.items.kept_items import KeptItems
+from studies.importers.columns.table_file import is_json, json_rows
+from studies.importers.files.bundle import WORKBOOKS, Bundle, File
+from studies.importers.files.faults import LISTED, MAX_ROW, Fault, Faults, ImportRow, Refused
+from studies.importers.files.lines import has_too_many_values
+from studies.importers.files.readers import (
+    BadLine,
+    own_answer_column,
+    read_csv,
+    read_feature_words,
+    read_json_lines,
+)
 from studies.importers.items.option_sets import PairRule, has_more_than_two
-from studies.importers.items.personas import read_persona
-from studies.importers.items.records import PersonaRecord, Warning
+from studies.importers.items.personalized_judge import looks_released, released_items
+from studies.importers.items.records import (
+    ItemFacts,
+    ItemRecord,
+    KeptItems,
+    PersonaRecord,
+    Warning,
+    further_responses,
+    read_persona,
+)
 from studies.importers.items.validation import Validator
-from studies.importers.sets.tally import Watch
+from studies.importers.sets.data_set import Watch
 from studies.media.delivered import Delivered
+
+_HEAD_LINES = 50
+_CSV = (".csv", ".tsv")
+
+RawItems = Iterator[tuple[int, Any] | BadLine]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """One format of a file of items.
+
+    `own_answer` names the column that is read as first_person, "" for none. `read` yields raw
+    items with their lines from a bundle; it gets that column, and appends the faults of the
+    bundle's other files to its second argument.
+    `is_released`: the sides and the persona text of an item may vary between rows.
+    """
+
+    name: str
+    matches: Callable[[File], bool]
+    read: Callable[[Bundle, Faults, str], RawItems]
+    own_answer: Callable[[File], str] = lambda file: ""
+    is_released: bool = False
+
+
+def recognise(file: File) -> FileFormat:
+    """The format of a file."""
+    return next(known for known in FILE_FORMATS.values() if known.matches(file))
+
+
+def _is_csv(file: File) -> bool:
+    name = file.name.lower()
+    if name.endswith((*_CSV, *(f"{ending}.gz" for ending in _CSV), *WORKBOOKS)):
+        return True
+    return name.endswith(".zip") and not is_json(file)
+
+
+def _read_csv(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    words: dict[str, dict[str, str]] = {}
+    if bundle.feature_words is not None:
+        try:
+            words = read_feature_words(bundle.feature_words)
+        except BadLine as bad:
+            faults.append(bad.fault)
+    return read_csv(bundle.items, words, own)
+
+
+def _read_json_lines(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    return json_rows(bundle.items)
+
+
+def _read_released(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    return released_items(bundle.items)
+
+
+def _is_released(file: File) -> bool:
+    """Whether the first object of the file is a row of a released result file."""
+    with file.open() as stream:
+        for line in islice(iter(lambda: stream.readline(MAX_ROW + 1), b""), _HEAD_LINES):
+            if len(line) <= MAX_ROW and line.strip():
+                try:
+                    text = line.decode("utf-8-sig")
+                    first = None if has_too_many_values(text) else json.loads(text)
+                except (ValueError, RecursionError):
+                    return False
+                return isinstance(first, dict) and looks_released(first)
+    return False
+
+
+def _is_any(file: File) -> bool:
+    return True
+
+
+# A file is read in the first format that matches; the last one matches every file.
+FILE_FORMATS = {
+    file_format.name: file_format
+    for file_format in (
+        FileFormat("csv", _is_csv, _read_csv, own_answer=own_answer_column),
+        FileFormat("personalized-judge", _is_released, _read_released, is_released=True),
+        FileFormat("jsonl", _is_any, _read_json_lines),
+    )
+}
+
 
 _COLUMNS_SHOWN = 20
 
@@ -161,3 +260,168 @@ def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaReco
             listed[persona.key] = persona
         faults += row.faults
     return listed
+
+
+LEFT_OUT = "Faulty rows left out"
+_SHOWN = 120
+_COLUMNS_REPORTED = 30
+_SECONDS = "Seconds to read and judge an item (median, 95 %, longest)"
+_LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """A report; `facts` are names with their text, `preview` the first items, shortened."""
+
+    facts: tuple[tuple[str, str], ...]
+    preview: tuple[dict[str, str], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {text}" for name, text in self.facts]
+        for number, item in enumerate(self.preview, start=1):
+            lines.append(f"Item {number}: {item['asked']}")
+            lines += [f"  {side}: {item[side]}" for side in ("r1", "r2")]
+            lines.append(f"  own answer: {item['own']}; person: {item['person']}")
+        return "\n".join(lines)
+
+
+def report_on(files: Sequence[ReadItems]) -> ImportReport:
+    """The report on files that were read together."""
+    items = sum((file.items.facts for file in files), ItemFacts())
+    made = [f"{sum(len(file.items) for file in files):,}"]
+    if left := [f"limit {file.limit:,}" for file in files if file.limit is not None]:
+        made.append(f"({left[0]})")
+    found = [file.ties for file in files if file.ties is not None]
+    facts = [
+        ("Rows read", _counts(_summed(file.rows for file in files))),
+        ("Items made", " ".join(made)),
+        ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
+        (LEFT_OUT, _skipped(files)),
+        ("Columns not imported", _columns_left_out(files)),
+        ("Only two responses", _further_responses(files)),
+        ("Changed", _counts(_summed(file.notes for file in files))),
+        ("Ties found", f"{sum(found):,}" if found else ""),
+        ("Personas", f"{len(items.personas):,}"),
+        ("Person's own answer", _labels(items.labels)),
+        ("Characters (median, 95 %, longest)", _lengths(items)),
+        (_SECONDS, _seconds(files)),
+        ("Languages", _languages(items.languages, files)),
+        ("Licence", "; ".join(dict.fromkeys(filter(None, map(_licence, files))))),
+        ("Made by", "; ".join(filter(None, map(_made_by, files)))),
+    ]
+    return ImportReport(
+        facts=tuple((name, text) for name, text in facts if text),
+        preview=tuple(_preview(item) for item in items.first),
+    )
+
+
+def quantiles(values: Iterable[int]) -> tuple[int, int, int]:
+    """Median, 95th percentile and maximum, each a value that occurs (nearest rank)."""
+    ordered = sorted(values)
+    middle, high = (math.ceil(share * len(ordered)) - 1 for share in (0.5, 0.95))
+    return ordered[middle], ordered[high], ordered[-1]
+
+
+def _summed(counts: Iterable[Any]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return total
+
+
+def _counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _labels(counts: Counter[str]) -> str:
+    return ", ".join(f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label])
+
+
+def _lengths(facts: ItemFacts) -> str:
+    found = []
+    for name, lengths in facts.texts():
+        if any(lengths):
+            median, high, longest = quantiles(lengths.elements())
+            found.append(f"{name} {median:,}, {high:,}, {longest:,}")
+    return "; ".join(found)
+
+
+def _seconds(files: Sequence[ReadItems]) -> str:
+    """How long annotators need for an item; texts are read in the language of the data set."""
+    found = Counter[int]()
+    for file in files:
+        language = str(file.dataset.get("language") or "en")
+        for effort, number in file.items.facts.efforts.items():
+            known = effort._replace(language=effort.language or language)
+            found[round(known.seconds())] += number
+    if not found:
+        return ""
+    return ", ".join(f"{seconds:,}" for seconds in quantiles(found.elements()))
+
+
+def _languages(counts: Counter[str], files: Sequence[ReadItems]) -> str:
+    if set(counts) == {"not stated"}:
+        return ", ".join(str(f.dataset["language"]) for f in files if f.dataset.get("language"))
+    return _counts(counts)
+
+
+def _licence(file: ReadItems) -> str:
+    source = file.dataset.get("source", {})
+    licence, passing_on = source.get("licence", ""), source.get("redistribution", "")
+    return f"{licence} (passing on: {passing_on})" if licence and passing_on else str(licence)
+
+
+def _made_by(file: ReadItems) -> str:
+    made = file.dataset.get("importer")
+    if not isinstance(made, dict) or "seed" not in made or file.ties is None:
+        return ""
+    return f"{made['name']} {made['version']} with seed {made['seed']}"
+
+
+def _columns_left_out(files: Sequence[ReadItems]) -> str:
+    """The columns that a mapping does not name; without a mapping, nothing is left out."""
+    if not any(file.mapping for file in files):
+        return ""
+    columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
+    shown = [_short(column) for column in list(columns)[:_COLUMNS_REPORTED]]
+    more = [f"and {left:,} more"] if (left := len(columns) - len(shown)) else []
+    return ", ".join([*shown, *more]) or "none"
+
+
+def _skipped(files: Sequence[ReadItems]) -> str:
+    """The rows that were left out on request, each with its first fault."""
+    first: dict[tuple[str, int | None], Fault] = {}
+    for fault in (fault for file in files for fault in file.skipped):
+        first.setdefault((fault.file, fault.line), fault)
+    shown = [str(fault) for fault in list(first.values())[:LISTED]]
+    more = [f"and {left:,} more"] if (left := len(first) - len(shown)) else []
+    return " ".join([f"{len(first):,}.", *shown, *more]) if first else ""
+
+
+def _further_responses(files: Sequence[ReadItems]) -> str:
+    columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
+    if not (found := further_responses(columns)):
+        return ""
+    return (
+        f"{', '.join(map(_short, found))} left out. To import 3 to 5 responses, name the columns "
+        "response_1 to response_5, import the file in the item format, and choose which pairs to "
+        "make of them"
+    )
+
+
+def _preview(item: ItemRecord) -> dict[str, str]:
+    values = item.values
+    asked = values["question"] or values["context"] or values["r1"].get("prompt") or ""
+    return {
+        "lang": str(values["language"]).replace("_", "-"),
+        "asked": _short(asked),
+        "r1": _short(values["r1"]["text"]),
+        "r2": _short(values["r2"]["text"]),
+        "own": _LABELS[values["first_person"]],
+        "person": _short(", ".join(f["value"] for f in item.persona.features) or item.persona.text),
+    }
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"

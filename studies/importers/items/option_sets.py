@@ -11,9 +11,8 @@ from itertools import combinations
 from typing import Any
 
 from studies.errors import BadOption
-from studies.importers.files.import_row import LIMITS, ImportRow
-from studies.importers.items.item_fields import read_generated_by
-from studies.importers.items.media_fields import read_media, shown_of
+from studies.importers.files.faults import LIMITS, ImportRow
+from studies.importers.items.item_fields import read_generated_by, read_media, shown_of
 from studies.importers.sets.data_set import DEFAULT_SEED
 from studies.media.delivered import Media
 from studies.models import Item, Side

@@ -5,8 +5,7 @@ import math
 import re
 from typing import Any
 
-from studies.importers.files.faults import Faults
-from studies.importers.files.import_row import LIMITS, ImportRow, same_id
+from studies.importers.files.faults import LIMITS, Faults, ImportRow, same_id
 from studies.importers.items.item_fields import (
     asks_without_question,
     check_history,
@@ -15,10 +14,10 @@ from studies.importers.items.item_fields import (
     read_advice,
     read_attention_check,
     read_first_person,
+    read_media,
     read_order,
     read_warnings,
 )
-from studies.importers.items.media_fields import read_media
 from studies.importers.items.option_sets import (
     PairRule,
     has_more_than_two,
@@ -26,9 +25,13 @@ from studies.importers.items.option_sets import (
     read_option,
     read_option_set,
 )
-from studies.importers.items.personas import known_or_read
-from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
-from studies.importers.items.unknown_columns import UnknownKeys
+from studies.importers.items.records import (
+    ItemRecord,
+    PersonaRecord,
+    UnknownKeys,
+    Warning,
+    known_or_read,
+)
 from studies.media.delivered import Media, NoMedia
 from studies.models import Item, Side, Task
 from studies.texts.normalisation import canonical

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.management.validation_message import explain
+from studies.management.terminal import explain
 from studies.models import Study, Task
 from studies.services.studies import create_study
 

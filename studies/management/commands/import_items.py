@@ -10,17 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import BadOption, StudyError, UnknownStudy
 from studies.importers.columns.mapping import BadMapping, ColumnMapping
 from studies.importers.files.faults import Refused, place
-from studies.importers.items.import_report import report_on
-from studies.importers.items.import_source import format_names, read_paths
-from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.import_source import format_names, only_listed, read_list, read_paths
+from studies.importers.items.item_bundle import ReadItems, report_on
 from studies.importers.items.option_sets import OPTION, RULES
-from studies.importers.items.reconstruction import only_listed, read_list
-from studies.importers.items.replacement import counts
-from studies.importers.items.storage import import_items
+from studies.importers.items.storage import counts, import_items
 from studies.importers.sets import data_sets
-from studies.management.import_options import add_skip_faulty
-from studies.management.progress import progress_bar
-from studies.management.validation_message import explain
+from studies.management.terminal import add_skip_faulty, explain, progress_bar
 from studies.media.delivered import PACK_THEM
 from studies.models import Item, Study, Task
 

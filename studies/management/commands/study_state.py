@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 from studies.services.studies import change_state
 
 

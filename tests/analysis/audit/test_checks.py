@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from analysis.audit.checks import CHECKS
-from analysis.audit.checks.precision import items_for, times_as_many
+from analysis.audit.checks.study import items_for, times_as_many
 from analysis.audit.findings import AuditFinding, Level, State, finding_from
-from analysis.data.items.audited_items import (
+from analysis.data.item_texts import (
     AuditedItem,
     AuditedPersona,
     AuditedStudy,
     SameWithout,
     SidesChosen,
 )
-from studies.services.items.expected_time import ExpectedTime
+from studies.services.items import ExpectedTime
 
 STUDY = AuditedStudy(items=400, licence="CC0-1.0", redistribution="allowed", margin=0.05)
 WORDS = (

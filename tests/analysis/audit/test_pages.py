@@ -10,13 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from analysis.audit.freshness import audit_for, findings_in, is_current
-from analysis.audit.job import audit_queued
+from analysis.audit.job import audit_for, audit_queued, findings_in, is_current
 from analysis.models import AcceptedFinding, Audit
 from studies.errors import OpeningRefused
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item
-from studies.services.launch_checks import open_draft, registered_checks, sort_checks
+from studies.services.studies import open_draft, registered_checks, sort_checks
 from tests.factories import make_items, make_study, sign_in
 from tests.studies.files import jsonl, raw_item
 

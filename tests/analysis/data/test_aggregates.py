@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.items.aggregates import aggregate_rows
+from analysis.data.item_comparisons import aggregate_rows
 from analysis.data.verdicts import people_verdicts, run_verdicts
-from analysis.exports.tables.columns import AGGREGATES, in_columns
+from analysis.exports.columns import AGGREGATES, in_columns
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 

@@ -12,7 +12,7 @@ from analysis.data.arrays import CODE
 from analysis.data.dataset import load_dataset
 from analysis.errors import AnalysisError
 from analysis.report.build import build_report
-from analysis.report.files.json_file import to_json
+from analysis.report.report_json import to_json
 from annotation.files.imports import import_annotations
 from annotation.models import Annotation, AnnotationRevision
 from studies.importers.files.bundle import File

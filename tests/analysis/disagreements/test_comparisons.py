@@ -5,12 +5,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from analysis.data.items import comparisons
-from analysis.disagreements import comparison_job, freshness
-from analysis.disagreements.freshness import comparison_for, delete_unused, stored_for
-from analysis.disagreements.patterns import LISTINGS
-from analysis.disagreements.scatter import scatter_of
-from analysis.disagreements.selection import Selection, cells, listed, page_of, rows_of, sizes
+from analysis.data import item_comparisons
+from analysis.disagreements import comparisons
+from analysis.disagreements.comparisons import comparison_for, delete_unused, stored_for
+from analysis.disagreements.selection import (
+    LISTINGS,
+    Selection,
+    cells,
+    listed,
+    page_of,
+    rows_of,
+    scatter_of,
+    sizes,
+)
 from analysis.models import ComparedItem, Comparison
 from annotation.models import Annotator
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -175,9 +182,9 @@ def test_a_large_study_is_compared_by_a_worker_which_looks_again_after_a_minute(
     study, run, raters, monkeypatch
 ):
     queued = []
-    monkeypatch.setattr(comparisons, "SMALL", 0)
-    monkeypatch.setattr(comparisons, "_CHUNK", 2)
-    monkeypatch.setattr(freshness, "queue", lambda task, pk: queued.append(pk))
+    monkeypatch.setattr(item_comparisons, "SMALL", 0)
+    monkeypatch.setattr(item_comparisons, "_CHUNK", 2)
+    monkeypatch.setattr(comparisons, "queue", lambda task, pk: queued.append(pk))
     for n in range(5):
         judged(run, raters, f"i{n}", "11", "r2")
 
@@ -185,7 +192,7 @@ def test_a_large_study_is_compared_by_a_worker_which_looks_again_after_a_minute(
     assert (waiting.edition, waiting.state, queued) == (0, "queued", [waiting.pk])
     assert comparison_for(study, run.pk).state == "queued"
     assert len(queued) == 1
-    comparison_job.compare_queued(comparison_id=waiting.pk)
+    comparisons.compare_queued(comparison_id=waiting.pk)
     assert compared(run) == [f"i{n}" for n in range(5)]
 
     answer(raters[2], judged(run, [], "i9", "", "r2"), "r1")
@@ -193,20 +200,20 @@ def test_a_large_study_is_compared_by_a_worker_which_looks_again_after_a_minute(
     Comparison.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=61))
     assert "i9" not in compared(run)
     assert len(queued) == 2
-    comparison_job.compare_queued(comparison_id=waiting.pk)
+    comparisons.compare_queued(comparison_id=waiting.pk)
     assert "i9" in compared(run)
 
     Comparison.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=61))
     comparison_for(study, run.pk)
-    again = comparison_job.compare_queued(comparison_id=waiting.pk)
+    again = comparisons.compare_queued(comparison_id=waiting.pk)
     assert (again.state, again.edition) == ("done", 2)
 
 
 def test_rows_of_a_killed_worker_are_never_shown(study, run, raters, monkeypatch):
     judged(run, raters, "a", "1", "r2")
     judged(run, raters, "b", "1", "r2")
-    monkeypatch.setattr(comparisons, "_CHUNK", 1)
-    monkeypatch.setattr(comparison_job, "_choices", lambda found: 1 / 0)
+    monkeypatch.setattr(item_comparisons, "_CHUNK", 1)
+    monkeypatch.setattr(comparisons, "_choices", lambda found: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         comparison_for(study, run.pk)
     assert ComparedItem.objects.count() == 2

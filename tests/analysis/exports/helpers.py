@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from analysis.exports.delivery.study_export import export_study
+from analysis.exports.study_export import export_study
 from judging.models import Judge, JudgeRun, Judgment
 from studies.models import Item, Study
 

@@ -5,12 +5,10 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.exports.tables.people import exported_id_sql
-from analysis.exports.tables.pseudonyms import exported_id
+from analysis.exports.rows import exported_id, exported_id_sql
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
-from studies.exporters.csv_out import CsvWriter, spreadsheet_text
-from studies.exporters.csv_sql import quoted_cell, text_cell
+from studies.exporters.tables import CsvWriter, quoted_cell, spreadsheet_text, text_cell
 from studies.models import Item, Persona
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export
@@ -66,10 +64,8 @@ def hostile(db):
 def test_both_write_the_same_bytes(hostile, tmp_path, monkeypatch, options):
     by_postgres = export(hostile, "annotations", tmp_path / "a.csv", format="csv", **options)
     if "fresh_pseudonyms" in options:  # the names are renewed by each export
-        monkeypatch.setattr(
-            "analysis.exports.delivery.study_export.renew_export_key", lambda **_: None
-        )
-    monkeypatch.setattr("analysis.exports.tables.catalogue.annotation_lines", lambda *_, **__: None)
+        monkeypatch.setattr("analysis.exports.study_export.renew_export_key", lambda **_: None)
+    monkeypatch.setattr("analysis.exports.catalogue.annotation_lines", lambda *_, **__: None)
     by_python = export(hostile, "annotations", tmp_path / "b.csv", format="csv", **options)
 
     assert by_postgres.read_bytes() == by_python.read_bytes()
@@ -77,9 +73,7 @@ def test_both_write_the_same_bytes(hostile, tmp_path, monkeypatch, options):
 
 
 def test_python_makes_no_row(hostile, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "analysis.exports.tables.catalogue.annotation_table", lambda *_, **__: 1 / 0
-    )
+    monkeypatch.setattr("analysis.exports.catalogue.annotation_table", lambda *_, **__: 1 / 0)
 
     export(hostile, "annotations", tmp_path / "a.csv", format="csv")
 

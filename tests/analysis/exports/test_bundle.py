@@ -9,12 +9,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from analysis.exports.errors import ExportError
+from analysis.errors import ExportError
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import request_report
 from analysis.report import section
 from annotation.models import Annotation, QuotaGroup
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from studies.importers.files.bundle import open_path
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items

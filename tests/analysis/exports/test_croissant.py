@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.exports.tables.catalogue import BUNDLED
+from analysis.exports.catalogue import BUNDLED
 from studies.models import Study
 from tests.analysis.exports.helpers import export, judged, rows
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.exports.errors import ExportError
-from analysis.exports.tables import matrices
+from analysis.errors import ExportError
+from analysis.exports import other_tools
 from analysis.report.build import build_report
 from annotation import services
 from annotation.models import Annotator
@@ -82,7 +82,7 @@ def test_a_bundle_explains_every_column_of_the_wide_table(tmp_path):
 
 @pytest.mark.parametrize("what", ["wide", "reliability"])
 def test_a_matrix_that_nobody_could_open_is_not_written(study, tmp_path, monkeypatch, what):
-    monkeypatch.setattr(matrices, "MAX_CELLS", 1)
+    monkeypatch.setattr(other_tools, "MAX_CELLS", 1)
 
     with pytest.raises(ExportError, match="2 items and 1 people would have"):
         export(study, what, tmp_path / "m.csv")

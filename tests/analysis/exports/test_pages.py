@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.exports.delivery.requests import request_export
-from analysis.exports.delivery.storage import export_dir
-from analysis.exports.delivery.study_export import export_study
+from analysis.exports.requests import request_export
+from analysis.exports.study_export import export_study
+from analysis.lifecycle.storage import export_dir
 from analysis.models import Export
 from annotation.services.endings import withdraw
 from annotation.services.exclusion import exclude

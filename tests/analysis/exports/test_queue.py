@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.exports.delivery.requests import delete_export, request_export
-from analysis.exports.delivery.storage import export_dir
-from analysis.exports.errors import ExportError
-from analysis.exports.tables import table_files
+from analysis.errors import ExportError
+from analysis.exports import table_files
+from analysis.exports.requests import delete_export, request_export
+from analysis.lifecycle.storage import export_dir
 from analysis.models import Export
 from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER
@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_a_sentence_and_nothing_else(study, owner, monkeypatc
     def full(study):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.exports.tables.catalogue.judgment_table", full)
+    monkeypatch.setattr("analysis.exports.catalogue.judgment_table", full)
 
     export = written(ask(study, owner, "all"))
 
@@ -156,7 +156,7 @@ def test_a_fault_of_the_program_is_stored_and_raised(study, owner, monkeypatch, 
     def broken(study):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("analysis.exports.tables.catalogue.judgment_table", broken)
+    monkeypatch.setattr("analysis.exports.catalogue.judgment_table", broken)
     export = ask(study, owner, "judgments")
 
     with pytest.raises(ZeroDivisionError):

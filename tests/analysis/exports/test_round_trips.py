@@ -14,15 +14,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.exports.tables.columns import ITEMS
-from analysis.exports.tables.pseudonyms import exported_id
+from analysis.exports.columns import ITEMS
+from analysis.exports.rows import exported_id
 from analysis.lifecycle.differences import differences
 from analysis.report.build import build_report
-from analysis.report.files.json_file import to_json
+from analysis.report.report_json import to_json
 from annotation.models import Annotation
 from annotation.services import exclude, record_answer
 from judging.models import Judgment
-from studies.exporters.csv_out import CsvWriter
+from studies.exporters.tables import CsvWriter
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.disagreements.notes import save_note
-from analysis.exports.delivery.study_export import export_study
-from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.rows import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.study_export import export_study
 from annotation import services
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Study
@@ -243,7 +243,7 @@ def test_an_export_that_fails_leaves_nothing(study, tmp_path, monkeypatch):
     def broken(study):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.exports.tables.catalogue.judgment_table", broken)
+    monkeypatch.setattr("analysis.exports.catalogue.judgment_table", broken)
 
     with pytest.raises(CommandError, match="cannot be written: No space left on device"):
         call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))

@@ -4,12 +4,12 @@ import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.exports.tables import table_files
-from analysis.exports.tables.columns import ANNOTATIONS, Column
-from analysis.exports.tables.table_files import ExportTableFile, write_table
+from analysis.exports import table_files
+from analysis.exports.columns import ANNOTATIONS, Column
+from analysis.exports.table_files import ExportTableFile, write_table
 from annotation.models import Annotator
-from studies.exporters import xlsx_out
-from studies.exporters.xlsx_out import TooLarge, workbook
+from studies.exporters import tables
+from studies.exporters.tables import TooLarge, workbook
 from studies.models import Item
 from tests.analysis.exports.helpers import export, judged, rows
 
@@ -135,8 +135,8 @@ def test_rows_and_columns_beyond_the_format_are_refused(tmp_path, monkeypatch):
 
     with pytest.raises(TooLarge, match="has 16,385 columns, and a sheet of XLSX holds 16,384"):
         write_table(table(16_385, 1), {"xlsx": tmp_path / "a.xlsx"})
-    assert xlsx_out.MOST_ROWS == 1_048_576
-    monkeypatch.setattr(xlsx_out, "MOST_ROWS", 6)
+    assert tables.MOST_ROWS == 1_048_576
+    monkeypatch.setattr(tables, "MOST_ROWS", 6)
     monkeypatch.setattr(table_files, "_BATCH", 2)
     assert write_table(table(1, 5), {"xlsx": tmp_path / "b.xlsx"}) == 5
     with pytest.raises(TooLarge, match="more than 5 rows"):

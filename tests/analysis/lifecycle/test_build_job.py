@@ -13,8 +13,8 @@ import analysis.report.build
 from analysis import tasks
 from analysis.errors import BadParameters
 from analysis.lifecycle import build_job
-from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.storage import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import PACKAGES, software
 from tests.analysis.builders import (

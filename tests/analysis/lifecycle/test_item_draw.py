@@ -8,9 +8,9 @@ from analysis.errors import BadParameters
 from analysis.lifecycle.item_draw import draw_by_judge, find_run
 from studies.errors import FrozenStudy
 from studies.models import Item, Study, StudyLog
-from studies.services.items.drawing import end_draw
+from studies.services.items import end_draw
 from studies.services.settings import save_settings
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.analysis.builders import judge_item, make_run
 from tests.factories import make_items, make_study, sign_in, stored_at_once
 

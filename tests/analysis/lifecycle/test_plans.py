@@ -19,13 +19,12 @@ from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import AnalysisPlan
-from analysis.report.analyses import ANALYSES
-from analysis.report.build import build_report
-from analysis.report.contents import all_tables, analyses
-from analysis.report.files.shared_copy import without_people
+from analysis.report.build import all_tables, analyses, build_report
 from analysis.report.registration import mark_of, table_mark
 from analysis.report.render import render_html
-from analysis.report.text.thresholds import late_changes
+from analysis.report.report_json import without_people
+from analysis.report.rules import ANALYSES
+from analysis.report.words import late_changes
 from annotation.services.exclusion import exclude
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Item
@@ -547,7 +546,7 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
     assert f"changed on {day} by ada" in page_words(report)
 
 
-def test_a_plan_of_an_earlier_version_says_what_it_did_not_seal_and_counts_from_the_first_answer():
+def test_a_plan_says_what_it_did_not_seal_and_counts_from_the_first_answer():
     study = little_study(46)
     before_data(study, bootstrap=100)
     row = AnalysisPlan.objects.get()

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.errors import BadParameters, NotShareable
-from analysis.lifecycle.share_links import hash_key, open_link, revoke_link, share_report
+from analysis.lifecycle.requests import hash_key, open_link, revoke_link, share_report
 from analysis.models import Report, ShareLink
 from analysis.report import section
 from annotation.models import Annotation

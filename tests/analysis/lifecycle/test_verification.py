@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from analysis import tasks
 from analysis.lifecycle.differences import differences
-from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.storage import report_dir
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.management.commands.verify import Command
 from annotation.models import Annotation, Annotator

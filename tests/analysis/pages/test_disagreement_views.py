@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from analysis.data.items import comparisons
-from analysis.disagreements import freshness
+from analysis.data import item_comparisons
+from analysis.disagreements import comparisons
 from analysis.disagreements.notes import save_note
 from analysis.models import Comparison
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -148,8 +148,8 @@ def test_a_study_without_items_or_judges_says_what_is_missing(study):
 
 def test_a_large_study_shows_the_progress_until_it_was_compared(study, monkeypatch):
     run = fill(study, 3)
-    monkeypatch.setattr(comparisons, "SMALL", 0)
-    monkeypatch.setattr(freshness, "queue", lambda task, pk: None)
+    monkeypatch.setattr(item_comparisons, "SMALL", 0)
+    monkeypatch.setattr(comparisons, "queue", lambda task, pk: None)
     client = sign_in(study, "viewer")
 
     first = page(study, client)

@@ -9,9 +9,9 @@ from django.test import override_settings
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.lifecycle.parameters import report_dir
+from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import request_report
-from analysis.lifecycle.version_comparison import compare_reports
+from analysis.lifecycle.storage import report_dir
 from analysis.models import AnalysisPlan, Report
 from annotation.models import Annotation
 from studies.models import Membership

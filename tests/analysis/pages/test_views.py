@@ -8,10 +8,10 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.lifecycle.parameters import ITEM_ROWS, report_dir
 from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.storage import ITEM_ROWS, report_dir
 from analysis.models import Recheck, Report
-from analysis.report.files.item_rows import write_item_rows
+from analysis.report.table_files import write_item_rows
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.factories import make_study
@@ -331,7 +331,7 @@ def of_report(name, study, report, *more):
 
 def test_rows_of_items_follow_a_key(client, finished, monkeypatch):
     study, report = finished
-    monkeypatch.setattr("analysis.report.files.item_rows.ROWS_PER_FILE", 2)
+    monkeypatch.setattr("analysis.report.table_files.ROWS_PER_FILE", 2)
     rows = with_item_rows(report)
     signed_in(client, study, "viewer")
     address = of_report("item_rows", study, report)

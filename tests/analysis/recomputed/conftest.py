@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.files.json_file import to_json
+from analysis.report.report_json import to_json
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force_groups as by_hand

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from analysis.models import ErrorComparison
-from analysis.shared_errors.freshness import comparison_for
+from analysis.pages.items.disagreement_views import error_comparison_for
 from analysis.shared_errors.job import compare_queued
 from analysis.shared_errors.likeness import likenesses
 from annotation import services
@@ -106,7 +106,7 @@ def viewer(client, study) -> User:
 @pytest.fixture
 def compared(study) -> ErrorComparison:
     """The comparison of the study, after a worker has made it."""
-    return compare_queued(comparison_id=comparison_for(study).pk)
+    return compare_queued(comparison_id=error_comparison_for(study).pk)
 
 
 def test_before_a_worker_has_compared_the_pages_say_so(client, viewer, study):
@@ -122,9 +122,9 @@ def test_before_a_worker_has_compared_the_pages_say_so(client, viewer, study):
 
 
 def test_a_comparison_is_made_again_when_it_is_old_and_kept_while_nothing_changed(study, compared):
-    assert comparison_for(study).state == "done"
+    assert error_comparison_for(study).state == "done"
     ErrorComparison.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=2))
-    again = comparison_for(study)
+    again = error_comparison_for(study)
     assert again.state == "queued"
     assert again.annotators == compared.annotators
 
@@ -134,7 +134,7 @@ def test_a_comparison_is_made_again_when_it_is_old_and_kept_while_nothing_change
         standing="withdrawn"
     )
     ErrorComparison.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=2))
-    changed = compare_queued(comparison_id=comparison_for(study).pk)
+    changed = compare_queued(comparison_id=error_comparison_for(study).pk)
     assert {one["rater"] for one in changed.annotators} == {"P-0", "P-1", "P-2"}
 
 
@@ -182,7 +182,7 @@ def test_an_annotator_who_is_not_of_the_study_is_not_found(client, viewer, study
 def test_a_study_without_answers_says_what_to_do_first(client, viewer, study):
     empty = make_study()
     Membership.objects.create(user=viewer, study=empty)
-    compare_queued(comparison_id=comparison_for(empty).pk)
+    compare_queued(comparison_id=error_comparison_for(empty).pk)
 
     page = client.get(f"/studies/{empty.slug}/reports/annotators/").content.decode()
 

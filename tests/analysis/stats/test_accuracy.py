@@ -10,9 +10,13 @@ from analysis.stats import (
     majority_accuracy,
     majority_vote,
 )
-from tests.analysis.stats.reference import block_design, spread_design
-
-from .reference import random_votes, shuffled, swapped
+from tests.analysis.stats.reference import (
+    block_design,
+    random_votes,
+    shuffled,
+    spread_design,
+    swapped,
+)
 
 
 def cells_of(result):

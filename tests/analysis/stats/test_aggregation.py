@@ -15,8 +15,7 @@ from analysis.stats import (
     unanimity,
     weighted_vote,
 )
-
-from .reference import random_votes, shuffled, swapped, vector
+from tests.analysis.stats.reference import random_votes, shuffled, swapped, vector
 
 LETTERS = "ABC"
 

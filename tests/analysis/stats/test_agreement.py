@@ -17,8 +17,7 @@ from analysis.stats import (
     percent_agreement,
     shared_stereotype,
 )
-
-from .reference import count_rows, random_votes, shuffled, swapped, vector
+from tests.analysis.stats.reference import count_rows, random_votes, shuffled, swapped, vector
 
 NOMINAL = [percent_agreement, fleiss_kappa, brennan_prediger, gwet_ac, krippendorff_alpha]
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import Votes, certainty_alpha, krippendorff_alpha
-
-from .reference import count_rows, random_votes, shuffled, vector
+from tests.analysis.stats.reference import count_rows, random_votes, shuffled, vector
 
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 

@@ -16,7 +16,7 @@ from analysis.stats import (
     percentile_interval,
 )
 from analysis.stats.core.bootstrap import resampled_estimate
-from analysis.stats.core.no_variation import auroc_score_interval, constant_interval
+from analysis.stats.core.proportions import auroc_score_interval, constant_interval
 
 
 def rng():

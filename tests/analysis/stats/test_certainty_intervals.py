@@ -6,8 +6,7 @@ from scipy.stats import rankdata
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
-
-from .reference import vector
+from tests.analysis.stats.reference import vector
 
 CASE = vector("calibration_200")
 ROWS = st.lists(

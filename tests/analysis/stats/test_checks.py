@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.stats.core.checks import relabel
+from analysis.stats.core.results import relabel
 
 
 @pytest.mark.parametrize("top", [5, 2**16, 2**16 + 1, 2**40, 2**62])

@@ -13,9 +13,7 @@ from analysis.stats import (
     wilson_interval,
     wilson_proportion,
 )
-from tests.analysis.stats.reference import block_design, spread_design
-
-from .reference import random_votes, shuffled
+from tests.analysis.stats.reference import block_design, random_votes, shuffled, spread_design
 
 
 def votes_of(design):

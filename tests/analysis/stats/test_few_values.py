@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.core.checks import kinds_of
-from analysis.stats.core.few_values import distinct_values, in_order, mid_ranks
+from analysis.stats.core.results import distinct_values, in_order, kinds_of, mid_ranks
 
 rng = np.random.default_rng(5)
 SIDES = {

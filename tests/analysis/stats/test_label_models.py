@@ -6,8 +6,7 @@ from scipy import optimize, stats
 from scipy.special import digamma
 
 from analysis.stats import Votes, dawid_skene, glad, mace, majority_vote
-
-from .reference import random_votes, shuffled, swapped
+from tests.analysis.stats.reference import random_votes, shuffled, swapped
 
 
 def crowd(rng, n_items, competence, n_options=2, favourite=0):

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import Votes, change_beyond_noise, percent_agreement, run_noise
-
-from .reference import random_votes, shuffled
+from tests.analysis.stats.reference import random_votes, shuffled
 
 
 def runs_of(p, n_runs, seed=0):

@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from analysis.stats import Votes, dawid_skene, majority_vote, one_coin
-from tests.analysis.stats.reference import spread_design
-
-from .reference import random_votes, shuffled, swapped
+from tests.analysis.stats.reference import random_votes, shuffled, spread_design, swapped
 
 
 def simulated(rng, n_items, accuracies, n_options=2):

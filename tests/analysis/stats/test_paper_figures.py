@@ -24,8 +24,7 @@ from analysis.stats import (
     threshold_sweep,
     verbosity_bias,
 )
-
-from .reference import vector
+from tests.analysis.stats.reference import vector
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 WITH_PERSONA = "prism_all_features_command-r-plus.jsonl"

@@ -2,12 +2,10 @@ import numpy as np
 import pytest
 
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.dawid_skene import dawid_skene
+from analysis.stats.labels.dawid_skene import dawid_skene, one_coin
+from analysis.stats.labels.fitting import Patterns
 from analysis.stats.labels.label_models import mace
-from analysis.stats.labels.one_coin import one_coin
-from analysis.stats.labels.patterns import Patterns
-
-from .reference import random_votes
+from tests.analysis.stats.reference import random_votes
 
 
 def repeated(votes, times):

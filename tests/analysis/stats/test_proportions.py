@@ -11,9 +11,7 @@ from analysis.stats import (
     wilson_interval,
     wilson_proportion,
 )
-from tests.analysis.stats.reference import block_design
-
-from .reference import random_votes, vector
+from tests.analysis.stats.reference import block_design, random_votes, vector
 
 
 @pytest.mark.parametrize("cell", vector("binomial_intervals")["expected"])

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from analysis.stats import Votes, annotator_quality
-
-from .reference import random_votes
+from tests.analysis.stats.reference import random_votes
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import Votes, bootstrap_agreement, sample_without_replacement, seed_of
-
-from .reference import random_votes, vector
+from tests.analysis.stats.reference import random_votes, vector
 
 UNITS = ["item_pair", "pairs", "all_pairs"]
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.stats import Votes, centred_certainty, certainty_icc
-
-from .reference import random_votes, shuffled, vector
+from tests.analysis.stats.reference import random_votes, shuffled, vector
 
 CASE = vector("certainty_3x60")
 

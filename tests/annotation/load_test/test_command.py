@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.load_test import participants, steps
+from annotation.load_test import measurement, participants
 from annotation.models import (
     Annotation,
     Annotator,
@@ -52,7 +52,7 @@ def test_the_script_accepts_what_the_pages_offer():
     [((), "persona"), (("--without-javascript",), "persona"), ((), "own")],
 )
 def test_two_people_go_through_every_step_of_a_copy(live_server, monkeypatch, path, perspective):
-    monkeypatch.setattr(steps, "LIMIT_MS", 60_000)
+    monkeypatch.setattr(measurement, "LIMIT_MS", 60_000)
     study = make_study(
         slug="whole", items_per_annotator=2, annotations_per_item=1, perspective=perspective
     )
@@ -96,7 +96,7 @@ def test_after_ctrl_c_only_the_copy_is_gone(live_server, monkeypatch):
         walk_in(Study.objects.get(slug=scenario.options["slug"]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(steps, "measure", interrupt)
+    monkeypatch.setattr(measurement, "measure", interrupt)
 
     with pytest.raises(KeyboardInterrupt):
         load_test("interrupted", "--url", live_server.url)

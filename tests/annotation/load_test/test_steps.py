@@ -2,13 +2,12 @@
 
 import pytest
 
-from annotation.load_test import steps
+from annotation.load_test import measurement
 from annotation.load_test.client import Scenario
-from annotation.load_test.measurement import Measurement, Times
-from annotation.load_test.steps import Step, carried, climb, numbers
+from annotation.load_test.measurement import Measurement, Step, Times, carried, climb, numbers
 
 
-def measurement(people, *, wait=200.0, errors=None):
+def measured(people, *, wait=200.0, errors=None):
     times = Times(wait / 2, wait)
     return Measurement(
         people=people,
@@ -38,13 +37,13 @@ def test_the_number_of_people_doubles_up_to_the_last(people, expected):
     [({"wait": 1000.0}, True), ({"wait": 1000.1}, False), ({"errors": {"answer: 500": 1}}, False)],
 )
 def test_the_rule(fields, is_carried):
-    assert Step(measurement(5, **fields)).is_carried == is_carried
+    assert Step(measured(5, **fields)).is_carried == is_carried
 
 
 def test_climbing_stops_at_the_first_number_that_is_not_carried(monkeypatch):
     waits = {5: 100.0, 10: 500.0, 20: 1500.0}
     monkeypatch.setattr(
-        steps, "measure", lambda plan, on_tick: measurement(plan.people, wait=waits[plan.people])
+        measurement, "measure", lambda plan, on_tick: measured(plan.people, wait=waits[plan.people])
     )
 
     found = list(
@@ -56,7 +55,7 @@ def test_climbing_stops_at_the_first_number_that_is_not_carried(monkeypatch):
 
 
 def test_figures_as_json():
-    assert Step(measurement(5)).as_json() == {
+    assert Step(measured(5)).as_json() == {
         "people": 5,
         "carried": True,
         "answers": 10,

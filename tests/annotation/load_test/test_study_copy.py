@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from annotation.load_test.study_copy import NoItemsToCopy, copied, delete_leftovers
+from annotation.management.commands.load_test import NoItemsToCopy, copied, delete_leftovers
 from annotation.models import Annotator, ComprehensionQuestion, DemographicQuestion, QuotaGroup
 from studies.models import Item, Persona, Study
 from studies.services.studies import record

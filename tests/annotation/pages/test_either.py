@@ -3,10 +3,9 @@
 import pytest
 
 from annotation.content.comprehension import standard_questions
-from annotation.content.text_templates import template_for
-from annotation.content.texts import instructions_text
+from annotation.content.texts import instructions_text, template_for
 from annotation.models import Annotation
-from studies.services.items.content_hash import study_content_hash
+from studies.services.items import study_content_hash
 from tests.annotation.pages.walking import item_page, post_answer
 from tests.factories import make_items, make_study
 

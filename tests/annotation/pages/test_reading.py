@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.texts.reading import LONG, START, reading_of, shown_at_once
+from studies.texts.normalisation import LONG, START, reading_of, shown_at_once
 from tests.annotation.pages.walking import item_page, start
 from tests.factories import make_item, make_study
 

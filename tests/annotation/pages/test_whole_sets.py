@@ -18,9 +18,9 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Study
-from studies.services.items.drawing import store_draw
+from studies.services.items import store_draw
 from studies.services.settings import save_settings
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.annotation.pages.test_item_frames import compared  # noqa: F401
 from tests.annotation.pages.walking import post_answer, start, token_of
 from tests.api.conftest import program

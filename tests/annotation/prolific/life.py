@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
+from annotation.prolific import money
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
+from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import code_for
@@ -136,8 +136,8 @@ def answer_some(annotator: Annotator, count: int) -> None:
 
 def ready(study: Study, owed: list[BonusLine]) -> BonusPayment:
     """A payment that Prolific knows of and that is not paid yet."""
-    payment = bonuses.prepare(study_id=study.pk, lines=owed)
-    return bonuses.set_up(payment_id=payment.pk)
+    payment = money.prepare(study_id=study.pk, lines=owed)
+    return money.set_up(payment_id=payment.pk)
 
 
 def owed_to_two(row: ProlificStudy, prolific: SimulatedProlific) -> list[BonusLine]:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Bonus, ProlificStudy
+from annotation.prolific import money
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine, pro_rata
+from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.money import BonusLine, pro_rata
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
@@ -63,8 +63,8 @@ def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, pro
 
     payment = ready(study, owed)
     with pytest.raises(NotAllowed, match="total is 210 JPY"):
-        bonuses.pay(payment_id=payment.pk, confirmed=1)
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=1)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[150]]
 
@@ -79,12 +79,12 @@ def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
     assert paid_there(prolific) == [[], []]
     assert payment.total == 300 + 100 + 20
 
-    paid = bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    paid = money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid.state == "paid"
     assert paid_there(prolific) == [[150], [150]]
     with pytest.raises(NotAllowed, match="paid"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     assert paid_there(prolific) == [[150], [150]]
 
 
@@ -92,7 +92,7 @@ def test_another_total_than_the_one_seen_is_not_paid(study, owed, prolific):
     payment = ready(study, owed)
 
     with pytest.raises(NotAllowed, match=r"total is \$4\.20"):
-        bonuses.pay(payment_id=payment.pk, confirmed=300)
+        money.pay(payment_id=payment.pk, confirmed=300)
 
     assert paid_there(prolific) == [[], []]
 
@@ -101,7 +101,7 @@ def test_the_same_work_is_never_owed_twice(study, owed, prolific):
     ready(study, owed)
 
     with pytest.raises(NotAllowed, match="already"):
-        bonuses.prepare(study_id=study.pk, lines=owed)
+        money.prepare(study_id=study.pk, lines=owed)
     assert [r.bonus for r in settlement(study).rows] == [0, 0]
     assert Bonus.objects.count() == 2
 
@@ -113,18 +113,18 @@ def test_no_fault_pays_a_bonus_twice_and_none_loses_one(fault, study, owed, prol
     prolific.fault("POST", "/pay/", fault)
 
     with pytest.raises(ProlificError):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     with suppress(ProlificError):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     follow(study_id=study.pk)
     payment.refresh_from_db()
     if payment.state == "sent":
         assert paid_there(prolific) == [[], []]
         with pytest.raises(NotAllowed, match="after 15 minutes"):
-            bonuses.release(payment_id=payment.pk)
-        monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
-        bonuses.release(payment_id=payment.pk)
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+            money.release(payment_id=payment.pk)
+        monkeypatch.setattr(money, "SETTLES_WITHIN", dt.timedelta(0))
+        money.release(payment_id=payment.pk)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     payment.refresh_from_db()
     assert payment.state == "paid"
@@ -135,10 +135,10 @@ def test_a_payment_that_arrived_is_not_released(study, owed, prolific, monkeypat
     payment = ready(study, owed)
     prolific.fault("POST", "/pay/", "dropped_after")
     with pytest.raises(OutcomeUnknown):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
-    monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
+    monkeypatch.setattr(money, "SETTLES_WITHIN", dt.timedelta(0))
 
-    assert bonuses.release(payment_id=payment.pk).state == "paid"
+    assert money.release(payment_id=payment.pk).state == "paid"
     assert paid_there(prolific) == [[150], [150]]
 
 
@@ -146,12 +146,12 @@ def test_a_payment_that_reached_some_is_left_to_a_person(study, owed, prolific, 
     payment = ready(study, owed)
     prolific.fault("POST", "/pay/", "dropped_before")
     with pytest.raises(OutcomeUnknown):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     next(iter(prolific.world.submissions.values())).bonuses.append(150)
-    monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+    monkeypatch.setattr(money, "SETTLES_WITHIN", dt.timedelta(0))
 
     with pytest.raises(NotAllowed, match="support"):
-        bonuses.release(payment_id=payment.pk)
+        money.release(payment_id=payment.pk)
 
 
 def test_a_crash_after_sending_never_pays_again(study, owed, prolific, monkeypatch):
@@ -164,9 +164,9 @@ def test_a_crash_after_sending_never_pays_again(study, owed, prolific, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("annotation.prolific.api.client.ProlificClient.pay_bonuses", crash)
         with pytest.raises(KeyboardInterrupt):
-            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+            money.pay(payment_id=payment.pk, confirmed=payment.total)
     with pytest.raises(NotAllowed, match="sent"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     follow(study_id=study.pk)
 
     payment.refresh_from_db()
@@ -177,22 +177,22 @@ def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
     payment = ready(study, owed)
     prolific.fault("POST", "/pay/", "dropped_before")
     with pytest.raises(OutcomeUnknown):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     with pytest.raises(NotAllowed, match="not confirmed"):
-        bonuses.prepare(study_id=study.pk, lines=[BonusLine(owed[0].submission_id, 50, "thanks")])
+        money.prepare(study_id=study.pk, lines=[BonusLine(owed[0].submission_id, 50, "thanks")])
 
 
 @pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("fault", [*LOST, *REFUSED, "malformed", "empty"])
 def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed, prolific):
-    payment = bonuses.prepare(study_id=study.pk, lines=owed)
+    payment = money.prepare(study_id=study.pk, lines=owed)
     prolific.fault("POST", "bonus-payments/", fault)
 
     with pytest.raises(ProlificError):
-        bonuses.set_up(payment_id=payment.pk)
-    payment = bonuses.set_up(payment_id=payment.pk)
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.set_up(payment_id=payment.pk)
+    payment = money.set_up(payment_id=payment.pk)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[150], [150]]
 
@@ -200,11 +200,11 @@ def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed
 def test_a_cancelled_payment_is_owed_again(study, owed, prolific):
     payment = ready(study, owed)
 
-    bonuses.cancel(payment_id=payment.pk)
+    money.cancel(payment_id=payment.pk)
 
     assert [r.bonus for r in settlement(study).rows] == [150, 150]
     with pytest.raises(NotAllowed, match="cancelled"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
 
 @pytest.mark.parametrize("lines", [[], [(0, "x")], [(5, " ")]])
@@ -212,29 +212,29 @@ def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
     wanted = [BonusLine(owed[0].submission_id, *rest) for rest in lines]
 
     with pytest.raises(NotAllowed):
-        bonuses.prepare(study_id=study.pk, lines=wanted)
+        money.prepare(study_id=study.pk, lines=wanted)
 
 
 def test_a_payment_that_is_cancelled_while_prolific_answers_stays_cancelled(
     study, owed, prolific, monkeypatch
 ):
-    payment = bonuses.prepare(study_id=study.pk, lines=owed)
+    payment = money.prepare(study_id=study.pk, lines=owed)
     ask = ProlificClient.set_up_bonuses
 
     def answer_late(self, *args):
         made = ask(self, *args)
-        bonuses.cancel(payment_id=payment.pk)
+        money.cancel(payment_id=payment.pk)
         return made
 
     with monkeypatch.context() as patch:
         patch.setattr(ProlificClient, "set_up_bonuses", answer_late)
         with pytest.raises(NotAllowed, match="cancelled"):
-            bonuses.set_up(payment_id=payment.pk)
+            money.set_up(payment_id=payment.pk)
 
     with pytest.raises(NotAllowed, match="cancelled"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
     again = ready(study, owed)
-    bonuses.pay(payment_id=again.pk, confirmed=again.total)
+    money.pay(payment_id=again.pk, confirmed=again.total)
     assert paid_there(prolific) == [[150], [150]]
 
 
@@ -256,13 +256,13 @@ def test_who_has_a_bonus_for_a_part_does_not_get_the_full_reward_too(study, came
     with pytest.raises(NotAllowed, match="has a bonus for this work"):
         approve(study_id=study.pk, submission_ids=[line.submission_id], confirmed=1)
     with pytest.raises(NotAllowed, match="already has a bonus for their work"):
-        bonuses.prepare(study_id=study.pk, lines=[replace(line, reason=IN_FULL)])
-    bonuses.prepare(study_id=study.pk, lines=[replace(line, reason="thanks")])
+        money.prepare(study_id=study.pk, lines=[replace(line, reason=IN_FULL)])
+    money.prepare(study_id=study.pk, lines=[replace(line, reason="thanks")])
 
-    bonuses.cancel(payment_id=payment.pk)
+    money.cancel(payment_id=payment.pk)
     approve(study_id=study.pk, submission_ids=[line.submission_id], confirmed=1)
     with pytest.raises(NotAllowed, match="already approved"):
-        bonuses.prepare(study_id=study.pk, lines=[line])
+        money.prepare(study_id=study.pk, lines=[line])
 
 
 def test_a_bonus_for_a_part_is_not_paid_once_prolific_has_approved(study, came_back, prolific):
@@ -272,6 +272,6 @@ def test_a_bonus_for_a_part_is_not_paid_once_prolific_has_approved(study, came_b
     prolific.world.settle_approvals()
 
     with pytest.raises(NotAllowed, match="was approved on Prolific meanwhile"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[]]

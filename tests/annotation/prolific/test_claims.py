@@ -7,12 +7,11 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import BonusPayment, Recruitment
-from annotation.prolific.api import account
-from annotation.prolific.api.account import alone
-from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.api.transport import Transport
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
+from annotation.prolific import money
+from annotation.prolific.api import client
+from annotation.prolific.api.client import alone
+from annotation.prolific.api.transport import NotAllowed, Transport
+from annotation.prolific.money import BonusLine
 from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import answer_some, arrive, paid_there, ready
 
@@ -44,7 +43,7 @@ def slow(monkeypatch):
             look()
         return answer
 
-    monkeypatch.setattr(account.clock, "now", clock.now)
+    monkeypatch.setattr(client.clock, "now", clock.now)
     monkeypatch.setattr(Transport, "_once", take_a_minute)
     return clock, afterwards
 
@@ -71,7 +70,7 @@ def test_a_payment_that_takes_six_minutes_is_not_joined_by_a_second_one(payment,
 
     slow[1].append(join)
 
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert len(refused) == 6  # five people are read, then the payment is sent
     assert paid_there(prolific) == [[150]] * 5
@@ -90,7 +89,7 @@ def test_who_has_lost_the_claim_sends_nothing_more(payment, prolific, slow, monk
     afterwards.append(somebody_else_takes_it)
 
     with pytest.raises(NotAllowed, match="Nothing more was sent"):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[]] * 5
     payment.refresh_from_db()

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import (
+from annotation.prolific.api.transport import (
     NotConfigured,
     NotFound,
     OutcomeUnknown,
@@ -14,9 +14,9 @@ from annotation.prolific.api.errors import (
     ProlificRejected,
     ProlificUnreachable,
     Unauthorized,
+    api_base,
     describe,
 )
-from annotation.prolific.api.transport import api_base
 from annotation.prolific.api.types import TIMED_OUT, RemoteSubmission, status_name
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN, SimulatedProlific, start

@@ -4,12 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import BonusPayment, ProlificSubmission
-from annotation.prolific.api.errors import ProlificRejected
+from annotation.prolific import money
+from annotation.prolific.api.transport import ProlificRejected
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.launch.workspace import find_workspace
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
+from annotation.prolific.launch.launch_plan import LaunchPlan, find_workspace
+from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, BONUS, settlement
 from annotation.prolific.sync.demographics import fetch, groups_of
@@ -123,8 +122,8 @@ def settle(study) -> None:
     chosen = [r.submission.pk for r in found.proposing(APPROVE)]
     approve(study_id=study.pk, submission_ids=chosen, confirmed=len(chosen))
     owed = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)]
-    payment = bonuses.set_up(payment_id=bonuses.prepare(study_id=study.pk, lines=owed).pk)
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    payment = money.set_up(payment_id=money.prepare(study_id=study.pk, lines=owed).pk)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
 
 
 @pytest.mark.parametrize("stop", ["COMPLETED", "AWAITING REVIEW"])

@@ -14,11 +14,10 @@ import pytest
 import requests
 
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import ProlificRejected
+from annotation.prolific.api.transport import ProlificRejected
 from demo.prolific.contract import CONTRACT
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN
-from demo.prolific.world import World
 from tests.annotation.prolific.payloads import study_payload
 
 ID = "f" * 24
@@ -222,23 +221,6 @@ def test_without_a_project_the_first_one_is_taken_and_its_wallet_pays(client_of,
     assert world.studies[stray.id]["project"] == world.projects_of(WORKSPACE)[0]["id"]
     assert world.wallet(WORKSPACE) == 10_000_000
     assert world.wallet("2" * 24) == 10_000_000 - world.total_cost(450, 4)
-
-
-def test_a_state_of_an_earlier_version_is_read(client_of, prolific, tmp_path):
-    path = tmp_path / "prolific.json"
-    earlier = World(path=path)
-    study = earlier.create_study(study_payload())["id"]
-    earlier.save()
-    state = json.loads(path.read_text("utf-8"))
-    for name in ("workspaces", "wallets", "projects", "group_workspaces"):
-        del state[name]
-    del state["studies"][study]["project"]
-    path.write_text(json.dumps({**state, "balance": 5_000}), "utf-8")
-
-    prolific.world = World(path=path)
-    client_of().transition_study(study, "PUBLISH")
-
-    assert prolific.world.balance == 5_000 - prolific.world.total_cost(450, 4)
 
 
 def test_every_call_of_the_client_is_as_documented(client_of, prolific):

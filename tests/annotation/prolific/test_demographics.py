@@ -6,8 +6,7 @@ from django.urls import reverse
 from annotation import services
 from annotation.models import DemographicQuestion
 from annotation.prolific.settle.proposals import settlement
-from annotation.prolific.sync.demographic_columns import column_of, value_of
-from annotation.prolific.sync.demographics import fetch, groups_of
+from annotation.prolific.sync.demographics import column_of, fetch, groups_of, value_of
 from annotation.prolific.sync.sync import follow
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from tests.annotation.prolific.life import make_recruiting, published

@@ -6,11 +6,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import ProlificStudy
-from annotation.prolific.api.errors import LaunchRefused, ProlificError, ProlificRejected
+from annotation.prolific.api.transport import LaunchRefused, ProlificError, ProlificRejected
 from annotation.prolific.launch import dry_run as rehearsal
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.draft_comparison import compare
-from annotation.prolific.launch.dry_run import dry_run
+from annotation.prolific.launch.dry_run import compare, dry_run
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.seats.quotas import grid, set_quotas
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting

@@ -21,8 +21,7 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.sync.entry import verify_return
-from annotation.prolific.sync.session_lookups import MOST_ASKING, page_client
-from annotation.prolific.sync.sync import follow, refresh
+from annotation.prolific.sync.sync import MOST_ASKING, follow, page_client, refresh
 from annotation.seats.identity import identity_hash
 from annotation.tasks import refresh_prolific
 from demo.prolific.records import Submission, new_id

@@ -15,9 +15,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import BonusPayment, ProlificStudy, ProlificSubmission
+from annotation.prolific import money
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.money import bonuses
 from annotation.prolific.sync.sync import follow
 from demo.prolific.faults import FAULTS, Fault
 from demo.prolific.world import World
@@ -200,8 +200,8 @@ def settle_doubts(person: Person, action: str, monkeypatch) -> None:
         follow(study_id=person.study.pk)
         follow(study_id=person.study.pk)
     if action == "pay" and BonusPayment.objects.get().state == "sent":
-        monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
-        bonuses.release(payment_id=BonusPayment.objects.get().pk)
+        monkeypatch.setattr(money, "SETTLES_WITHIN", dt.timedelta(0))
+        money.release(payment_id=BonusPayment.objects.get().pk)
         person.do("pay")
     if action == "returns":
         # What was read shows whether the message was sent; only if it was not, it is sent now.

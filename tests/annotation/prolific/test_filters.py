@@ -2,8 +2,7 @@
 
 import pytest
 
-from annotation.prolific.api.filters import WantedFilter, resolve
-from annotation.prolific.api.types import Filter
+from annotation.prolific.api.types import Filter, WantedFilter, resolve
 
 LIVE = [
     Filter("sex", "Sex", "select", {"7": "Male", "9": "Female"}, None, None),

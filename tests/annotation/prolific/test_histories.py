@@ -132,7 +132,7 @@ def recruited(prolific, settings, monkeypatch) -> ProlificStudy:
     monkeypatch.setattr(
         handle_prolific_event, "delay_on_commit", lambda pk: handle_prolific_event(pk)
     )
-    monkeypatch.setattr("annotation.prolific.money.bonuses.SETTLES_WITHIN", dt.timedelta(0))
+    monkeypatch.setattr("annotation.prolific.money.SETTLES_WITHIN", dt.timedelta(0))
     prolific.world.show_study(row.prolific_id)
     return row
 

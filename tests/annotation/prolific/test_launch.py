@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from annotation.models import Ending, ProlificStudy, QuotaGroup
-from annotation.prolific.api.account import alone, connect
-from annotation.prolific.api.errors import (
+from annotation.prolific.api.client import alone, connect
+from annotation.prolific.api.transport import (
     LaunchRefused,
     NotAllowed,
     NotConfigured,
@@ -17,6 +17,7 @@ from annotation.prolific.api.errors import (
     Unauthorized,
 )
 from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_checks import place_checks
 from annotation.prolific.launch.launch_plan import (
     PAPER,
     LaunchPlan,
@@ -24,7 +25,6 @@ from annotation.prolific.launch.launch_plan import (
     places_of,
     shares_of,
 )
-from annotation.prolific.launch.place_and_pay_checks import place_checks
 from annotation.seats.completion_codes import codes_of
 from annotation.seats.quotas import Quota, grid, set_quotas
 from annotation.services.admission.related_studies import set_related_studies

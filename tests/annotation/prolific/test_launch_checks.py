@@ -3,19 +3,19 @@
 import pytest
 
 from annotation.models import CompletionCode, Ending
-from annotation.prolific.api.account import Account, connect, read_account
-from annotation.prolific.api.errors import LaunchRefused, NotAllowed
+from annotation.prolific.api.client import Account, connect, read_account
+from annotation.prolific.api.transport import LaunchRefused, NotAllowed
 from annotation.prolific.launch import launch, launch_checks, publication
+from annotation.prolific.launch.launch_checks import time_checks
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.launch.place_and_pay_checks import time_checks
-from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.sync.sync import follow_all
+from annotation.researchers.opening_checks import study_checks
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
-from judging.runs.launch_checks import judges_of
+from judging.runs.study_content import judges_of
 from studies.models import Item
-from studies.services.items.expected_time import ExpectedTime
-from studies.services.launch_checks import LaunchCheck
+from studies.services.items import ExpectedTime
+from studies.services.studies import LaunchCheck
 from tests.annotation.prolific.life import launched, make_recruiting, published
 from tests.factories import make_study
 

@@ -10,11 +10,11 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
-from annotation.prolific.api.errors import ProlificError
+from annotation.prolific import money
+from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import BonusLine
+from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.sync.sync import follow
@@ -57,7 +57,7 @@ def settled(prolific, row):
     approve(study_id=row.study_id, submission_ids=list(waiting), confirmed=2)
     part = row.submissions.get(status="RETURNED")
     payment = ready(row.study, [BonusLine(part.pk, 150, "partial work")])
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
     publication.add_places(study_id=row.study_id, extra=2, seen=6)
     read_costs(study_id=row.study_id)
     return row.study
@@ -187,7 +187,7 @@ def test_a_payment_that_is_not_confirmed_is_in_no_sum(prolific, row):
     payment = ready(row.study, [BonusLine(row.submissions.get().pk, 150, "partial work")])
     prolific.fault("POST", "/pay/", "dropped_before")
     with pytest.raises(ProlificError):
-        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     found = ledger_of(row.study)
 

@@ -13,11 +13,11 @@ from annotation.models import (
     ProlificSubmission,
     QuotaGroup,
 )
-from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.api.filters import WantedFilter
+from annotation.prolific import money
+from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.api.types import WantedFilter
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan, group_filters
-from annotation.prolific.money import bonuses
 from annotation.prolific.settle import decisions
 from annotation.prolific.sync.sync import follow, follow_all
 from demo.prolific.server import TOKEN
@@ -470,7 +470,7 @@ def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, ro
             user=user,
         )
     with pytest.raises(NotAllowed, match="Only an owner"):
-        bonuses.pay(payment_id=payment.pk, confirmed=100, user=user)
+        money.pay(payment_id=payment.pk, confirmed=100, user=user)
     assert prolific.requests == asked
 
 

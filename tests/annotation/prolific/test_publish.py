@@ -7,11 +7,10 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.prolific.api.client import ProlificClient
-from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.content_warnings import content_warnings
-from annotation.prolific.launch.launch_plan import LaunchPlan
+from annotation.prolific.launch.launch_plan import LaunchPlan, content_warnings
 from annotation.prolific.sync.sync import follow
 from demo.prolific import records
 from studies.models import Item

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotation, Annotator, ProlificSubmission
 from annotation.participants.access import bind
-from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.launch import publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns

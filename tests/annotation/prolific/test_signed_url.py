@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator
-from annotation.prolific.api.signed_url import BadToken, KeysUnavailable, check
+from annotation.prolific.sync.entry import BadToken, KeysUnavailable, check_token
 from demo.prolific.links import LinkKeys
 from tests.annotation.prolific.life import make_recruiting, published
 
@@ -57,7 +57,7 @@ def forge(header: dict, body: dict, sign=lambda signed: b"") -> str:
 
 
 def test_what_prolific_signed_is_accepted(keys):
-    check(keys.sign(claims(keys)), query=IDS)
+    check_token(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.parametrize(
@@ -79,24 +79,24 @@ def test_what_prolific_signed_is_accepted(keys):
 )
 def test_a_token_for_something_else_is_refused(keys, changes, words):
     with pytest.raises(BadToken, match=words):
-        check(keys.sign(claims(keys, **changes)), query=IDS)
+        check_token(keys.sign(claims(keys, **changes)), query=IDS)
 
 
 def test_clocks_may_differ_a_little(keys):
     now = int(time.time())
 
-    check(keys.sign(claims(keys, exp=now - 5)), query=IDS)
-    check(keys.sign(claims(keys, iat=now + 300, exp=now + 400)), query=IDS)
+    check_token(keys.sign(claims(keys, exp=now - 5)), query=IDS)
+    check_token(keys.sign(claims(keys, iat=now + 300, exp=now + 400)), query=IDS)
 
 
 def test_a_link_may_name_several_sites(keys):
-    check(keys.sign(claims(keys, aud=["https://elsewhere.example/", URL])), query=IDS)
+    check_token(keys.sign(claims(keys, aud=["https://elsewhere.example/", URL])), query=IDS)
 
 
 @pytest.mark.parametrize("name", list(IDS))
 def test_an_id_that_was_not_signed_is_refused(keys, name):
     with pytest.raises(BadToken):
-        check(keys.sign(claims(keys)), query=IDS | {name: "e" * 24})
+        check_token(keys.sign(claims(keys)), query=IDS | {name: "e" * 24})
 
 
 def test_another_key_under_the_published_id_is_refused(keys):
@@ -104,21 +104,21 @@ def test_another_key_under_the_published_id_is_refused(keys):
     other.kid = keys.kid
 
     with pytest.raises(BadToken, match="signature is not Prolific's"):
-        check(other.sign(claims(keys)), query=IDS)
+        check_token(other.sign(claims(keys)), query=IDS)
 
 
 def test_an_unknown_key_id_is_refused(keys):
     token = jwt.encode(claims(keys), keys.private, algorithm="RS256", headers={"kid": "unknown"})
 
     with pytest.raises(BadToken, match="key id"):
-        check(token, query=IDS)
+        check_token(token, query=IDS)
 
 
 def test_a_token_without_a_signature_is_refused(keys):
     header = {"alg": "none", "typ": "JWT", "kid": keys.kid}
 
     with pytest.raises(BadToken, match="algorithm is not RS256"):
-        check(forge(header, claims(keys)), query=IDS)
+        check_token(forge(header, claims(keys)), query=IDS)
 
 
 def test_the_public_key_does_not_serve_as_the_secret_of_another_algorithm(keys):
@@ -127,7 +127,7 @@ def test_the_public_key_does_not_serve_as_the_secret_of_another_algorithm(keys):
     token = forge(header, claims(keys), lambda signed: _hmac(public, signed))
 
     with pytest.raises(BadToken, match="algorithm is not RS256"):
-        check(token, query=IDS)
+        check_token(token, query=IDS)
 
 
 def _hmac(secret: bytes, signed: bytes) -> bytes:
@@ -138,7 +138,7 @@ def test_another_algorithm_under_the_right_key_is_refused(keys):
     token = jwt.encode(claims(keys), keys.private, algorithm="RS512", headers={"kid": keys.kid})
 
     with pytest.raises(BadToken, match="algorithm is not RS256"):
-        check(token, query=IDS)
+        check_token(token, query=IDS)
 
 
 def test_a_published_secret_or_short_key_is_not_used(keys, monkeypatch):
@@ -159,18 +159,18 @@ def test_a_published_secret_or_short_key_is_not_used(keys, monkeypatch):
         cache.clear()
         monkeypatch.setattr(keys, "public", lambda key=published_key: key)
         with pytest.raises(BadToken):
-            check(token, query=IDS)
+            check_token(token, query=IDS)
 
 
 @pytest.mark.parametrize("text", ["", "a.b", "a.b.c", "....", "é.é.é", "W10.W10.W10", "x" * 9000])
 def test_what_is_no_token_is_refused(keys, text):
     with pytest.raises(BadToken):
-        check(text, query=IDS)
+        check_token(text, query=IDS)
 
 
 def test_a_token_longer_than_any_of_prolifics_is_refused_unread(keys):
     with pytest.raises(BadToken, match="too long"):
-        check(keys.sign(claims(keys, padding="x" * 8000)), query=IDS)
+        check_token(keys.sign(claims(keys, padding="x" * 8000)), query=IDS)
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])
@@ -180,7 +180,7 @@ def test_a_changed_byte_is_refused(keys, part):
     parts[part] = text[:10] + ("A" if text[10] != "A" else "B") + text[11:]
 
     with pytest.raises(BadToken):
-        check(".".join(parts), query=IDS)
+        check_token(".".join(parts), query=IDS)
 
 
 def watch_reads(keys, monkeypatch):
@@ -199,21 +199,21 @@ def test_keys_are_read_once_and_again_for_a_new_one(keys, prolific, monkeypatch)
     reads = watch_reads(keys, monkeypatch)
     first = keys.kid
 
-    check(keys.sign(claims(keys)), query=IDS)
-    check(keys.sign(claims(keys)), query=IDS)
+    check_token(keys.sign(claims(keys)), query=IDS)
+    check_token(keys.sign(claims(keys)), query=IDS)
     keys.kid = "rotated"
-    check(keys.sign(claims(keys)), query=IDS)
+    check_token(keys.sign(claims(keys)), query=IDS)
 
     assert reads == [first, "rotated"]
 
 
 def test_unknown_key_ids_do_not_make_us_read_the_keys_each_time(keys, monkeypatch):
     reads = watch_reads(keys, monkeypatch)
-    check(keys.sign(claims(keys)), query=IDS)
+    check_token(keys.sign(claims(keys)), query=IDS)
 
     for number in range(5):
         with pytest.raises(BadToken):
-            check(forge({"alg": "RS256", "kid": f"invented-{number}"}, {}), query=IDS)
+            check_token(forge({"alg": "RS256", "kid": f"invented-{number}"}, {}), query=IDS)
 
     assert len(reads) == 2
 
@@ -222,7 +222,7 @@ def test_keys_that_cannot_be_reached_are_reported(keys, settings):
     settings.PROLIFIC_BASE_URL = "http://127.0.0.1:9"
 
     with pytest.raises(KeysUnavailable, match=r"jwks\.json cannot be read"):
-        check(keys.sign(claims(keys)), query=IDS)
+        check_token(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.parametrize("rows", ["none", ["a"], 3])
@@ -231,7 +231,7 @@ def test_a_list_of_keys_that_is_none_is_reported(keys, httpserver, settings, row
     settings.PROLIFIC_BASE_URL = httpserver.url_for("/")
 
     with pytest.raises(KeysUnavailable, match="holds no list of keys"):
-        check(keys.sign(claims(keys)), query=IDS)
+        check_token(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.django_db

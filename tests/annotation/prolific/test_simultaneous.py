@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 
 from annotation.models import BonusPayment
-from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.money import bonuses
-from annotation.prolific.money.bonuses import IN_FULL, PARTIAL, BonusLine
+from annotation.prolific import money
+from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.money import IN_FULL, PARTIAL, BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.sync.sync import follow
 from config.operations.doctor.annotator_checks import paid_twice
@@ -35,7 +35,7 @@ def test_people_who_pay_at_the_same_moment_pay_once(prolific):
 
     def press(_):
         with suppress(NotAllowed):
-            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+            money.pay(payment_id=payment.pk, confirmed=payment.total)
         connection.close()
 
     with ThreadPoolExecutor(max_workers=6) as pool:
@@ -50,12 +50,12 @@ def money_buttons(study, submission_id: int, payment_id: int) -> dict[str, Calla
 
     def prepare(reason: str) -> Callable[[], object]:
         line = BonusLine(submission_id, 150, reason)
-        return lambda: bonuses.prepare(study_id=study.pk, lines=[line])
+        return lambda: money.prepare(study_id=study.pk, lines=[line])
 
     return {
-        "set up": lambda: bonuses.set_up(payment_id=payment_id),
-        "pay": lambda: bonuses.pay(payment_id=payment_id, confirmed=210),
-        "cancel": lambda: bonuses.cancel(payment_id=payment_id),
+        "set up": lambda: money.set_up(payment_id=payment_id),
+        "pay": lambda: money.pay(payment_id=payment_id, confirmed=210),
+        "cancel": lambda: money.cancel(payment_id=payment_id),
         "part": prepare(PARTIAL),
         "whole": prepare(IN_FULL),
         "approve": lambda: approve(study_id=study.pk, submission_ids=[submission_id], confirmed=1),
@@ -78,11 +78,11 @@ def test_two_who_settle_at_once_pay_one_person_once(pair, state, prolific):
     follow(study_id=row.study_id)
     submission = row.submissions.get()
     line = BonusLine(submission.pk, 150, PARTIAL)
-    payment = bonuses.prepare(study_id=row.study_id, lines=[line])
+    payment = money.prepare(study_id=row.study_id, lines=[line])
     if state == "ready":
-        bonuses.set_up(payment_id=payment.pk)
+        money.set_up(payment_id=payment.pk)
     elif state == "none":
-        bonuses.cancel(payment_id=payment.pk)
+        money.cancel(payment_id=payment.pk)
     buttons = money_buttons(row.study, submission.pk, payment.pk)
 
     errors = run_together(lambda n: buttons[pair[n]](), [0, 1])

@@ -15,8 +15,8 @@ from annotation.models import (
     ProlificSubmission,
     QuotaGroup,
 )
-from annotation.prolific.api.account import connect
-from annotation.prolific.api.errors import ProlificError
+from annotation.prolific.api.client import connect
+from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.demographics import read_export

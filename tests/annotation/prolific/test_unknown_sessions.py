@@ -10,8 +10,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotator, ProlificIdentity, QuotaGroup
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.session_lookups import is_due
-from annotation.prolific.sync.sync import follow
+from annotation.prolific.sync.sync import follow, is_due
 from annotation.seats.completion_codes import codes_of
 from annotation.services.admission.confirmation import PATIENCE
 from tests.annotation.pages.walking import post_answer

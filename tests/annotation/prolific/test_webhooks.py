@@ -15,7 +15,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api.client import ProlificClient as Client_
-from annotation.prolific.api.errors import NotAllowed, ProlificError
+from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import is_signed, subscribe

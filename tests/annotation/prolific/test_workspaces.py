@@ -5,8 +5,13 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.account import Account
-from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.api.client import Account
+from annotation.prolific.api.transport import (
+    ChooseWorkspace,
+    LaunchRefused,
+    NotAllowed,
+    ProlificError,
+)
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow

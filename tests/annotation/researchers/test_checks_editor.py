@@ -5,7 +5,7 @@ import pytest
 from annotation.content.comprehension import QuestionText, questions_of, set_questions
 from studies.importers.items.storage import import_items
 from studies.models import Item
-from studies.services.items.content_hash import study_content_hash
+from studies.services.items import study_content_hash
 from tests.factories import make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
 

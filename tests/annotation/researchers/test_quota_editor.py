@@ -6,7 +6,7 @@ import pytest
 
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion, QuotaGroup
-from annotation.researchers.setup.quota_grid import combinations, evenly, make_grid, shared_out
+from annotation.researchers.quota_views import combinations, evenly, make_grid, shared_out
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Membership
 from tests.factories import make_annotator, make_items, make_study, sign_in

@@ -2,11 +2,16 @@
 
 import pytest
 
-from annotation.content.text_templates import TEXTS, placeholders, template_for, unfilled
-from annotation.content.texts import consent_parts, consent_text
+from annotation.content.texts import (
+    TEXTS,
+    consent_parts,
+    consent_text,
+    placeholders,
+    template_for,
+    unfilled,
+)
 from annotation.models import Annotator
-from annotation.prolific.launch.study_checks import study_checks
-from annotation.researchers.opening_checks import opening_checks
+from annotation.researchers.opening_checks import opening_checks, study_checks
 from studies.models import Study
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_study, sign_in

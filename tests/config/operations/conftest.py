@@ -13,7 +13,7 @@ from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
 from analysis import tasks
-from analysis.exports.delivery.requests import request_export
+from analysis.exports.requests import request_export
 from analysis.lifecycle.requests import request_report
 from annotation import services
 from annotation.models import Annotation
@@ -21,7 +21,7 @@ from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.drafts import stamp_of
 from judging.models import Judge
 from judging.worker import runtime
-from judging.worker.stored_keys import seal
+from judging.worker.endpoints import seal
 from studies.models import Item, Membership, Study
 from tests.emptying import empty_tables
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in

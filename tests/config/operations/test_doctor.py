@@ -15,8 +15,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 
-from analysis.exports.delivery.storage import folder_of as export_folder
-from analysis.lifecycle.parameters import folder_of as report_folder
+from analysis.lifecycle.storage import export_folder as export_folder
+from analysis.lifecycle.storage import report_folder as report_folder
 from analysis.models import Export, Report
 from annotation.models import (
     Annotation,
@@ -30,7 +30,7 @@ from annotation.models import (
     ProlificSubmission,
     QuotaGroup,
 )
-from annotation.prolific.money.bonuses import IN_FULL, PARTIAL
+from annotation.prolific.money import IN_FULL, PARTIAL
 from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, every_check, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
@@ -177,14 +177,6 @@ def reopen_a_judgment(study: Study) -> None:
     Judgment.objects.filter(pk=first.pk).update(state="pending", choice="", certainty=None)
 
 
-def misplace_probabilities(study: Study) -> None:
-    first = Judgment.objects.filter(state="done").first()
-    other = "r2" if first.choice == "r1" else "r1"
-    Judgment.objects.filter(pk=first.pk).update(
-        probabilities={first.choice: 0.2, other: 0.8}, details={"read": "words"}
-    )
-
-
 def seal_a_key_elsewhere(study: Study) -> None:
     Judge.objects.update(sealed_key="gAAAAABmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZg==")
 
@@ -278,7 +270,6 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (renumber_a_request, {"ledger"}, False),
     (lose_a_judgment, {"runs", "run-totals"}, False),
     (reopen_a_judgment, {"runs"}, False),
-    (misplace_probabilities, {"probabilities"}, True),
     (seal_a_key_elsewhere, {"keys"}, False),
     (seal_a_secret_elsewhere, {"keys"}, False),
     (change_a_report, {"reports"}, False),
@@ -341,17 +332,6 @@ def test_a_repair_is_in_the_log_of_the_study_and_of_the_server(lived_in, caplog)
     entry = lived_in.log.get(event="repaired by doctor")
     assert entry.detail == {"check": "item-counters", "repairs": 1}
     assert any("doctor repaired item-counters" in line for line in caplog.messages)
-
-
-def test_misplaced_probabilities_are_counted_and_marked_in_the_details(lived_in):
-    misplace_probabilities(lived_in)
-
-    with pytest.raises(CommandError):
-        doctor()
-    doctor("--repair")
-
-    details = Judgment.objects.get(details__read="words").details
-    assert "first token" in details["no_probabilities"]
 
 
 def test_it_changes_nothing_without_repair(lived_in):
@@ -439,7 +419,7 @@ def test_every_check_is_documented():
 
 
 def test_it_reads_in_portions(lived_in, monkeypatch):
-    monkeypatch.setattr("config.operations.doctor.faults.PORTION", 3)
+    monkeypatch.setattr("config.operations.doctor.PORTION", 3)
     raise_an_item_counter(lived_in)
 
     assert found() == {"item-counters": 1}

@@ -13,7 +13,7 @@ from django.db import DatabaseError
 
 from annotation.models import ProlificIdentity
 from config.env import env, one_of
-from config.operations.monitoring import measurements
+from config.operations.monitoring import metrics
 from config.operations.monitoring.log_lines import JsonLines, task_ids
 from judging.models import JudgeRun
 from studies.models import Backup, Retention
@@ -139,7 +139,7 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queri
 
 
 def test_without_a_database_it_says_so(client, monkeypatch):
-    monkeypatch.setattr(measurements, "health", lambda: {"database": "unreachable"})
+    monkeypatch.setattr(metrics, "health", lambda: {"database": "unreachable"})
 
     found = {name for name in figures(client) if not name.startswith("thirdperson_disks_free")}
     assert found == {
@@ -153,7 +153,7 @@ def test_a_database_that_fails_meanwhile_leaves_the_rest(client, monkeypatch):
     def fail():
         raise DatabaseError
 
-    monkeypatch.setattr(measurements, "database_bytes", fail)
+    monkeypatch.setattr(metrics, "database_bytes", fail)
 
     assert "thirdperson_disk_free_bytes" in figures(client)
 

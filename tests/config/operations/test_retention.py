@@ -11,7 +11,7 @@ from annotation.models import Annotation, ProlificIdentity, ProlificStudy
 from config.operations import tasks
 from studies.models import Backup, Membership, Retention, Study, StudyLog
 from studies.services.studies import set_state
-from studies.services.whole_studies.retention import WARNED_DAYS
+from studies.services.whole_studies import WARNED_DAYS
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analysis.stats.core.shared_variance import Sharing
-from extras.advice import persuasion as module
-from extras.advice.persuasion import persuasion
+from extras.advice import chapter as module
+from extras.advice.chapter import persuasion
 
 
 def independent(n: int) -> Sharing:

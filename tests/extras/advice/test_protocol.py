@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from judging.engine.chat import chat
+from judging.engine.messages import chat
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import Asking

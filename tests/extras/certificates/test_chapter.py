@@ -7,11 +7,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
-from analysis.report.files.shared_copy import without_people
+from analysis.report.build import all_sentences, all_tables, build_report
 from analysis.report.render import render_html
-from extras.certificates import requests, tasks
+from analysis.report.report_json import without_people
+from extras.certificates import tasks, views
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
 from extras.certificates.passports import read_passport
@@ -40,7 +39,7 @@ def certify(study, *, run=None, **wish):
     run = study.judge_runs.get().public_id if run is None else run
     chosen = {"signal": "stated", "target": "first_person", "error": 0.1, "confidence": 0.9}
     with patch.object(tasks.certify_judge, "delay_on_commit"):
-        job = requests.request_certificate(
+        job = views.request_certificate(
             study_id=study.pk,
             user=ada(),
             **{"judge": "steady", "run": run} | chosen | wish,
@@ -55,7 +54,7 @@ def certify(study, *, run=None, **wish):
 
 def label(job):
     with patch.object(tasks.label_items, "delay_on_commit"):
-        made = requests.request_labels(certificate=job, user=ada())
+        made = views.request_labels(certificate=job, user=ada())
     tasks.label_items(made.pk)
 
 

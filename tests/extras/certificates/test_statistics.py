@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import extras.certificates.domain
+import extras.certificates.signals
 import extras.certificates.statistics
 from analysis.stats import Trust, certify_threshold, starting_threshold
-from extras.certificates.domain import shifts
+from extras.certificates.signals import shifts
 from extras.certificates.statistics import (
     anchors_needed,
     calibration_curve,
@@ -21,7 +21,9 @@ from extras.certificates.statistics import (
 
 
 @pytest.mark.parametrize(
-    "module", [extras.certificates.domain, extras.certificates.statistics], ids=lambda m: m.__name__
+    "module",
+    [extras.certificates.signals, extras.certificates.statistics],
+    ids=lambda m: m.__name__,
 )
 def test_every_example_gives_what_it_shows(module):
     result = doctest.testmod(module)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from extras.datasets import personal_reddit
-from extras.datasets.similarity import by_fields, by_tfidf
+from extras.datasets.personal_reddit import by_fields, by_tfidf
 from studies.errors import BadOption
 from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal
 

@@ -8,8 +8,8 @@ import pytest
 
 from studies.errors import BadOption
 from studies.importers.files.faults import Refused
-from studies.importers.items.import_report import quantiles, report_on
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import quantiles, report_on
 from studies.importers.sets import data_sets
 from tests.studies.files import jsonl, raw_item
 from tests.studies.sets.made import RECOGNISED, fixture, keys, made
@@ -143,7 +143,7 @@ def test_a_zip_that_is_damaged_is_refused(tmp_path):
 
 
 def test_a_file_beyond_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr("studies.importers.sets.files.MAX_BYTES", 1_000)
+    monkeypatch.setattr("studies.importers.sets.data_set.MAX_BYTES", 1_000)
 
     with pytest.raises(Refused, match="larger than 200 MB"):
         made("prism")

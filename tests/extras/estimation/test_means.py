@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.stats.comparison.sample_sizes import draw_items, draw_probabilities, error_spread
 from analysis.stats.core.results import Estimate, Interval
 from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.selection.active_draw import draw_items, draw_probabilities, error_spread
-from extras.estimation.stats.calibrated_judge import calibrated_mean
+from extras.estimation.stats.calibrated import calibrated_mean, weighted_mean
 from extras.estimation.stats.prediction_powered import powered_mean, ppi_mean, tuned_weight
 from extras.estimation.stats.rogan_gladen import rogan_gladen
 from extras.estimation.stats.scores import answers_saved
-from extras.estimation.stats.weighted import weighted_mean
 from tests.analysis.stats.reference import vector
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from judging.errors import ConflictingValue
 from judging.protocols.registry import protocol
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion

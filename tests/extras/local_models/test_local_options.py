@@ -13,21 +13,25 @@ from django.test import Client
 from django.urls import reverse
 
 from extras.local_models import kind as local_kind
-from extras.local_models.kind import TransformersKind
-from extras.local_models.model import begins_with_verdict
-from extras.local_models.options import ModelOptions, check_options, read_options
-from extras.local_models.revisions import content_hash, exact_revision
-from extras.local_models.rows import share
+from extras.local_models.kind import (
+    ModelOptions,
+    TransformersKind,
+    check_options,
+    content_hash,
+    exact_revision,
+    read_options,
+)
+from extras.local_models.model import begins_with_verdict, share
 from judging.backends.registry import backend_kind
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
-from judging.protocols.standard import Standard
+from judging.protocols.registry import Standard
+from judging.runs.extension import run_for
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_items, make_study, sign_in
@@ -87,7 +91,7 @@ def test_options_that_exclude_each_other_are_refused():
 
 
 def test_an_option_whose_package_is_missing_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr("extras.local_models.options.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("extras.local_models.kind.importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConflictingValue, match=r"“4bit” needs the package bitsandbytes .*install"):
         check_options(ModelOptions(quantisation="4bit"), scores=False)
     check_options(ModelOptions(), scores=False)
@@ -108,7 +112,7 @@ def test_a_commit_is_exact_and_a_branch_is_replaced_by_its_commit(local, monkeyp
     judge, _ = add_judge(name="j", backend="transformers", model=f"owner/name@{COMMIT}")
     assert judge.model_options == {"revision": COMMIT}
 
-    monkeypatch.setattr("extras.local_models.revisions._commit_of", lambda name, branch: "f" * 40)
+    monkeypatch.setattr("extras.local_models.kind._commit_of", lambda name, branch: "f" * 40)
     judge, _ = add_judge(name="k", backend="transformers", model="owner/name@main")
     assert judge.model_options == {"revision": "f" * 40}
     assert TransformersKind().intended_parameters(settings_of(judge)).values["options"] == {
@@ -124,7 +128,7 @@ def test_another_model_gets_a_revision_of_its_own(local):
 
 
 def test_a_branch_that_nobody_can_look_up_is_refused(local, monkeypatch):
-    monkeypatch.setattr("extras.local_models.revisions._downloaded", lambda name, branch: "")
+    monkeypatch.setattr("extras.local_models.kind._downloaded", lambda name, branch: "")
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
 
     with pytest.raises(CommandError, match="--model: the commit of “owner/name” is not known"):

@@ -13,16 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from extras.local_models.kind import TransformersBackend, TransformersSettings
+from extras.local_models.kind import (
+    ModelOptions,
+    TransformersBackend,
+    TransformersSettings,
+    content_hash,
+)
 from extras.local_models.loading import Chat
 from extras.local_models.model import LocalModel
-from extras.local_models.options import ModelOptions
-from extras.local_models.revisions import content_hash
 from judging.engine.interface import JudgeQuestion, Misconfigured, Reply
 from judging.engine.messages import from_user
 from judging.errors import BadJudge
-from judging.protocols.standard import Standard
-from judging.protocols.tie import Tie
+from judging.protocols.registry import Standard, Tie
 from tests.extras.local_models.tiny_model import build_tiny_model
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.report.build import all_sentences, all_tables, build_report
 from analysis.report.render import render_html
 from analysis.stats import Sharing
 from annotation.models import Annotation

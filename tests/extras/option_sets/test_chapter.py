@@ -8,13 +8,12 @@ from statistics import fmean
 import pytest
 from scipy.stats import kendalltau
 
-from analysis.data.annotators.raters import load_all_answers
 from analysis.data.dataset import load_dataset
-from analysis.data.items.aggregates import annotator_aggregates
-from analysis.data.items.item_answers import answers_to, as_given, majority_on, shown_with
-from analysis.data.items.texts import item_facts
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences
+from analysis.data.item_answers import answers_to, as_given, majority_on, shown_with
+from analysis.data.item_comparisons import annotator_aggregates
+from analysis.data.item_texts import item_facts
+from analysis.data.raters import load_all_answers
+from analysis.report.build import all_sentences, build_report
 from analysis.report.render import render_html
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment

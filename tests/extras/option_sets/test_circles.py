@@ -6,8 +6,7 @@ from itertools import combinations
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.report.build import all_sentences, all_tables, build_report
 from extras.option_sets.sets import OptionSets
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from extras.option_sets.first_places import first_places
+from extras.option_sets.chapter import first_places
 
 
 def test_the_test_of_one_length_is_that_of_scipy():

@@ -13,10 +13,10 @@ from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import Asking
 from judging.runs import lifecycle
-from judging.runs.costs.estimates import estimate_run
-from judging.runs.rows.spec import Reuse, RunSpec
+from judging.runs.costs import estimate_run
+from judging.runs.spec import Reuse, RunSpec
 from judging.worker.chunks import judge_chunk, release
-from judging.worker.shared_replies import share_replies
+from judging.worker.questions import share_replies
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
@@ -229,7 +229,7 @@ def test_more_items_and_the_other_order_are_asked_only_where_they_are_new(study,
 
 def test_an_estimate_counts_requests(study, judge, llm):
     spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="listwise", orders="both")
-    from judging.runs.rows.extension import run_for
+    from judging.runs.extension import run_for
 
     assert estimate_run(run_for(study, judge, spec), spec).questions == 4
     llm.answer = ranks

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from extras.option_sets.listwise import LISTWISE
-from extras.option_sets.rankings import read_ranking
+from extras.option_sets.listwise import LISTWISE, read_ranking
 
 
 def read(text, *, is_lenient=True):

@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from extras.option_sets.transitivity import (
+from extras.option_sets.circles import (
     _weak_orders,
     fewest_edits,
     preferences,
@@ -63,7 +63,7 @@ def test_the_bound_is_the_exact_number_where_both_are_known(monkeypatch):
     tables = [preferences(one, two, rng.integers(0, 3, one.size)) for _ in range(40)]
     exact = [fewest_edits(table)[0] for table in tables]
 
-    monkeypatch.setattr("extras.option_sets.transitivity.MOST_EXACT", 1)
+    monkeypatch.setattr("extras.option_sets.circles.MOST_EXACT", 1)
     bounds = [fewest_edits(table)[0] for table in tables]
 
     assert all(bound >= best for bound, best in zip(bounds, exact, strict=True))

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.exports.delivery.study_export import export_study
+from analysis.exports.study_export import export_study
 from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import Annotator

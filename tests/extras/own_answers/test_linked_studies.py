@@ -9,23 +9,22 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
+from analysis.lifecycle.storage import marked
 from analysis.models import Export, Report
-from analysis.selectors import marked
 from annotation.models import Annotation, Assignment
 from annotation.services import withdraw
 from config.operations.doctor.judge_checks import judgments_without_request, wrong_run_totals
-from extras.own_answers.linked_studies import LinkRule, examples_for, link_study
+from extras.own_answers.linked_studies import LinkRule, content_of, examples_for, link_study
 from extras.own_answers.models import LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer
-from extras.own_answers.workbench import content_of
 from judging.models import Attempt, Judgment
 from studies.errors import StudyError
 from studies.exporters.items import item_rows
 from studies.importers.items.validation import Validator
 from studies.models import Backup, Item, Persona, RemovedPerson, StudyLog
-from studies.personas.profile_text import profile_for, profile_text
+from studies.personas import profile_for, profile_text
 from studies.prompts import build_prompt
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.analysis.builders import judge_item, make_run
 from tests.extras.own_answers.people import make_own_study, make_person
 from tests.factories import make_study, sign_in

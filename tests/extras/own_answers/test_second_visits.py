@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from annotation.models import Annotation, Annotator
 from annotation.seats.completion_codes import codes_of
-from extras.own_answers.export import second_visit_table
 from extras.own_answers.models import RetestAnswer, RetestVisit
-from extras.own_answers.second_visits import second_visit_code
+from extras.own_answers.second_visits import second_visit_code, second_visit_table
 from studies.models import Item, Study
 from tests.annotation.pages.walking import answer_all, start, token_of
 from tests.factories import make_items, make_study, sign_in

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from extras.packs import jobs
 from extras.packs.models import PackJob
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well

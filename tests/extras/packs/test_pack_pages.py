@@ -13,7 +13,7 @@ from extras.packs import jobs
 from extras.packs.models import PackJob
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.exports.tables.judgments import judgment_table
+from analysis.exports.rows import judgment_table
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
 from extras.packs.models import Pack
@@ -18,7 +18,7 @@ from extras.packs.packing import WITH_PACK, write_pack
 from extras.packs.reading import import_raw
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.runs import lifecycle
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.worker import batches, chunks, recovery
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import Refused

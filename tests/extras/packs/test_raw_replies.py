@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from extras.packs import inspect_logs
-from extras.packs.custom_ids import CustomId
-from extras.packs.formats import read_raw
+from extras.packs import raw_replies
+from extras.packs.folder import CustomId
 from extras.packs.packing import write_pack
-from extras.packs.reading import import_raw
+from extras.packs.reading import import_raw, read_raw
 from judging.engine.messages import Message, prompt_sha256
 from judging.models import Attempt, Judgment
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from tests.factories import make_items, make_study
@@ -192,7 +191,7 @@ def test_attached_texts_and_single_prompts_are_read():
     one = sample({"custom_id": "s", "body": {"messages": [{"role": "user", "content": "-"}]}}, 1)
     one |= {"messages": [], "input": "attachment://abc", "attachments": {"abc": text}}
 
-    (reply,) = inspect_logs.read("log", log([one]))
+    (reply,) = raw_replies.read_log("log", log([one]))
 
     assert reply.prompt_sha256 == prompt_sha256([Message("user", text)])
 

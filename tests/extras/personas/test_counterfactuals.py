@@ -9,10 +9,9 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from analysis.report.contents import all_sentences, all_tables
+from analysis.report.build import all_sentences, all_tables, build_report
 from studies.models import Item, Persona, Study
-from studies.personas.profile_text import profile_for
+from studies.personas import profile_for
 from studies.prompts import persona_text
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults

@@ -6,15 +6,14 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from extras.personas import drafting
-from extras.personas.drafting import accept, reject
+from extras.personas.drafting import PROMPT_SHA256, accept, messages_for, reject, usable
 from extras.personas.models import DraftingJob, ProfileDraft
-from extras.personas.prompt import PROMPT_SHA256, messages_for, usable
 from extras.personas.tasks import tidy
 from judging.models import NANO
 from studies.errors import StaleVersion, StudyError
-from studies.importers.items.replacement import remove_items
+from studies.importers.items.storage import remove_items
 from studies.models import Item, Persona, StudyLog
-from studies.personas.profile import HistoryEntry
+from studies.texts.slots import HistoryEntry
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.shared_variance import Sharing
-from extras.personas.reliance import reliance, squared_shifts
+from extras.personas.chapter import reliance, squared_shifts
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.7, 0.7), (0.2, 0.9), (1.0, 0.0)])

@@ -10,12 +10,11 @@ from django.core.management import CommandError, call_command
 
 from analysis.errors import BadParameters
 from extras.planning import tasks, wording
-from extras.planning.assumptions import Assumptions
+from extras.planning.assumptions import Assumptions, compute_queued, forecast_of, request_forecast
 from extras.planning.models import PowerForecast
-from extras.planning.requests import compute_queued, forecast_of, request_forecast
 from extras.planning.sources import rates_of
 from studies.models import Study
-from studies.pages.workbench.setup import setup
+from studies.pages.overview_views import setup
 from tests.analysis.builders import random_study
 from tests.factories import make_items, make_study, sign_in
 

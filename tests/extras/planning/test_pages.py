@@ -3,8 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from extras.planning.assumptions import Assumptions
-from extras.planning.requests import compute_queued, request_forecast
+from extras.planning.assumptions import Assumptions, compute_queued, request_forecast
 from extras.planning.watching import fix_comparison
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.in_browser import browser, open_page, signed_in  # noqa: F401

@@ -6,11 +6,10 @@ from scipy import special
 
 from analysis.report.rules import LEVEL, MIN_COMPARED
 from analysis.stats import adjusted_states, general_difference, general_differences
-from extras.planning.stats import power, variance_components, verdicts
-from extras.planning.stats.power import Chance, simulate_power
+from extras.planning.stats import power, variance_components
+from extras.planning.stats.power import STATES, Chance, simulate_power
 from extras.planning.stats.simulated_studies import Effects, Layout, StudyModel, random_layout
 from extras.planning.stats.variance_components import PilotAnswers
-from extras.planning.stats.verdicts import STATES
 from tests.sampling import examples
 
 
@@ -84,7 +83,7 @@ def test_the_fast_verdicts_are_those_of_the_reports_functions(judges, sd):
     majority = (rng.random((20, 60)) < chance[:, 0]).astype(float)
     gaps = right - majority[:, None]
 
-    fast = verdicts.verdicts(gaps, right.sum(axis=2), layout.sharing, margin=0.1)
+    fast = power.verdicts(gaps, right.sum(axis=2), layout.sharing, margin=0.1)
 
     methods = set()
     for study in range(20):
@@ -108,8 +107,8 @@ def test_the_fast_verdicts_are_those_of_the_reports_functions(judges, sd):
 
 
 def test_the_planner_uses_the_rules_of_the_report():
-    assert verdicts.FEWEST_ITEMS == MIN_COMPARED
-    assert verdicts.ALPHA == LEVEL
+    assert power.FEWEST_ITEMS == MIN_COMPARED
+    assert power.ALPHA == LEVEL
 
 
 def test_studies_without_a_verdict_cannot_tell():

@@ -16,8 +16,7 @@ from analysis.promises import (
 )
 from analysis.stats import Interval
 from extras.planted_truth.families import agreement
-from extras.planted_truth.measure import calls_of, measure
-from extras.planted_truth.registry import families
+from extras.planted_truth.method_checks import calls_of, families, measure
 from tests.analysis.stats.reference import vector
 
 EVERY = [(family.name, check) for family in families().values() for check in family.checks]

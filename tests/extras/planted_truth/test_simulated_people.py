@@ -5,9 +5,9 @@ import pytest
 
 from analysis.stats import pooled_replacement_tests
 from analysis.stats.agreement.shared_errors import LIMIT, LIMIT_WHEN_HURRIED
-from extras.planted_truth.families.flags import probabilities
-from extras.planted_truth.worlds.answers import careful_errors
-from extras.planted_truth.worlds.labels import PlantedLabels, labelled, labelling_truth
+from extras.planted_truth.answers import careful_errors
+from extras.planted_truth.families.agreement import probabilities
+from extras.planted_truth.families.replacement import PlantedLabels, labelled, labelling_truth
 from tests.sampling import examples
 
 

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.exports.delivery import bundle as delivery_bundle
+from analysis.exports import bundle as delivery_bundle
 from analysis.lifecycle.plans import freeze_plan
 from annotation.models import Annotator
 from extras.publication import connection, publish

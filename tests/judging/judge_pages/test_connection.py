@@ -7,9 +7,9 @@ from judging.backends.batch import BatchClient, BatchError
 from judging.catalog.connection_test import run_connection_test
 from judging.models import JudgeRun, Judgment
 from judging.runs.judges import store_judge
-from judging.runs.launch_checks import judges_of
+from judging.runs.study_content import judges_of
 from studies.models import StudyLog
-from studies.network_addresses import is_link_local
+from studies.network import is_link_local
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import page_of, words
@@ -186,7 +186,7 @@ def test_a_launch_check_and_a_batch_ask_no_link_local_address(study, monkeypatch
     judge = make_judge(base_url="http://metadata.example/v1")
     start(study, judge)
     monkeypatch.setattr(
-        "judging.backends.endpoints.socket.getaddrinfo",
+        "judging.backends.backend.socket.getaddrinfo",
         lambda *arguments, **named: [(2, 1, 6, "", ("169.254.169.254", 80))],
     )
 

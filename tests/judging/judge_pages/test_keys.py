@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from judging.backends.endpoints import api_key
+from judging.backends.backend import api_key
 from judging.catalog.changes import save_judge
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import BadJudge, InvalidValue
@@ -319,7 +319,6 @@ def test_few_modules_handle_the_stored_key():
         "config/operations/doctor/judge_checks.py",
         "judging/catalog/changes.py",
         "judging/catalog/connection_test.py",
-        "judging/catalog/study_part.py",
         "judging/models/judges.py",
         "judging/pages/judge_forms.py",
         "judging/pages/judge_views.py",

@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judging.engine.interface import JudgeQuestion
-from judging.engine.messages import from_user
-from judging.engine.replies import without_cut_end, without_thoughts
-from judging.protocols.certainty import Certainty
-from judging.protocols.parsing import parse_reply
-from judging.protocols.reading.text import FIRST, LAST, readable
-from judging.protocols.registry import protocol
+from judging.engine.messages import from_user, without_cut_end, without_thoughts
+from judging.protocols.protocol import parse_reply
+from judging.protocols.reading import FIRST, LAST, readable
+from judging.protocols.registry import Certainty, protocol
 
 
 def read(reply):

@@ -7,7 +7,7 @@ from django.test import Client
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.campaigns import CampaignPlan, start_campaign
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from studies.models import Membership
 from tests.factories import make_items, make_study
 from tests.judging.llm_server import LlmServer

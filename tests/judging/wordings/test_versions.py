@@ -10,13 +10,11 @@ from judging.errors import BadRun, ConflictingValue, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.rows.extension import run_for
-from judging.runs.rows.spec import RunSpec
-from judging.wordings.checks import SLOTS, check_template
-from judging.wordings.comparison import compare
-from judging.wordings.versions import delete_wording, save_wording
+from judging.runs.extension import run_for
+from judging.runs.spec import RunSpec
+from judging.wordings import SLOTS, check_template, compare, delete_wording, save_wording
 from judging.worker.questions import questions_of
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from studies.texts.slots import Slots
 from tests.factories import make_item, make_study
 

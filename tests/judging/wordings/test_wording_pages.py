@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from judging.models import Judge, JudgeRun, PromptTemplate
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from studies.models import Membership
 from tests.factories import make_item, make_study
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.importers.columns.guesses import guess
+from studies.importers.columns.mapping import guess
 from studies.importers.columns.table_file import Head
 
 

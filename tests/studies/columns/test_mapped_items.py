@@ -5,17 +5,15 @@ import json
 import pytest
 
 from studies.errors import BadOption
-from studies.importers.columns.guesses import guess
 from studies.importers.columns.mapped_items import feature_names, read_mapped
-from studies.importers.columns.mapping import BadMapping, ColumnMapping
-from studies.importers.columns.own_answers import meaning_of
+from studies.importers.columns.mapping import BadMapping, ColumnMapping, guess, meaning_of
 from studies.importers.columns.table_file import HEAD_BYTES, read_head, table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused, place
 from studies.importers.files.readers import BadLine
-from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.unknown_columns import further_responses
+from studies.importers.items.item_bundle import report_on
+from studies.importers.items.records import further_responses
 from tests.studies.files import raw_item
 from tests.studies.files import read as read_items
 from tests.studies.hostile import HOSTILE

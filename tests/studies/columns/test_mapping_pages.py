@@ -15,9 +15,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.columns.uploads import folder_of, mapping_of
-from studies.importers.items.reconstruction import commands
-from studies.importers.uploads import run_import
+from studies.importers.items.import_source import commands
+from studies.importers.uploads import folder_of_upload, mapping_of, run_import
 from studies.models import ImportJob, Item, Membership, Study, Upload
 from studies.tasks import tidy_imports
 from tests.factories import make_study
@@ -92,7 +91,7 @@ def test_a_file_with_other_columns_is_mapped_and_imported(client, study):
         "",
     ]
     assert found["Pool?"].persona.features[0]["label"] == "Age group"
-    assert not path_of(folder_of(upload)).exists()
+    assert not path_of(folder_of_upload(upload)).exists()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +188,7 @@ def test_faults_are_grouped_by_rule_with_their_lines(client, study):
     assert "The file has 2 errors. Nothing was imported" in " ".join(response.text.split())
     assert re.search(r"Line 6, item “item-\w+”: response r1 is empty\.", response.text)
     assert "Download all errors as CSV" in response.text
-    assert path_of(folder_of(upload)).exists()
+    assert path_of(folder_of_upload(upload)).exists()
 
 
 def test_a_row_that_is_not_utf8_is_named_on_the_page(client, study):
@@ -233,7 +232,7 @@ def test_a_worker_imports_a_large_file(client, study, monkeypatch):
     page = client.get(response["Location"]).text
     assert "Imported 4 items" in page
     assert "<dt>Columns not imported</dt><dd>Nr, Notes</dd>" in page
-    assert path_of(folder_of(upload)).exists()
+    assert path_of(folder_of_upload(upload)).exists()
 
 
 def test_a_worker_that_finds_faults_leads_back_to_the_columns(client, study, monkeypatch):
@@ -292,12 +291,12 @@ def test_files_that_nobody_imports_are_deleted_after_a_day_and_used_mappings_sta
     used, used_address = upload_of(client)
     client.post(used_address, sent(used, **{"import": ""}))
     tidy_imports()
-    assert path_of(folder_of(left)).exists()
+    assert path_of(folder_of_upload(left)).exists()
     Upload.objects.update(created_at=timezone.now() - timedelta(days=2))
 
     tidy_imports()
 
-    assert not path_of(folder_of(left)).exists()
+    assert not path_of(folder_of_upload(left)).exists()
     assert list(Upload.objects.all()) == [used]
     assert client.get(address).status_code == 404
     gone = client.get(used_address, follow=True)

@@ -82,7 +82,7 @@ def test_another_storage_is_refused_and_the_database_fits_every_folder(use, sett
 
 
 def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
-    from config.operations.doctor.installation_checks import files_elsewhere
+    from config.operations.doctor.examination import files_elsewhere
 
     monkeypatch.setattr(health, "_located", None)
     note_location()

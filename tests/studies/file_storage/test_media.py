@@ -15,8 +15,7 @@ from studies.file_storage.storage import files_storage
 from studies.importers.editing import delete_item
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile, Study
-from studies.services.whole_studies.copies import copy_study
-from studies.services.whole_studies.removal import delete_study
+from studies.services.whole_studies import copy_study, delete_study
 from tests.annotation.pages.walking import start
 from tests.factories import make_study, sign_in
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped

@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from config import celery
 from studies.jobs import runner
-from studies.jobs.errors import JobFailed, JobStopped
 from studies.jobs.models import STALLED_AFTER, WAITING_AFTER
-from studies.jobs.runner import Steps, carry_out
+from studies.jobs.runner import JobFailed, JobStopped, Steps, carry_out
 from studies.models import ImportJob
 from tests.factories import make_study
 

@@ -10,9 +10,7 @@ from mutagen.id3 import ID3, TIT2
 from mutagen.ogg import OggPage
 from PIL import Image, PngImagePlugin
 
-from studies.media.content import MOST_BYTES, read_content
-from studies.media.errors import BadMedia
-from studies.media.riff import chunks_of, riff
+from studies.media.content import MOST_BYTES, BadMedia, chunks_of, read_content, riff
 from tests.studies.media.files import mp3, picture, sound
 
 SECRET = "near 52.2 N, by model-a"

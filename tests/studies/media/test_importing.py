@@ -19,8 +19,7 @@ from studies.importers.items.storage import import_items
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile, Study
 from studies.services.studies import create_study
-from studies.services.whole_studies.copies import copy_study
-from studies.services.whole_studies.removal import delete_study
+from studies.services.whole_studies import copy_study, delete_study
 from tests.studies.files import raw_item
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 

@@ -10,12 +10,12 @@ from django.utils import timezone
 from analysis.models import Report
 from analysis.tasks import tidy_report_jobs
 from annotation.models import Recruitment
-from annotation.prolific.api.account import alone
+from annotation.prolific.api.client import alone
 from api.models import Delivery, Webhook
-from api.webhooks.sending import due
+from api.webhooks import due
 from judging.models import Judgment
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from judging.worker.recovery import release_expired
 from studies.jobs.models import Job
 from studies.jobs.retry import is_due

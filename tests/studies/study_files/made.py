@@ -6,18 +6,18 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from analysis.exports.delivery.study_export import export_study
+from analysis.exports.study_export import export_study
 from analysis.lifecycle.plans import freeze_plan
 from annotation.content.comprehension import QuestionText, set_questions
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from judging.models import Judge, Jury, StudyJudge
 from judging.runs.judges import add_judge
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
-from studies.services.items.drawing import store_draw
+from studies.services.items import store_draw
 from studies.services.studies import create_study
-from studies.services.whole_studies.removal import delete_rows
+from studies.services.whole_studies import delete_rows
 from tests.studies.files import jsonl, raw_item, read
 
 SETTINGS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import QuotaGroup
 from judging.models import Judge, PromptTemplate
 from judging.runs.judges import add_judge
-from judging.wordings.versions import save_wording
+from judging.wordings import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Membership, Study
 from studies.services.studies import create_study

@@ -11,7 +11,7 @@ from analysis.models import AnalysisPlan
 from judging.models import Judge, PromptTemplate
 from studies.models import Item, Study
 from studies.services.studies import create_study
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.studies.study_files.made import SETTINGS, export, forget, whole_study
 
 pytestmark = pytest.mark.django_db

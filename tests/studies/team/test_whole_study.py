@@ -10,7 +10,7 @@ from annotation.models import Annotation, Annotator, ProlificStudy, QuotaGroup
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Membership, Persona, Study, StudyLog
 from studies.services.studies import create_study
-from studies.services.whole_studies.copies import copy_study
+from studies.services.whole_studies import copy_study
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import start

@@ -6,9 +6,9 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from studies.models import Study
-from studies.services.items.content_hash import study_content_hash
-from studies.services.whole_studies.copies import copy_study
-from studies.texts.criteria import as_lines, from_lines, read_criteria
+from studies.services.items import study_content_hash
+from studies.services.whole_studies import copy_study
+from studies.texts.markdown import as_lines, from_lines, read_criteria
 from tests.annotation.pages.walking import start
 from tests.factories import make_items, make_study, sign_in
 

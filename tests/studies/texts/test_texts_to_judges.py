@@ -5,7 +5,7 @@ import json
 import pytest
 
 from judging.models import JudgeRun
-from judging.runs.launch_checks import texts_to_judges
+from judging.runs.study_content import texts_to_judges
 from studies.importers.items.validation import Validator
 from studies.texts.texts_to_judges import TextsToJudges, passage_to_judge
 from tests.factories import make_item, make_study

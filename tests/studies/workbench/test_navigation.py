@@ -9,10 +9,9 @@ from django.urls import reverse
 from analysis.lifecycle.requests import request_report
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Membership
-from studies.pages.workbench.navigation import navigation
-from studies.pages.workbench.registry import SECTIONS, section_of
+from studies.pages.workbench import SECTIONS, navigation, section_of
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 

@@ -7,11 +7,10 @@ from django.urls import reverse
 from annotation.models import ProlificStudy
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Item, Membership, Study
-from studies.pages.workbench.monitor import monitor
-from studies.pages.workbench.setup import setup
-from studies.services.launch_checks import OPENED_DESPITE
+from studies.pages.overview_views import monitor, setup
+from studies.services.studies import OPENED_DESPITE
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import ProlificStudy, ProlificSubmission, QuotaGroup
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
-from judging.runs.rows.spec import RunSpec
+from judging.runs.spec import RunSpec
 from studies.models import Study
 from studies.pages import views
 from studies.templatetags.humanize_numbers import ago

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thirdperson.check.columns import Columns
-from thirdperson.check.errors import BadTable
-from thirdperson.check.labels import listed
+from thirdperson.check.labels import BadTable, listed
 
 Row = tuple[str, dict[str, str]]
 # The columns of an export that has one row for each label.

@@ -1,15 +1,402 @@
-"""The chapter on accuracy."""
+"""The chapter on accuracy: each judge less the majority, and all judges compared."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from analysis.data.verdicts import Verdicts
+from analysis.report.report_json import Json, estimate, number, pick, put, put_interval, undefined
 from analysis.report.rules import SMALL
-from analysis.report.section import Report, Section, Sentence
-from analysis.report.sections.accuracy.equal_certainty import EqualCertainty
-from analysis.report.sections.accuracy.high_and_low import HighAndLow
-from analysis.report.sections.accuracy.paired_difference import PairedDifferenceSection
-from analysis.report.sections.accuracy.ranking import RankingSection
-from analysis.report.sections.accuracy.single_answers import SingleAnswers
-from analysis.report.text.names import run_names
+from analysis.report.section import RUN, Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.sections.accuracy.high_and_low import EqualCertainty, HighAndLow, SingleAnswers
+from analysis.report.sentences import DETECTABLE
+from analysis.report.study import (
+    IN_GENERAL,
+    ReportedStudy,
+    asked_of_all,
+    families,
+    fix_people,
+    identity,
+    rests_on,
+)
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.words import named_entries, run_names
+from analysis.stats.accuracy.general_accuracy import difference_bounds
+from analysis.stats.comparison.differences import adjusted_states, equivalence, paired_difference
+from analysis.stats.comparison.general_difference import (
+    GeneralDifference,
+    detectable_difference,
+    general_difference,
+)
+from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
+from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
+from analysis.stats.core.clusters import annotator_blocks
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import n_distinct
+from analysis.stats.core.shared_variance import Sharing
+
+
+def add_general(
+    entries: Sequence[Json],
+    study: ReportedStudy,
+    families: Sequence[Sequence[int]],
+    *,
+    margin: float,
+) -> None:
+    """Add to every comparison its general difference, adjusted within its family.
+
+    If people are fixed, their errors are part of the items and do not vary between studies.
+    """
+    people, judges, is_fixed = study.people, study.judges, study.data.people_are_fixed
+    sharing = study.shared.judged if is_fixed else study.shared.items
+    blocks = annotator_blocks(study.votes)
+    for family in families:
+        found, common = [], asked_of_all(study.data, family)
+        for index in family:
+            both = judges[index].scored & people.scored
+            if common is not None:
+                both &= common
+            gap = np.where(both, judges[index].correct - people.correct, np.nan)
+            result = general_difference(gap, sharing, margin=margin, among=len(family))
+            found.append(result)
+            entries[index]["difference_general"] = _difference_in_general(
+                result, sharing.take(both), int(n_distinct(blocks[both])), margin
+            )
+            out = entries[index]["difference_general"]
+            for key, side in (("judge_accuracy", judges[index]), ("people_accuracy", people)):
+                put(out, key, number(side.correct[both].mean()) if both.any() else None)
+            if common is not None:
+                out["asked_of_all"] = len(family)
+            if is_fixed:
+                fix_people(entries[index]["difference_general"], study.votes.n_annotators)
+        for index, adjusted, result in zip(family, adjusted_states(found), found, strict=True):
+            out = entries[index]["difference_general"]
+            reason = result.interval_reason or result.reason
+            out["family"] = len(family)
+            out["tests"] = sum(one.p is not None for one in found)
+            put(out, "p_holm", number(adjusted.p), reason)
+            put(out, "equivalence_p_holm", number(adjusted.p_equivalence), reason)
+            put(out, "state", adjusted.state, reason)
+            detectable = detectable_difference(result, among=len(family))
+            put(out, "detectable", number(detectable), reason or "no_variation")
+
+
+def _difference_in_general(
+    result: GeneralDifference, within: Sharing, blocks: int, margin: float
+) -> Json:
+    reason = result.interval_reason or result.reason
+    out: Json = {"holds_for": IN_GENERAL, "n": result.n, "blocks": blocks}
+    out |= estimate(result)
+    put_interval(out, "ci_as_best", result.as_best, reason)
+    put(out, "se", number(result.se), reason)
+    put(out, "df", number(result.df), reason)
+    put(out, "p", number(result.p), reason)
+    out["margin"] = margin
+    put(out, "equivalence_p", number(result.p_equivalence), reason)
+    put_interval(out, "equivalence_ci", result.narrow, reason)
+    return out | rests_on(within)
+
+
+def _mcnemar(pairs: PairedCounts) -> Json:
+    test = mcnemar(pairs)
+    out: Json = {"holds_for": THESE_ONLY, "n": pairs.n, "b": pairs.b, "c": pairs.c}
+    put(out, "p", number(test.p), test.reason)
+    put(out, "p_mid", number(test.p_mid), test.reason)
+    return out
+
+
+def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
+    """Judge less majority for these annotators only; no verdict depends on it."""
+    difference = paired_difference(pairs)
+    verdict = equivalence(pairs, margin=margin)
+    out: Json = {"holds_for": THESE_ONLY, "n": pairs.n}
+    put(out, "value", number(difference.value), difference.reason)
+    put_interval(out, "ci", difference.interval, difference.reason)
+    # Wald's standard error is 0 if no item is discordant, or if every item is in the same way.
+    wald = difference.wald
+    if wald is not None and wald.low == wald.high:
+        wald = None
+    put_interval(out, "wald_ci", wald, difference.reason or "no_variation")
+    out["margin"] = margin
+    put(out, "state", verdict.state, verdict.reason)
+    put(out, "equivalence_p", number(verdict.p), verdict.reason)
+    put_interval(out, "equivalence_ci", verdict.interval, verdict.reason)
+    return out
+
+
+def _bounds(judge: Verdicts, people: Verdicts) -> Json:
+    """The lowest and the highest difference that missing answers of either side allow."""
+    asked = (judge.scored | people.scored).nonzero()[0]
+    found = difference_bounds(judge.correct[asked], people.correct[asked])
+    out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
+    return out | {"n_excluded": found.n_excluded}
+
+
+THESE_ONLY = "these annotators and items only"
+
+
+def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
+    """Holm's p values over the competing runs, because more judges have more chances."""
+    for positions in families:
+        family = [entries[index] for index in positions]
+        adjusted = holm([entry["mcnemar"]["p"] for entry in family])
+        for entry, p in zip(family, adjusted, strict=True):
+            put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
+            entry["mcnemar"]["family"] = len(family)
+
+
+READINGS = {
+    "different": "different",
+    "equivalent": "equivalent",
+    "different_within_margin": "different, within the margin",
+    "inconclusive": "cannot tell",
+}
+
+
+# The heading above the tests for these annotators.
+HERE = "these annotators only"
+
+
+def comparison(report: Report) -> Table:
+    margin = report["parameters"]["margin"] * 100
+    entries = [
+        (
+            name,
+            {
+                **entry,
+                "reading": READINGS.get(entry["difference_general"]["state"]),
+            },
+        )
+        for name, entry in named_entries(report, "comparison")
+    ]
+    return table_of_entries(
+        "comparison",
+        "Every run against the majority, on common items",
+        entries,
+        [
+            ("Items", "count", "difference_general.n"),
+            ("Difference", "points", "difference_general.value"),
+            ("95 % interval", "points_range", "difference_general.ci_as_best"),
+            ("p", "p", "difference_general.p"),
+            ("Holm p", "p", "difference_general.p_holm"),
+            ("of runs", "count", "difference_general.family"),
+            ("90 % interval", "points_range", "difference_general.equivalence_ci"),
+            ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
+            ("Reading", "text", "reading"),
+            ("Detectable", "points", "difference_general.detectable"),
+            ("from", "points", "difference.bounds.low", "Whatever is missing"),
+            ("to", "points", "difference.bounds.high", "Whatever is missing"),
+        ],
+        "Intervals, p values and reading allow for people, personas and questions in common: they "
+        "are about others like these. The lower end of the 95 % interval allows for naming the "
+        "best of several runs, as the answer on the first screen does. Runs that compete and were "
+        "asked different items are compared on those that all were asked. Holm: adjusted over so "
+        "many runs, those that compete for being the best (of the others, over those that saw the "
+        "same features). Different: Holm's "
+        "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
+        f"±{margin:g} points set in the study. "
+        f"{DETECTABLE} Whatever is missing: the least and the greatest difference that ties and "
+        "missing answers allow.",
+    )
+
+
+def difference_intervals(report: Report) -> Table:
+    return table_of_entries(
+        "difference_intervals",
+        "The same differences by other intervals and tests",
+        [pair for pair in named_entries(report, "comparison") if pair[1]["difference"]["n"]],
+        [
+            ("Difference", "points", "difference.value"),
+            ("in general", "points_range", "difference_general.ci", "95 % interval"),
+            ("degrees of freedom", "number", "difference_general.df"),
+            ("as the best", "points_range", "difference_general.ci_as_best", "95 % interval"),
+            ("Tango", "points_range", "difference.ci", HERE),
+            ("Wald", "points_range", "difference.wald_ci", HERE),
+            ("Only judge right", "count", "mcnemar.b", HERE),
+            ("Only people right", "count", "mcnemar.c", HERE),
+            ("McNemar p", "p", "mcnemar.p", HERE),
+            ("Holm p", "p", "mcnemar.p_holm", HERE),
+        ],
+        "In general: items, people, personas and questions are taken as drawn from others like "
+        "them. It needs at least 8 people, and 4 times as many as there are answers to an item. "
+        "As the best: the same with a lower end that allows for naming the best of several runs. "
+        "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
+        "Wald's has no width where no item differs; it is here to compare with papers that use it.",
+    )
+
+
+class PairedDifferenceSection(Section):
+    """Every run and the majority, adjusted over the runs that compete."""
+
+    name = "paired_difference"
+    needs = ("accuracies",)
+    analyses = (
+        Analysis(
+            "difference",
+            tables=("comparison", "difference_intervals"),
+            paths=(
+                "headline",
+                "comparison.*.difference",
+                "comparison.*.difference_general",
+                "comparison.*.mcnemar",
+            ),
+        ),
+        Analysis(
+            "equivalence",
+            paths=(
+                "comparison.*.difference.state",
+                "comparison.*.difference.equivalence_p",
+                "comparison.*.difference.equivalence_ci",
+                "comparison.*.difference.margin",
+                "comparison.*.difference_general.state",
+                "comparison.*.difference_general.equivalence_p",
+                "comparison.*.difference_general.equivalence_p_holm",
+                "comparison.*.difference_general.equivalence_ci",
+                "comparison.*.difference_general.margin",
+            ),
+            uses=("margin",),
+        ),
+    )
+    sources = (
+        NumberSource("comparison.*", "comparison", RUN),
+        NumberSource("comparison.*.difference_general.clusters", ""),
+        NumberSource("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
+    )
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        margin = study.data.study.equivalence_margin
+        entries = []
+        for run, judge in zip(study.data.runs, study.judges, strict=True):
+            pairs = count_pairs(judge.correct, study.people.correct)
+            difference = _difference_of_these(pairs, margin) | {
+                "bounds": _bounds(judge, study.people)
+            }
+            entries.append(identity(run) | {"mcnemar": _mcnemar(pairs), "difference": difference})
+        competing = families(earlier["judges"])
+        adjust_for_several(entries, competing)
+        add_general(entries, study, competing, margin=margin)
+        return {"comparison": entries}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield comparison(report)
+        yield difference_intervals(report)
+
+
+def several_judges(study: ReportedStudy) -> Json:
+    """The runs that saw the whole persona, on the items that all of them decided.
+
+    The joint tests come first; pairs and ranks are Holm-adjusted and read only after them.
+    """
+    data, judges = study.data, study.judges
+    chosen = [
+        index
+        for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True))
+        if run.features == "all" and verdicts.scored.any()
+    ]
+    out: Json = {"runs": [identity(data.runs[index]) for index in chosen]}
+    if len(chosen) < 2:
+        return (
+            out | {"n": 0, "pairs": [], "ranks": []} | undefined("one_judge", "q", "p", "p_joint")
+        )
+    correct = np.stack([judges[index].correct for index in chosen], axis=1)
+    found = compare_judges(correct)
+    joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
+    overall = found.overall
+    out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
+    put(out, "q", number(overall.statistic), overall.reason)
+    put(out, "p", number(overall.p), overall.reason)
+    put(out, "p_joint", number(joint.p), joint.reason)
+    out["pairs"] = []
+    for pair in found.pairs:
+        entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
+        put(entry, "difference", number(pair.difference.value), pair.difference.reason)
+        put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
+        put(entry, "p", number(pair.p), "no_discordant")
+        put(entry, "p_holm", number(pair.p_adjusted), "no_discordant")
+        by_persona = joint.pairs.get((pair.first, pair.second))
+        put(entry, "p_joint", number(by_persona), joint.reason)
+        out["pairs"].append(entry)
+    out["ranks"] = [
+        {"run": index, "best": best, "worst": worst}
+        for index, (best, worst) in zip(chosen, found.ranks, strict=True)
+    ]
+    return out
+
+
+def pairs_of_judges(report: Report) -> Table:
+    names, found = run_names(report), report["several_judges"]
+    rows = [
+        [
+            names[pair["first"]],
+            names[pair["second"]],
+            pair["difference"],
+            pair["ci"],
+            pair["p"],
+            pair["p_holm"],
+            pair["p_joint"],
+        ]
+        for pair in found["pairs"]
+    ]
+    columns = (
+        TableColumn("First"),
+        TableColumn("Second"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("McNemar p", "p"),
+        TableColumn("Holm p", "p"),
+        TableColumn("Joint p, by persona", "p"),
+    )
+    return Table(
+        "several_judges",
+        "Judges against one another",
+        columns,
+        rows,
+        f"On the {found['n']} items that all of them decided. Read a pair only by its adjusted p "
+        "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
+        "personas.",
+    )
+
+
+def ranks(report: Report) -> Table:
+    names = run_names(report)
+    rows = [
+        [names[entry["run"]], entry["best"], entry["worst"]]
+        for entry in report["several_judges"]["ranks"]
+    ]
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Best rank", "count"),
+        TableColumn("Worst rank", "count"),
+    )
+    return Table(
+        "ranks",
+        "Ranks that the data leave open",
+        columns,
+        rows,
+        "All of them hold together with 95 % confidence.",
+    )
+
+
+class RankingSection(Section):
+    """The runs that saw the whole persona, compared with one another."""
+
+    name = "ranking"
+    analyses = (
+        Analysis(
+            "several",
+            tables=("several_judges", "ranks"),
+            paths=("several_judges",),
+            uses=("resamples",),
+        ),
+    )
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"several_judges": several_judges(study)}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield pairs_of_judges(report)
+        yield ranks(report)
+
 
 MAX_NAMED = 8
 

@@ -1,19 +1,18 @@
-"""Tests of whether a judge can replace an annotator, and a description."""
+"""Whether a judge can replace an annotator: tests, a description, and leaving one out."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.data.arrays import EPSILON
 from analysis.data.verdicts import Verdicts, run_options
-from analysis.report.clusters import IN_GENERAL, fix_people, rests_on
-from analysis.report.encode import Json, estimate, number, pick, put, put_interval
+from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
-from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import named_entries
+from analysis.report.study import IN_GENERAL, ReportedStudy, fix_people, rests_on
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.words import named_comparisons, named_entries
 from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.comparison.leave_one_out import reference_judges
+from analysis.stats.comparison.leave_one_out import leave_one_out, reference_judges
 from analysis.stats.comparison.replacement import AgreementScale, pooled_replacement_test
 from analysis.stats.core.votes import Votes
 
@@ -100,9 +99,7 @@ def replacement(report: Report) -> Table:
     table = table_of_entries(
         "replacement",
         "Could the judge replace an annotator?",
-        [(name, _with_scales(entry)) for name, entry in named_entries(report, "comparison")]
-        if report["human"]["answers"]
-        else [],
+        named_entries(report, "comparison") if report["human"]["answers"] else [],
         [
             ("Judge", "percent", "pooled_replacement.raw.judge_agrees", "agrees with a person"),
             ("Person", "percent", "pooled_replacement.raw.people_agree", "agrees with a person"),
@@ -127,16 +124,9 @@ def replacement(report: Report) -> Table:
         "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
         "anybody can build.",
     )
-    if not table.rows or "reference_judges" not in report["human"]:
+    if not table.rows:
         return table
     return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
-
-
-def _with_scales(entry: Report) -> Report:
-    """An entry of a report of an earlier version, which has no scales, with empty ones."""
-    empty = dict.fromkeys(("judge_agrees", "people_agree"))
-    scales = {"raw": empty, "balanced": empty} | entry["pooled_replacement"]
-    return {**entry, "pooled_replacement": scales}
 
 
 def _reference_rows(report: Report, width: int) -> list[list[object]]:
@@ -200,3 +190,65 @@ class ReplacementSection(Section):
 
     def tables(self, report: Report) -> Iterator[Table]:
         yield replacement(report)
+
+
+def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
+    """The judge and each annotator against the majority of the others, on the same items."""
+    found = leave_one_out(votes, judge.answer)
+    difference = found.difference
+    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
+    out |= estimate(difference, "difference")
+    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
+    put(out, "people_agreement", number(found.human_agreement), difference.reason)
+    return out
+
+
+def leave_one_out_table(report: Report) -> Table:
+    rows = []
+    for name, versus in named_comparisons(report):
+        found = versus["leave_one_out"]
+        if found["n"]:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["judge_agreement"],
+                    found["people_agreement"],
+                    found["difference"],
+                    found["ci"],
+                ]
+            )
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Answers", "count"),
+        TableColumn("Judge", "percent", "As the majority of the others"),
+        TableColumn("Person", "percent", "As the majority of the others"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+    )
+    return Table(
+        "leave_one_out",
+        "Judge and person against the majority of the others",
+        columns,
+        rows,
+        "For every answer of a person, the majority of the other people of the item; where they "
+        "tie the answer is left out. The interval allows for items and people in common.",
+    )
+
+
+class LeaveOneOutSection(Section):
+    """The judge and each person against the majority of the other annotators."""
+
+    name = "leave_one_out"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "comparison": [
+                {"leave_one_out": _leave_one_out(study.votes_with_options_of(run), judge)}
+                for run, judge in runs
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield leave_one_out_table(report)

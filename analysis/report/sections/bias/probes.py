@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.judges.probes import Pairs, ProbedRun, baseline_of, pairs_of
-from analysis.report.claims import PROBES, holds, level_of
-from analysis.report.encode import Json, estimate, number, put, put_estimate, undefined
+from analysis.data.juries import Pairs, ProbedRun, baseline_of, pairs_of
+from analysis.report.report_json import Json, estimate, number, put, put_estimate, undefined
 from analysis.report.section import Report, Section, Sentence
+from analysis.report.sentences import PROBES, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
-from analysis.report.text.names import features_words, listed
+from analysis.report.words import features_words, listed
 from analysis.stats.comparison.general_difference import GeneralDifference
 from analysis.stats.comparison.probes import (
     ProbeEffect,

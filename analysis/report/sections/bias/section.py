@@ -1,11 +1,157 @@
-"""The chapter on biases of judges."""
+"""The chapter on biases of judges, and whether they prefer their own responses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.section import Report, ReportPage, Section
-from analysis.report.sections.bias.own_responses import OwnResponsesSection
+import numpy as np
+
+from analysis.data.arrays import MISSING
+from analysis.data.juries import OwnSides, ProbedRun
+from analysis.data.verdicts import Ints, run_verdicts
+from analysis.report.report_json import Json, cell, number, put, tested
+from analysis.report.section import Report, ReportPage, Section, Sentence
 from analysis.report.sections.bias.probes import Probes
+from analysis.report.sentences import OWN, holds, level_of
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import percent, points, points_range
+from analysis.stats.comparison.probes import own_preference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+
+GOLD = {"own": "Own answers", "people": "Majority of annotators"}
+
+
+def own_responses(study: ReportedStudy) -> Json:
+    """The entries of report.json; empty for a study without such runs."""
+    entries = [_entry(study, run, run.own) for run in study.data.probes if run.own is not None]
+    if not entries:
+        return {}
+    for key in GOLD:
+        found = [entry[key]["bias"] for entry in entries]
+        for each, p in zip(found, holm([one["p"] for one in found]), strict=True):
+            put(each, "p_holm", number(p), each.get("p_reason"))
+    return {"bias": {"own": entries}}
+
+
+def _entry(study: ReportedStudy, run: ProbedRun, own: OwnSides) -> Json:
+    answer = run_verdicts(study.data, run.run).answer
+    sides = own.side.astype(np.int64)
+    # A truth or a verdict of a tie is for neither response.
+    return (
+        identity(run.run)
+        | {"mitigations": list(run.mitigations), "sources": list(own.sources)}
+        | {"items": int((sides >= 0).sum())}
+        | {
+            "own": _against(answer, study.data.truth.astype(np.int64), sides, study.shared.judged),
+            "people": _against(answer, study.people.answer, sides, study.shared.items),
+        }
+    )
+
+
+def _against(answer: Ints, gold: Ints, sides: Ints, sharing: Sharing) -> Json:
+    judge, truth = (_chose_own(choice, sides) for choice in (answer, gold))
+    found = own_preference(judge, truth, sharing)
+    out: Json = {"n": found.n}
+    for key, share in (
+        ("chosen", found.chosen),
+        ("gold", found.gold),
+        ("missed", found.missed),
+        ("taken", found.taken),
+    ):
+        out[key] = cell(share, "value")
+    for key, difference in (("dbg", found.dbg), ("bias", found.bias)):
+        out[key] = tested(difference)
+    return out
+
+
+def _chose_own(choice: Ints, sides: Ints) -> Ints:
+    """1 own, 0 the other response, -1 neither or not a pair with one own response."""
+    known = (sides >= 0) & (choice >= 0) & (choice < 2)
+    return np.where(known, (choice == sides).astype(np.int64), MISSING)
+
+
+def own_table(report: Report) -> Table:
+    rows = [
+        (
+            entry["judge"],
+            entry[key]
+            | {
+                "setting": entry["setting"],
+                "after": " and ".join(entry["mitigations"]) or "none",
+                "sources": ", ".join(entry["sources"]),
+                "against": words,
+            },
+        )
+        for entry in report.get("bias", {}).get("own", ())
+        for key, words in GOLD.items()
+        if entry[key]["n"]
+    ]
+    return table_of_entries(
+        "own_responses",
+        "Whether judges prefer their own responses",
+        rows,
+        [
+            ("Setting", "text", "setting"),
+            ("Mitigation", "text", "after"),
+            ("Own responses by", "text", "sources"),
+            ("Compared with", "text", "against"),
+            ("Pairs", "count", "n"),
+            ("Judge", "percent", "chosen.value", "Chooses the judge’s own"),
+            ("Compared with", "percent", "gold.value", "Chooses the judge’s own"),
+            ("DBG", "points", "dbg.value", "Chooses the judge’s own"),
+            ("95 %", "points_range", "dbg.ci", "Chooses the judge’s own"),
+            ("Own is wrongly chosen", "percent", "taken.value", "Errors"),
+            ("Own is wrongly not chosen", "percent", "missed.value", "Errors"),
+            ("Difference", "points", "bias.value", "Errors"),
+            ("95 % interval", "points_range", "bias.ci", "Errors"),
+            ("p", "p", "bias.p", "Errors"),
+            ("Holm p", "p", "bias.p_holm", "Errors"),
+        ],
+        "Items with exactly one response of the judge’s own. DBG: how much more often the judge "
+        "chooses it. If its own responses are not right on half of the pairs, a judge that errs at "
+        "random has a DBG too, so the errors decide: own responses wrongly chosen (where the "
+        "other is right) against own responses wrongly not chosen. A difference above 0 favours "
+        "the judge’s own. Holm: over the runs of this table.",
+        first="Judge",
+    )
+
+
+class OwnResponsesSection(Section):
+    """Self-preference of runs that were asked about the judge's own responses."""
+
+    name = "own_responses"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return own_responses(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield own_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        level = level_of(report, OWN)
+        for entry in report.get("bias", {}).get("own", ()):
+            key = "own" if entry["own"]["n"] else "people"
+            if entry[key]["n"]:
+                yield Sentence.of("finding", _words(entry["judge"], entry[key], key, level))
+
+
+def _words(judge: str, found: Report, key: str, level: float) -> str:
+    bias, dbg = found["bias"], found["dbg"]
+    gold = "the own answers" if key == "own" else "the majority of annotators"
+    counted = (
+        f"On {found['n']:,} pairs with one response of its own, {judge} chooses it in "
+        f"{percent(found['chosen']['value'])} and {gold} in {percent(found['gold']['value'])} "
+        f"({points(dbg['value'])} points)."
+    )
+    if bias["ci"] is None:
+        return f"{counted} Whether its errors favour its own responses cannot be tested."
+    gap = f"{points(bias['value'])} points, 95 % CI {points_range(bias['ci'])}"
+    if holds(bias, level, "p_holm"):
+        which = "favour" if bias["value"] > 0 else "disfavour"
+        return f"{counted} Its errors {which} its own responses ({gap})."
+    return f"{counted} Its errors do not clearly favour or disfavour its own responses ({gap})."
+
 
 TABLES = ("bias_probes", "bias_position", "persona_probes", "own_responses")
 

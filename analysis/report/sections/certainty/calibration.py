@@ -1,4 +1,4 @@
-"""Calibration, discrimination and reliability of stated certainty."""
+"""Calibration, discrimination and reliability of certainty, stated or from other sources."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,16 +6,27 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.data.verdicts import Floats, Ints
-from analysis.report.claims import CALIBRATION, held, of_names
-from analysis.report.encode import Json, cell, number, pick, put
+from analysis.data.arrays import Dataset, RunData
+from analysis.data.verdicts import (
+    Floats,
+    Ints,
+    Verdicts,
+    agreement_certainty,
+    probability_certainty,
+)
 from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis, whiskers
+from analysis.report.report_json import Json, cell, number, pick, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, Report, Section
-from analysis.report.sections.certainty.sides import certain_sides, drawn_sides, on_every_side
+from analysis.report.sections.certainty.distribution import (
+    certain_sides,
+    drawn_sides,
+    on_every_side,
+)
+from analysis.report.sentences import CALIBRATION, held, of_names
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.text.numbers import percent
+from analysis.report.words import percent, run_names
 from analysis.stats.certainty.calibration import (
     Binning,
     brier_score,
@@ -271,3 +282,63 @@ class CalibrationSection(Section):
 
     def figures(self, report: Report) -> Iterator[Figure | None]:
         yield reliability_figure(report)
+
+
+def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
+    """Measure two certainties that the model was not asked for in words."""
+    return {
+        "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
+        "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),
+    }
+
+
+def other_certainties(report: Report) -> Table:
+    labels = {
+        "probabilities": "probability of its answer",
+        "agreement": "agreement of its readings",
+    }
+    rows = []
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        found = judge["other_certainties"]
+        kinds = [(label, found[key]) for key, label in labels.items() if found[key]["n"]]
+        if kinds:
+            kinds.insert(0, ("in words", judge["calibration"]))
+        for label, kind in kinds:
+            if kind["n"]:
+                row = [kind[key] for key in ("ece", "brier", "auroc", "aurc")]
+                rows.append([name, label, kind["n"], *row])
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Certainty as"),
+        TableColumn("n", "count"),
+        TableColumn("ECE", "decimal"),
+        TableColumn("Brier", "decimal"),
+        TableColumn("AUROC", "decimal"),
+        TableColumn("AURC", "decimal"),
+    )
+    return Table(
+        "other_certainties",
+        "Certainty that no judge was asked for",
+        columns,
+        rows,
+        "The certainty that a judge states, the probability that the model gave its answer, and "
+        "the share of its readings that gave it. Lower is better except for AUROC.",
+    )
+
+
+class OtherCertainties(Section):
+    """Calibration of the probability of an answer, and of the agreement of a run's readings."""
+
+    name = "other_certainties"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "judges": [
+                {"other_certainties": _other_certainties(study.data, run, verdicts)}
+                for run, verdicts in runs
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield other_certainties(report)

@@ -1,20 +1,37 @@
-"""Annotators' certainty compared with a run's: by item, by distribution, and by equal rules."""
+"""Certainty of annotators and of a run: by item, by equal rules, where each side is certain."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from analysis.data.arrays import RunData
-from analysis.data.verdicts import Verdicts, run_votes
-from analysis.report.encode import Json, cell, number, put, put_estimate, put_interval
+from analysis.data.verdicts import Floats, Verdicts, run_votes
+from analysis.report.report_json import (
+    Json,
+    cell,
+    estimate,
+    number,
+    put,
+    put_estimate,
+    put_interval,
+)
 from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
-from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn
-from analysis.report.text.names import run_names
-from analysis.stats.certainty.general_correlation import general_spearman
-from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
+from analysis.report.sentences import DETECTABLE
+from analysis.report.study import IN_GENERAL, ReportedStudy, families
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.words import named_comparisons, run_names
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.certainty.high_sets import HighSets as ComparedSets
+from analysis.stats.certainty.high_sets import certainty_by_source, compare_high_sets
+from analysis.stats.certainty.human_llm import (
+    compare_certainty,
+    compare_certainty_distributions,
+    general_spearman,
+)
 from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
+from analysis.stats.comparison.general_difference import detectable_difference
+from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import Estimate
 
 MAJORITY = 3
@@ -181,3 +198,204 @@ class CertaintyComparison(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         yield item_by_item(report)
         yield like_for_like_table(report)
+
+
+def _high_sets(sets: ComparedSets) -> Json:
+    """Accuracy of each side on its own high items, and of both on the four resulting sets."""
+    return {
+        "n": sets.n,
+        "difference": estimate(sets.difference),
+        "judge_on_own": cell(sets.model_on_own),
+        "people_on_own": cell(sets.human_on_own),
+        "cells": {
+            name: {"people": cell(people), "judge": cell(judge)}
+            for name, (people, judge) in sets.cells.items()
+        },
+    }
+
+
+def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Sequence[int]) -> None:
+    """Add the difference in general, among items for which both sides state a certainty."""
+    people, threshold = study.people, study.threshold
+    found = []
+    for index in family:
+        judge = study.judges[index]
+        known = judge.scored & people.scored
+        known &= ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
+        found.append(
+            general_contrast(
+                _credit(judge),
+                known & (judge.certainty >= threshold),
+                _credit(people),
+                known & (people.certainty >= threshold),
+                study.shared.items,
+                among=len(family),
+            )
+        )
+    for index, result, p in zip(family, found, holm([one.p for one in found]), strict=True):
+        out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
+        out["tests"] = sum(one.p is not None for one in found)
+        reason = result.interval_reason or result.reason
+        out |= estimate(result)
+        put_interval(out, "ci_as_best", result.as_best, reason)
+        put(out, "p", number(result.p), reason)
+        put(out, "p_holm", number(p), reason)
+        detectable = detectable_difference(result, among=len(family))
+        put(out, "detectable", number(detectable), reason or "no_variation")
+        entries[index]["difference_general"] = out
+
+
+def _credit(side: Verdicts) -> Floats:
+    return np.where(side.scored, side.correct, np.nan)
+
+
+OWN = "each on its own certain ones"
+
+
+def high_sets(report: Report) -> Table:
+    rows = []
+    labels = {
+        "both": "both certain",
+        "human_only": "only people certain",
+        "model_only": "only the judge certain",
+        "neither": "neither certain",
+    }
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        sets = versus["certainty"]["high_sets"]
+        if sets["n"]:
+            for key, label in labels.items():
+                cells = sets["cells"][key]
+                rows.append([name, label, cells["people"], cells["judge"], *[None] * 4])
+            gap = sets["difference_general"]
+            own = [sets["people_on_own"], sets["judge_on_own"]]
+            ends = gap["ci_as_best"] or gap["ci"]
+            rows.append([name, OWN, *own, gap["value"], ends, gap["p_holm"], gap.get("detectable")])
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Items where"),
+        TableColumn("People", "share"),
+        TableColumn("Judge", "share"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % in general", "points_range"),
+        TableColumn("Holm p", "p"),
+        TableColumn("Detectable", "points"),
+    )
+    return Table(
+        "high_sets",
+        "Who is certain where, and right how often",
+        columns,
+        rows,
+        "Each side's own high items are different items that overlap; in the first four rows both "
+        "are scored on the same ones. The difference of the last row allows for people, personas "
+        f"and questions in common, and its "
+        "lower end for naming the best of several runs; Holm: over the runs that compete. "
+        f"{DETECTABLE} {CONDITIONAL}",
+    )
+
+
+class HighSetsSection(Section):
+    """Accuracy of judge and annotators on their own high items."""
+
+    name = "high_sets"
+    needs = ("accuracies",)
+    sources = (NumberSource("comparison.*.certainty.high_sets", "high_sets", RUN),)
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        people = study.people
+        found = [
+            _high_sets(
+                compare_high_sets(
+                    people.certainty,
+                    people.correct,
+                    judge.certainty,
+                    judge.correct,
+                    threshold=study.threshold,
+                    rng=study.rng(),
+                    n_draws=study.draws,
+                )
+            )
+            for judge in study.judges
+        ]
+        for family in families(earlier["judges"]):
+            _add_in_general(found, study, family)
+        return {"comparison": [{"certainty": {"high_sets": sets}} for sets in found]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield high_sets(report)
+
+
+def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
+    """Fit annotators' single answers and the run's verdicts in one regression."""
+    votes, shared = study.votes, study.shared
+    items = np.arange(judge.correct.size)
+    item = np.concatenate([votes.item, items])
+    is_model = np.arange(item.size) >= votes.n
+    annotator = np.concatenate([votes.annotator, np.full(items.size, votes.n_annotators)])
+    found = certainty_by_source(
+        np.concatenate([study.correct_alone, judge.correct]),
+        np.concatenate([votes.certainty, judge.certainty]),
+        is_model,
+        {
+            "item": item,
+            "annotator": annotator,
+            "persona": shared.persona[item],
+            "question": shared.question[item],
+        },
+        threshold=study.threshold,
+    )
+    out: Json = {"n": found.n}
+    out |= {key: estimate(getattr(found, key)) for key in ("people", "model", "interaction")}
+    put(out, "p", number(found.p), found.interaction.reason or found.interaction.interval_reason)
+    return out
+
+
+def interaction_table(report: Report) -> Table:
+    rows = []
+    for name, versus in named_comparisons(report):
+        found = versus["certainty"]["interaction"]
+        if found["interaction"]["value"] is not None:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["people"]["value"],
+                    found["model"]["value"],
+                    found["interaction"]["value"],
+                    found["interaction"]["ci"],
+                    found["p"],
+                ]
+            )
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Answers", "count"),
+        TableColumn("people", "decimal", "Log odds ratio of high certainty"),
+        TableColumn("judge", "decimal", "Log odds ratio of high certainty"),
+        TableColumn("Judge less people", "decimal"),
+        TableColumn("95 % interval", "range"),
+        TableColumn("p", "p"),
+    )
+    return Table(
+        "interaction",
+        "Does high certainty say more from the judge than from a person?",
+        columns,
+        rows,
+        "A sensitivity analysis: logistic regression of being right on who answers, high "
+        "certainty, and both, over single answers; its variance allows for items, people, "
+        "personas and questions in common. Above 0: the judge's high certainty says more.",
+    )
+
+
+class InteractionSection(Section):
+    """Logistic regression of being right on who answers and high certainty."""
+
+    name = "interaction"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {
+            "comparison": [
+                {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield interaction_table(report)

@@ -1,18 +1,19 @@
 """Certainty of each side: how it uses the scale, and its accuracy in each part of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.data.verdicts import Floats, Ints
-from analysis.report.claims import RANKING, held, of_names, sentence_case
-from analysis.report.encode import Json, cell, put
+from analysis.data.verdicts import Floats, Ints, Verdicts
 from analysis.report.figures import (
+    PEOPLE,
     REFERENCE,
     RIGHT_AND_WRONG,
     Figure,
+    Key,
     Panel,
     Variant,
     axis,
@@ -20,21 +21,99 @@ from analysis.report.figures import (
     plain,
     right_and_wrong,
     share_axis,
+    styles,
     vertical,
 )
+from analysis.report.report_json import Json, cell, estimate, number, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section
-from analysis.report.sections.certainty.sides import (
-    SideOfCertainty,
-    certain_sides,
-    drawn_sides,
-    on_every_side,
-)
+from analysis.report.sentences import RANKING, held, of_names, sentence_case
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
-from analysis.report.text.numbers import percent
+from analysis.report.words import percent, run_names, whole_runs
+from analysis.stats.certainty.calibration import discrimination
+from analysis.stats.certainty.human_llm import centred_certainty, certainty_icc
 from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.votes import Votes
 from studies.prompts import BANDS
+
+
+def _entries(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+    """The entries that state certainty: majority, single answers, and each run."""
+    human = report["human"]
+    people = [("People, majority", human["majority"]), ("People, single", human["individual"])]
+    return [*people, *zip(run_names(report), report["judges"], strict=True)]
+
+
+def certain_sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(who, side) for who, side in _entries(report) if side["certainty"]["summary"]["n"]]
+
+
+@dataclass(frozen=True)
+class SideOfCertainty:
+    """A side that states certainty, and how figures draw it."""
+
+    name: str
+    entry: Report
+    colour: str
+    dash: str
+    symbol: str
+    unit: str
+    steps: Sequence[Report]
+
+    @property
+    def key(self) -> Key:
+        return Key(self.name, self.colour, self.dash)
+
+    @property
+    def bars(self) -> Sequence[Report]:
+        return self.entry["certainty"]["histogram"]
+
+
+def drawn_sides(report: Report) -> list[SideOfCertainty]:
+    human = report["human"]
+    sides = [
+        SideOfCertainty(
+            name, human[unit], PEOPLE, dash, symbol, counted, report["by_threshold"][unit]
+        )
+        for name, unit, dash, symbol, counted in (
+            ("People, majority", "majority", "solid", "circle", "item"),
+            ("People, single", "individual", "dot", "circle-open", "answer"),
+        )
+    ]
+    # Runs that saw less of the persona have their own section.
+    names, drawn = run_names(report), styles(report)
+    for index in whole_runs(report):
+        steps = report["by_threshold"]["judges"][index]
+        sides.append(
+            SideOfCertainty(names[index], report["judges"][index], *drawn[index], "item", steps)
+        )
+    return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """One side's answers: certainty, 1 right / 0 wrong / -1 neither, and item, shape (answers,)."""
+
+    certainty: Floats
+    correct: Ints
+    item: Ints
+
+
+def on_every_side(study: ReportedStudy, compute: Callable[[Stated], Json]) -> Json:
+    """Apply `compute` to the majority, to single answers and to every run, in report order."""
+    items = np.arange(len(study.data.items))
+    votes = study.votes
+
+    def of(verdicts: Verdicts) -> Json:
+        return compute(Stated(verdicts.certainty, verdicts.correct, items))
+
+    single = Stated(votes.certainty, study.correct_alone, votes.item)
+    return {
+        "human": {"majority": of(study.people), "individual": compute(single)},
+        "judges": [of(verdicts) for verdicts in study.judges],
+    }
+
 
 # Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 is in
 # the bin of the nineties.
@@ -277,3 +356,56 @@ class DistributionSection(Section):
     def figures(self, report: Report) -> Iterator[Figure | None]:
         yield histograms(report)
         yield certainty_curves(report)
+
+
+def scale_use(votes: Votes, correct: Ints) -> Json:
+    """Measure how much certainty depends on the item, and the effect of each annotator's level."""
+    centred = centred_certainty(votes)
+    out: Json = {
+        "icc": estimate(certainty_icc(votes)),
+        "icc_centred": estimate(certainty_icc(votes, centred=True)),
+    }
+    # Only the order affects the area, so differences of -100 to 100 can be put on the scale.
+    for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
+        found = discrimination(values, correct)
+        put(out, key, number(found.auroc), found.reason)
+    return out
+
+
+def scale_use_table(report: Report) -> Table:
+    found = report["human"]["scale_use"]
+    rows = [
+        ["As stated", found["icc"]["value"], found["icc"]["ci"], found["auroc"]],
+        [
+            "Less each person's mean",
+            found["icc_centred"]["value"],
+            found["icc_centred"]["ci"],
+            found["auroc_centred"],
+        ],
+    ]
+    columns = (
+        TableColumn("People's certainty"),
+        TableColumn("ICC(1,1)", "decimal"),
+        TableColumn("95 % interval", "range"),
+        TableColumn("AUROC", "decimal"),
+    )
+    return Table(
+        "scale_use",
+        "How people use the scale",
+        columns,
+        rows if any(row[1] is not None for row in rows) else [],
+        "ICC: the share of the variance of certainty that lies between items and not between the "
+        "people who answered them.",
+    )
+
+
+class ScaleUse(Section):
+    """The share of the variance of certainty that is between items."""
+
+    name = "scale_use"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"human": {"scale_use": scale_use(study.votes, study.correct_alone)}}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield scale_use_table(report)

@@ -1,23 +1,206 @@
-"""The chapter on certainty."""
+"""The chapter on certainty, and its main findings in a few sentences chosen by rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.limits import certainty_limit
+from analysis.report.report_json import Json
+from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.sections.certainty.calibration import CalibrationSection
-from analysis.report.sections.certainty.certified import Certified
-from analysis.report.sections.certainty.comparison import CertaintyComparison
-from analysis.report.sections.certainty.distribution import DistributionSection
-from analysis.report.sections.certainty.headline import CertaintyHeadline
-from analysis.report.sections.certainty.high_sets import HighSetsSection
-from analysis.report.sections.certainty.interaction import InteractionSection
-from analysis.report.sections.certainty.other_certainties import OtherCertainties
-from analysis.report.sections.certainty.scale_use import ScaleUse
-from analysis.report.sections.certainty.signals import Signals
-from analysis.report.sections.certainty.thresholds import Thresholds
-from analysis.report.sections.certainty.validation import Validation
-from analysis.report.text.names import listed, run_names, whole_runs
+from analysis.report.sections.certainty.calibration import CalibrationSection, OtherCertainties
+from analysis.report.sections.certainty.certified import Certified, Signals
+from analysis.report.sections.certainty.comparison import (
+    CertaintyComparison,
+    HighSetsSection,
+    InteractionSection,
+)
+from analysis.report.sections.certainty.distribution import DistributionSection, ScaleUse
+from analysis.report.sections.certainty.thresholds import Thresholds, Validation
+from analysis.report.sentences import (
+    CERTAIN,
+    THRESHOLD,
+    TOGETHER,
+    Text,
+    detectable_words,
+    fill,
+    holds,
+    holm_words,
+    level_of,
+    members,
+    shown,
+    state_with,
+    texts,
+    who_of,
+)
+from analysis.report.study import ReportedStudy
+from analysis.report.words import (
+    certainty_limit,
+    decimal,
+    decimal_range,
+    listed,
+    percent,
+    points,
+    points_range,
+    reason,
+    run_name,
+    run_names,
+    whole_runs,
+)
+
+
+def certainty_headline(report: Mapping[str, Any]) -> Json:
+    """The findings on certainty, for the same run as the headline.
+
+    Three findings by rule: whether its certainty rises and falls with the annotators' (interval of
+    Spearman's correlation in general), the mean certainty of single answers, and whether the
+    judge, where it is certain, is right more often than annotators where they are (interval of the
+    difference, both sets resampled).
+    """
+    who = report["headline"]
+    found = [versus["certainty"] for versus in report["comparison"]]
+    stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
+    if not stated:
+        return state_with("not_comparable", _not_comparable(found))
+    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
+    index = (chosen or stated)[0]
+    judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
+    name = run_name(judge, report["judges"])
+    test = dict(members(report, TOGETHER)).get(name, {})
+    differs = holds(test, level_of(report, TOGETHER))
+    sentences = [
+        _together(name, versus, path, differs),
+        _more_certain(name, versus, path),
+    ]
+    if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
+        unknown = "No right answers are known, so neither can be compared where it is certain."
+        return state_with("no_truth", *sentences, unknown) | who_of(judge)
+    state, sentence = _on_own_ground(
+        name,
+        versus["high_sets"],
+        f"{path}.high_sets",
+        report["parameters"]["threshold"],
+        level_of(report, CERTAIN),
+    )
+    return state_with(state, *sentences, sentence) | who_of(judge)
+
+
+def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
+    if "no_variation" in {entry["spearman_reason"] for entry in found}:
+        return (
+            "Certainty never varies on one side or on both, so whether the certainty of judges and "
+            "of people rise together is undefined."
+        )
+    return "No run states a certainty on enough of the items on which people state one."
+
+
+def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
+    ends = found["spearman_general_ci"]
+    rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
+    words: dict[str, object] = {
+        "name": name,
+        "items": shown(found["items"], f"{path}.items"),
+        "found": rho,
+    }
+    if ends is not None:
+        interval = shown(decimal_range(ends, 2), f"{path}.spearman_general_ci")
+        words["found"] = fill("{rho} (95 % CI {ends})", rho=rho, ends=interval)
+    else:
+        why = reason(found["spearman_general_ci_reason"])
+        words["found"] = fill("{rho} (no interval: {why})", rho=rho, why=why)
+    tail = "Spearman's correlation over {items} items is {found}."
+    clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
+    if not differs or not clear:
+        if clear:
+            tail += " Corrected for all claims that the report could make, this can be chance."
+        return fill(
+            f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
+            **words,
+        )
+    moves = "rises with" if ends[0] > 0 else "falls with"
+    return fill(f"The certainty of {{name}} {moves} that of people: {tail}", **words)
+
+
+def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
+    if found["model_mean"] is None:
+        return "Too few certainties were stated to compare their means."
+    return fill(
+        "Mean certainty: {model} in replies of {name}, {human} in answers of people (distance of "
+        "the distributions {distance} points, KS {ks}).",
+        name=name,
+        model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
+        human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
+        distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
+        ks=shown(f"{found['ks']:.2f}", f"{path}.ks"),
+    )
+
+
+def _on_own_ground(
+    name: str, sets: Mapping[str, Any], path: str, threshold: float, level: float
+) -> tuple[str, Text]:
+    difference, judge = sets["difference_general"], sets["judge_on_own"]
+    people = sets["people_on_own"]
+    words: dict[str, object] = {
+        "name": name,
+        "threshold": shown(f"{threshold:g}", THRESHOLD),
+        "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
+        "n_people": shown(people["n"], f"{path}.people_on_own.n"),
+    }
+    if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
+        return "too_few", fill(
+            "Too few items have a high certainty (≥ {threshold}) to compare the two there "
+            "({n_judge} of {name}, {n_people} of people).",
+            **words,
+        )
+    words |= {
+        "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
+        "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
+        "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
+    }
+    form = (
+        "{words}: {judge} of {n_judge} and {people} of {n_people}, a difference of {gap} points "
+        "{tail}.{finds}"
+    )
+    if difference["ci"] is None:
+        return "cannot_tell", fill(
+            form,
+            words=fill(CERTAIN_WORDS["cannot_tell"], **words),
+            tail=f"(no interval: {reason(difference['ci_reason'])})",
+            finds="",
+            **words,
+        )
+    differs = holds(difference, level, "p_holm")
+    state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
+    tail = fill(
+        "(95 % CI {ci}{holm}) on items that both decided",
+        ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
+        holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
+    )
+    finds: Text | str = ""
+    if state == "cannot_tell":
+        finds = detectable_words(difference, f"{path}.difference_general")
+    claim = fill(CERTAIN_WORDS[state], **words)
+    return state, fill(form, words=claim, tail=tail, finds=finds, **words)
+
+
+_ON_OWN = "on its items of high certainty (≥ {threshold}) than people on theirs"
+CERTAIN_WORDS = {
+    "better": f"{{name}} is correct more often {_ON_OWN}",
+    "worse": f"{{name}} is correct less often {_ON_OWN}",
+    "cannot_tell": f"We cannot tell whether {{name}} is correct more often {_ON_OWN}",
+}
+
+
+class CertaintyHeadline(Section):
+    """The finding on certainty, for the run of the headline."""
+
+    name = "certainty_headline"
+    needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"certainty_headline": certainty_headline(earlier)}
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for text in texts(report["certainty_headline"]):
+            yield Sentence("finding", text)
 
 
 def _of_certainty(report: Report) -> Iterator[str]:

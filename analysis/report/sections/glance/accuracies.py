@@ -10,9 +10,6 @@ from analysis.data.verdicts import (
     Verdicts,
     run_options,
 )
-from analysis.report.clusters import add_as_best, add_clusters
-from analysis.report.competition import asked_of_all, families, is_whole
-from analysis.report.encode import Json, cells
 from analysis.report.figures import (
     PEOPLE,
     ROW_MARGIN,
@@ -27,13 +24,21 @@ from analysis.report.figures import (
     whiskers,
 )
 from analysis.report.registration import run_mark
+from analysis.report.report_json import Json, cells
 from analysis.report.section import RUN, Analysis, NumberSource, Report, Section, Sentence
-from analysis.report.study import ReportedStudy, identity
+from analysis.report.study import (
+    ReportedStudy,
+    add_as_best,
+    add_clusters,
+    asked_of_all,
+    families,
+    identity,
+    is_whole,
+)
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
-from analysis.report.text.names import run_names
-from analysis.report.text.numbers import percent, percent_range, share_of
+from analysis.report.words import percent, percent_range, run_names, share_of
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
-from analysis.stats.core.checks import n_distinct
+from analysis.stats.core.results import n_distinct
 
 # Labels of the rows of annotators.
 MAJORITY, SINGLE = "People, majority", "People, single answers"

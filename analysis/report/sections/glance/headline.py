@@ -3,25 +3,33 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.competition import best_run
-from analysis.report.encode import Json
+from analysis.report.report_json import Json
 from analysis.report.rules import FULL_SHARE, MIN_COMPARED, TOO_SMALL
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.study import ReportedStudy
-from analysis.report.text.names import listed, run_name
-from analysis.report.text.numbers import p_value, percent, percent_range, points, points_range
-from analysis.report.text.reasons import reason
-from analysis.report.text.sentences import Text, fill, shown
-from analysis.report.text.verdicts import (
+from analysis.report.sentences import (
     THRESHOLD,
+    Text,
     detectable_words,
+    fill,
     holm_words,
     no_truth_words,
+    shown,
     state_with,
     texts,
     uneven,
     where_words,
     who_of,
+)
+from analysis.report.study import ReportedStudy, best_run
+from analysis.report.words import (
+    listed,
+    p_value,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    reason,
+    run_name,
 )
 
 MAJORITY = "human.majority"

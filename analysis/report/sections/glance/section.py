@@ -1,14 +1,252 @@
-"""The chapter “At a glance”."""
+"""The chapter “At a glance”: how many annotators a judge is worth, costs, and limits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import numpy as np
+
+from analysis.data.verdicts import Verdicts
+from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
-from analysis.report.sections.glance.cost_frontier import CostFrontier
-from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalenceSection
 from analysis.report.sections.glance.headline import Headline
-from analysis.report.sections.glance.limits import limits_of_study
-from analysis.report.text.names import listed, run_names
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import (
+    CHOSEN_ELSEWHERE,
+    INDIVIDUALS,
+    OPT_IN,
+    STEREOTYPES,
+    language_limit,
+    listed,
+    named_comparisons,
+    number_of,
+    reason,
+    run_names,
+)
+from analysis.stats.comparison.cost_accuracy import price_mixes
+from analysis.stats.comparison.crowd_equivalence import crowd_equivalence
+from analysis.stats.core.votes import Votes
+
+
+def _equivalence(
+    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
+) -> Json:
+    found = crowd_equivalence(
+        votes, judge.answer, truth, rng=np.random.default_rng(seed), n_draws=draws
+    )
+    out: Json = {"n": found.n_items}
+    put(out, "people", number(found.people), found.reason)
+    put(out, "place", found.place, found.reason)
+    # One end can be open: worth less than one annotator, or more than a hundred.
+    put(out, "low", number(found.low), found.reason or "below_one")
+    put(out, "high", number(found.high), found.reason or "above_any")
+    put(out, "judge_accuracy", number(found.judge_accuracy), found.reason)
+    put(out, "ceiling", number(found.ceiling), found.reason)
+    out["curve"] = [
+        {"people": point.k, "accuracy": point.accuracy, "predicted": point.n_items == 0}
+        for point in found.curve
+    ]
+    return out
+
+
+def equivalence_table(report: Report) -> Table:
+    rows = []
+    for name, versus in named_comparisons(report):
+        found = versus["worth"]
+        if found["judge_accuracy"] is not None:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["judge_accuracy"],
+                    _people(found),
+                    _range(found),
+                    found["ceiling"],
+                ]
+            )
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Items", "count"),
+        TableColumn("Accuracy", "percent"),
+        TableColumn("Worth people"),
+        TableColumn("95 % interval"),
+        TableColumn("Majority of very many", "percent"),
+    )
+    return Table(
+        "worth",
+        "How many people a judge is worth",
+        columns,
+        rows,
+        "The number of people whose majority is as accurate on the same items: counted as far as "
+        "items have answers, beyond that from a beta distribution of the items' difficulty. "
+        "Intervals resample items: they are about these people, personas and questions.",
+    )
+
+
+def _people(found: Report) -> str:
+    if found["people"] is None:
+        return {"below one": "less than one", "above any": "more than any number"}.get(
+            found["place"], reason(found["people_reason"])
+        )
+    return f"{found['people']:.1f}"
+
+
+def _range(found: Report) -> str:
+    low = "less than one" if found["low"] is None else f"{found['low']:.1f}"
+    high = "any number" if found["high"] is None else f"{found['high']:.1f}"
+    return f"{low} to {high}"
+
+
+class CrowdEquivalenceSection(Section):
+    """The number of annotators whose majority is as accurate as each run."""
+
+    name = "crowd_equivalence"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"comparison": [{"worth": self._of_run(study, judge)} for judge in study.judges]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield equivalence_table(report)
+
+    def _of_run(self, study: ReportedStudy, judge: Verdicts) -> Json:
+        if not study.is_binary(judge):
+            unknown = undefined("not_offered", "people", "place", "ceiling", "judge_accuracy")
+            return unknown | {"n": 0, "curve": []}
+        return _equivalence(
+            study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws
+        )
+
+
+def _frontier(
+    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
+) -> list[Json]:
+    """The mixes that no cheaper mix reaches; the price is annotators' answers per item."""
+    mixes = price_mixes(
+        votes,
+        judge.answer,
+        judge.certainty,
+        truth,
+        price_person=1.0,
+        price_judge=0.0,
+        rng=np.random.default_rng(seed),
+        n_draws=draws,
+    )
+    out = []
+    for mix in mixes:
+        if mix.best:
+            entry: Json = {"policy": mix.policy, "people": mix.people}
+            put(entry, "threshold", mix.threshold, "no_threshold")
+            entry |= {"answers_per_item": mix.price, "accuracy": mix.accuracy}
+            put_interval(entry, "ci", mix.interval, "no_variation")
+            put(entry, "often_best", number(mix.often_best), "too_few_items")
+            out.append(entry)
+    return out
+
+
+def frontier_table(report: Report) -> Table:
+    rows = [
+        [
+            name,
+            mix["policy"],
+            mix["people"],
+            mix["threshold"],
+            mix["answers_per_item"],
+            mix["accuracy"],
+            mix["ci"],
+            mix["often_best"],
+        ]
+        for name, versus in named_comparisons(report)
+        for mix in versus["mixes"]
+    ]
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Who labels"),
+        TableColumn("People asked", "count"),
+        TableColumn("below certainty", "number"),
+        TableColumn("Answers of people per item", "decimal"),
+        TableColumn("Accuracy", "percent"),
+        TableColumn("95 % interval", "percent_range"),
+        TableColumn("Best in", "percent"),
+    )
+    return Table(
+        "mixes",
+        "Best mixtures of people and judge at each price",
+        columns,
+        rows,
+        "Mixtures that no cheaper one reaches, a tie counting one half. The price is people's "
+        "answers per item; the judge's own cost is in its table. Intervals resample items: they "
+        "are about these people, personas and questions. "
+        "The best of many is partly luck: “best in” is the share of resamples in which the mixture "
+        "is still one that no cheaper one reaches.",
+    )
+
+
+class CostFrontier(Section):
+    """The mixes of annotators and judge that no cheaper one reaches."""
+
+    name = "cost_frontier"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"comparison": [{"mixes": self._of_run(study, judge)} for judge in study.judges]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield frontier_table(report)
+
+    def _of_run(self, study: ReportedStudy, judge: Verdicts) -> list[Json]:
+        if not study.is_binary(judge):
+            return []
+        return _frontier(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)
+
+
+def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
+    study, inputs, human = report["study"], report["inputs"], report["human"]
+    if study["simulated"]:
+        yield "simulated", "Simulated data: nothing here is about real people or real models."
+    yield "stereotypes", STEREOTYPES
+    yield "individuals", INDIVIDUALS
+    if human["answers"]:
+        # Participants are counted by state; imported annotators are not among them.
+        yield "opt_in", OPT_IN if human["people"] else CHOSEN_ELSEWHERE
+    asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
+    yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
+    if inputs["truth"]["unknown"]:
+        unknown = inputs["truth"]["unknown"]
+        which = "any" if unknown == inputs["items"] else f"{unknown:,}"
+        yield (
+            "truth",
+            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items; "
+            "these items score nobody.",
+        )
+    yield from _shared_items(report)
+    if human["answers"]:
+        yield (
+            "generality",
+            "The intervals of the headline, of “At a glance” and of the comparison with people are "
+            "about items, people, personas and questions like these. Those under accuracies in "
+            "other tables are about items like these, with these personas and questions. Where a "
+            "table says so, an interval is about these annotators only. None is about people of "
+            "another kind than those who took part.",
+        )
+
+
+def _asked_in(parameters: Mapping[str, Any]) -> str:
+    """The language of a run's prompts; empty for juries and imported judgments."""
+    asked = "prompts" in parameters
+    return str(parameters.get("prompt_language", "en")) if asked else ""
+
+
+def _shared_items(report: Report) -> Iterator[tuple[str, str]]:
+    inputs = report["inputs"]
+    if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
+        yield (
+            "shared",
+            f"The {number_of(inputs['items'], 'item')} share "
+            f"{number_of(inputs['personas'], 'persona')} and "
+            f"{number_of(inputs['questions'], 'question')}; items that share them are "
+            "alike. The intervals of the headline, of “At a glance”, of differences from people "
+            "and of groups count that; those under accuracies in other tables do not.",
+        )
 
 
 def _of_waves(report: Report) -> Iterator[str]:

@@ -1,20 +1,50 @@
-"""Accuracy by topic and by features of the personas."""
+"""Accuracy by topic, by features of the personas, and by annotators' own characteristics."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 
-from analysis.report.encode import Json, cell
+from analysis.data.arrays import MISSING
 from analysis.report.figures import Figure
+from analysis.report.report_json import Json, cell, estimate, number, put
 from analysis.report.section import Analysis, Report, Section
-from analysis.report.sections.groups.comparison import DIFFERENCE, FAMILY, differences, group_cell
 from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
-from analysis.report.text.names import run_names, whole_runs
-from analysis.stats.core.checks import n_distinct
-from analysis.stats.core.groups import compare_groups
+from analysis.report.words import number_of, run_names, whole_runs
+from analysis.stats.core.groups import GroupComparison, compare_groups
+from analysis.stats.core.proportions import EMPTY
+from analysis.stats.core.results import n_distinct
+
+# The name of the analysis that lists the tables of groups.
+FAMILY = "groups"
+
+
+def group_cell(side: GroupComparison, code: int) -> Json:
+    return cell(side.cells.get(code, EMPTY)) | {"support": side.support.get(code, "nothing")}
+
+
+def differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
+    out = []
+    for pair in side.differences:
+        found = pair.difference
+        entry: Json = {"first": names[pair.first], "second": names[pair.second]}
+        entry |= estimate(found, "difference")
+        put(entry, "p", number(pair.p), found.interval_reason or "no_variation")
+        put(entry, "p_holm", number(pair.p_adjusted), found.interval_reason or "no_variation")
+        out.append(entry)
+    return out
+
+
+DIFFERENCE = (
+    TableColumn("Difference", "points"),
+    TableColumn("95 % interval", "points_range"),
+    TableColumn("p", "p"),
+    TableColumn("Holm p", "p"),
+)
+
 
 # A feature with more values than this (a name, a year of birth) makes groups of one persona.
 MAX_VALUES = 30
@@ -104,7 +134,7 @@ def groups(report: Report) -> list[Table]:
     tables = []
     names, shown = run_names(report), whole_runs(report)
     sides = ["People, majority", *(names[index] for index in shown)]
-    for number, group in enumerate(report["groups"], start=1):
+    for place, group in enumerate(report["groups"], start=1):
         rows = [
             [row["value"] or "(not said)", row["items"], row["people"]]
             + [row["judges"][index] for index in shown]
@@ -117,7 +147,7 @@ def groups(report: Report) -> list[Table]:
         )
         tables.append(
             Table(
-                f"group_{number}",
+                f"group_{place}",
                 f"Accuracy by {group['label']}",
                 columns,
                 rows,
@@ -138,7 +168,7 @@ def group_differences(report: Report) -> list[Table]:
         *DIFFERENCE,
     )
     tables = []
-    for number, group in enumerate(report["groups"], start=1):
+    for place, group in enumerate(report["groups"], start=1):
         found = group["differences"]
         sides = [("People, majority", found["people"])]
         sides += [(names[index], found["judges"][index]) for index in shown]
@@ -150,7 +180,7 @@ def group_differences(report: Report) -> list[Table]:
         ]
         tables.append(
             Table(
-                f"differences_{number}",
+                f"differences_{place}",
                 f"Differences by {group['label']}",
                 columns,
                 rows,
@@ -206,3 +236,81 @@ class GroupAccuracy(Section):
     def figures(self, report: Report) -> Iterator[Figure | None]:
         yield topics(report)
         yield persona_features(report)
+
+
+# The fewest annotators that a group may have.
+MIN_PEOPLE = 5
+
+
+def annotator_groups(study: ReportedStudy) -> list[Json]:
+    """Accuracy of single answers by annotators' own characteristics.
+
+    Groups of fewer than five annotators are left out and counted, so that nobody is identifiable.
+    """
+    data, votes = study.data, study.votes
+    labels = dict.fromkeys(key for group in data.rater_groups for key in group)
+    tables = []
+    for label in labels:
+        values = [group.get(label, "") for group in data.rater_groups]
+        people = Counter(values)
+        names = sorted(value for value, n in people.items() if n >= MIN_PEOPLE)
+        if not 1 < len(names) <= MAX_VALUES:
+            continue
+        code_of = {value: code for code, value in enumerate(names)}
+        codes = np.array([code_of.get(value, MISSING) for value in values], dtype=np.int64)
+        clusters = study.shared.of_items(votes.item) | {"annotator": votes.annotator}
+        side = compare_groups(study.correct_alone, codes[votes.annotator], clusters=clusters)
+        rows = [
+            {"value": value, "people": people[value], "answers": group_cell(side, code)}
+            for code, value in enumerate(names)
+        ]
+        table: Json = {"label": label, "rows": rows, "differences": differences(side, names)}
+        tables.append(table | {"left_out": int((codes == MISSING).sum())})
+    return tables
+
+
+def annotator_group_tables(report: Report) -> list[Table]:
+    """Accuracy and differences by annotators' own characteristics."""
+    tables = []
+    for place, group in enumerate(report["annotator_groups"], start=1):
+        rows = [
+            [row["value"] or "(not said)", row["people"], row["answers"]] for row in group["rows"]
+        ]
+        columns = (
+            TableColumn(group["label"]),
+            TableColumn("People", "count"),
+            TableColumn("Single answers", "share"),
+        )
+        title = f"People's accuracy by their own {group['label']}"
+        few = number_of(group["left_out"], "person")
+        note = f"Left out are groups of fewer than five people ({few}). {CONDITIONAL}"
+        tables.append(Table(f"annotators_{place}", title, columns, rows, note, family=FAMILY))
+        pairs = [
+            [pair["first"] or "(not said)", pair["second"] or "(not said)"]
+            + [pair[key] for key in ("difference", "ci", "p", "p_holm")]
+            for pair in group["differences"]
+        ]
+        tables.append(
+            Table(
+                f"annotator_differences_{place}",
+                f"Differences by annotators' {group['label']}",
+                (TableColumn("Group"), TableColumn("less"), *DIFFERENCE),
+                pairs,
+                "Only the Holm p separates a difference from chance in many comparisons. Intervals "
+                "allow for items, people, personas and questions in common.",
+                family=FAMILY,
+            )
+        )
+    return tables
+
+
+class AnnotatorGroups(Section):
+    """Accuracy by annotators' own characteristics."""
+
+    name = "annotator_groups"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"annotator_groups": annotator_groups(study)}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield from annotator_group_tables(report)

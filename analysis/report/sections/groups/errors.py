@@ -5,19 +5,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.claims import GROUPS, holds, level_of
-from analysis.report.encode import Json, estimate, number, put, undefined
+from analysis.report.report_json import Json, estimate, number, put, undefined
 from analysis.report.section import Report, Section, Sentence
-from analysis.report.sections.groups.accuracy import MAX_VALUES, MIN_SHARE
-from analysis.report.sections.groups.comparison import FAMILY
+from analysis.report.sections.groups.accuracy import FAMILY, MAX_VALUES, MIN_SHARE
+from analysis.report.sentences import GROUPS, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.text.names import run_names, whole_runs
-from analysis.report.text.numbers import p_value, points
-from analysis.stats.accuracy.group_errors import FEWEST_PERSONAS, GroupErrors, errors_by_group
-from analysis.stats.core.checks import n_distinct, relabel
+from analysis.report.words import p_value, points, run_names, whole_runs
+from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
 
 
 def group_errors(study: ReportedStudy) -> Json:

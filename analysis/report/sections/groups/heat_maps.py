@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from analysis.report.claims import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
 from analysis.report.rules import SMALL, TOO_SMALL
 from analysis.report.section import Report
-from analysis.report.text.names import run_names, whole_runs
-from analysis.report.text.numbers import points
+from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
+from analysis.report.words import points, run_names, whole_runs
 
 # From far below to far above; the text on every colour is dark enough to read.
 SCALE = (

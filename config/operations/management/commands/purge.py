@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):
@@ -20,8 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from studies.errors import StudyError
-        from studies.services.whole_studies.removal import content_of, delete_study
-        from studies.services.whole_studies.retention import backups_sentence
+        from studies.services.whole_studies import backups_sentence, content_of, delete_study
 
         study = find_study(options["study"])
         content, backups = content_of(study), backups_sentence(study)

@@ -11,9 +11,9 @@ from judging.management.errors import command_error
 from judging.models import JudgeRun, Jury
 from judging.runs.lifecycle import work_off
 from judging.worker import runtime
-from judging.worker.database_outages import outlive_restart
+from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 _POLL_SECONDS = 0.5
 

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from extras.certificates.passports import BY, SIGNALS, TARGETS
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 _WISH = (
     *("judge", "signal", "target", "error", "confidence", "among", "anchors", "by", "redraw"),

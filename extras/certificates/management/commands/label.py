@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.management.passport_files import add_asking, ask_missing, find_passport
-from studies.management.study_lookup import find_study
+from extras.certificates.passports import add_asking, ask_missing, find_passport
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

@@ -8,10 +8,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from extras.certificates.management.passport_files import find_passport
+from extras.certificates.passports import find_passport
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
-from studies.management.validation_message import explain
+from studies.management.terminal import explain, find_study
 
 
 class Command(BaseCommand):

@@ -6,8 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.management.study_lookup import find_study
-from studies.management.validation_message import explain
+from studies.management.terminal import explain, find_study
 
 
 class Command(BaseCommand):

@@ -6,8 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from extras.personas.changed_items import WantedChange, counterfactual_study, mark_of
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
-from studies.management.validation_message import explain
+from studies.management.terminal import explain, find_study
 from studies.models import Item
 
 

@@ -13,7 +13,7 @@ from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

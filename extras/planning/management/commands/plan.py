@@ -12,8 +12,7 @@ from analysis.errors import AnalysisError
 from extras.planning import wording
 from extras.planning.assumptions import DRAWS, SEED, Assumptions
 from extras.planning.sources import items_for_people
-from studies.management.progress import progress_bar
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study, progress_bar
 
 _NUMBERS = {
     "items": (int, "items for people (default: the study's)"),

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.output_folders import check_output_folder, holds
-from studies.management.progress import progress_bar
+from analysis.lifecycle.storage import check_output_folder, holds
+from studies.management.terminal import progress_bar
 
 SEED = 20240701
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.report.files.json_file import to_json
+        from analysis.report.report_json import to_json
         from extras.planted_truth.method_checks import (
             FILES,
             as_text,

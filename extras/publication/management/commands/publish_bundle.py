@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.exports.description.licences import LICENCES
-from extras.publication.leaving import Leaving
+from analysis.exports.facts import LICENCES
+from extras.publication.connection import Leaving
 from extras.publication.publish import (
     ARCHIVES,
     TOKENS,
@@ -19,7 +19,7 @@ from extras.publication.publish import (
     publish,
 )
 from studies.errors import StudyError
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

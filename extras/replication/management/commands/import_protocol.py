@@ -9,7 +9,7 @@ from judging.errors import FieldError, JudgingError
 from judging.management.errors import option_name
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
-from studies.management.study_lookup import find_study
+from studies.management.terminal import find_study
 
 
 class Command(BaseCommand):

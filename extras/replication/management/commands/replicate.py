@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import ForeignFiles
-from studies.management.progress import progress_bar
+from studies.management.terminal import progress_bar
 
 
 class Command(BaseCommand):
@@ -27,10 +27,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from extras.replication.output import check_output
-        from extras.replication.released.replication import find_files, replicate, write_replication
+        from extras.replication.released.replication import (
+            as_text,
+            check_output,
+            find_files,
+            replicate,
+            write_replication,
+        )
         from extras.replication.released.result_files import NothingToReplicate
-        from extras.replication.released.tables import as_text
 
         out: Path | None = options["out"]
         try:

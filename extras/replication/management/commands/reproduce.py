@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import ForeignFiles
 from extras.replication.recipes.recipe import BadRecipe
-from studies.management.progress import progress_bar
+from studies.management.terminal import progress_bar
 
 
 def dollars(text: str) -> Decimal:
@@ -111,8 +111,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from extras.replication.recipes.models_file import read_models
-        from extras.replication.recipes.recipe import find_recipe
+        from extras.replication.recipes.recipe import find_recipe, read_models
 
         try:
             recipe, models = find_recipe(given["recipe"]), read_models(given["models"])
@@ -124,9 +123,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _estimate(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
-        from analysis.report.files.table_files import write_tables
-        from analysis.report.files.table_text import to_text
-        from extras.replication.recipes.costs import cost_table
+        from analysis.report.table_files import to_text, write_tables
+        from extras.replication.recipes.asking import cost_table
         from extras.replication.recipes.repetition import estimated
 
         table = cost_table(recipe, estimated(recipe, models, _options(recipe, given)))
@@ -137,10 +135,10 @@ class Command(BaseCommand):
         self.stdout.write("Nothing was stored or sent.")
 
     def _repeat(self, recipe: Any, models: Any, given: dict[str, Any]) -> None:
-        from analysis.report.files.table_text import to_text
-        from extras.replication.output import check_output
+        from analysis.report.table_files import to_text
         from extras.replication.recipes.repetition import ask, found, prepare
         from extras.replication.recipes.reproduction import write_reproduction
+        from extras.replication.released.replication import check_output
 
         options, out = _options(recipe, given), given["out"]
         if options.data is None:

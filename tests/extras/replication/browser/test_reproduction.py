@@ -2,8 +2,8 @@
 
 import pytest
 
-from extras.replication.recipes.costs import at_full_size, cost_table
-from extras.replication.recipes.models_file import Models
+from extras.replication.recipes.asking import at_full_size, cost_table
+from extras.replication.recipes.recipe import Models
 from extras.replication.recipes.reproduction import (
     SCHEMA,
     cell_rows,

@@ -3,7 +3,7 @@
 import pytest
 
 from extras.replication.recipes.recipe import find_recipe
-from extras.replication.recipes.results import ModelAnswers
+from extras.replication.recipes.reproduction import ModelAnswers
 from studies.importers.sets import data_sets
 
 RECIPE = find_recipe("personalized-judge")

@@ -6,18 +6,18 @@ from decimal import Decimal
 
 import pytest
 
-from extras.replication.recipes.models_file import read_models
 from extras.replication.recipes.recipe import (
     SHIPPED,
     BadRecipe,
     find_recipe,
+    read_models,
     read_recipe,
     shipped_names,
 )
 from extras.replication.released.cells import TITLES, published
 from extras.replication.released.result_files import ResultName
 from studies.importers.sets import data_sets
-from studies.importers.sets.options import parse_options
+from studies.importers.sets.data_set import parse_options
 
 RAW = tomllib.loads((SHIPPED / "personalized-judge.toml").read_text("utf-8"))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from extras.replication.recipes.reproduction import cell_rows, charts, persona_table, tables
-from extras.replication.released.charts import Bars, PaperFigure
+from extras.replication.released.replication import Bars, PaperFigure
 from tests.extras.replication.recipes.answers import RECIPE, WHOLE, answers
 
 CODE = "as the code did it"

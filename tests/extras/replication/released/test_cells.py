@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from extras.replication.released.cells import check_printed, compare_cells, own_fraction, published
-from extras.replication.released.counts import describe
-from extras.replication.released.result_files import ResultName, read_rows
+from extras.replication.released.result_files import ResultName, describe, read_rows
 from tests.extras.replication.released.rows import row, write_file
 
 COMMAND_R = "prism_all_features_command-r-plus.jsonl"

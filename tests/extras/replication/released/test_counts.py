@@ -1,5 +1,4 @@
-from extras.replication.released.counts import describe
-from extras.replication.released.result_files import read_rows
+from extras.replication.released.result_files import describe, read_rows
 from tests.extras.replication.released.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
 

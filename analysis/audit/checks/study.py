@@ -1,0 +1,181 @@
+"""Checks of the study as a whole: enough items, enough time, and where items come from."""
+
+import math
+from collections import Counter
+from functools import cache
+from typing import ClassVar
+
+from analysis.audit.findings import AuditFinding, Effect, ItemCheck, Level, State, counted
+from analysis.data.item_texts import AuditedItem, AuditedStudy
+from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, WORDS_PER_MINUTE
+
+# Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
+EXPECTED = 0.6
+# Standard deviations on the logit scale that are assumed without data: what makes the
+# items of one persona, or of one question, easy or hard together, and an item on its own.
+SD_SHARED, SD_ITEM = 0.25, 1.0
+
+
+class TooFewItems(ItemCheck):
+    name: ClassVar[str] = "too_few_items"
+    title = "Enough items"
+    rule = (
+        "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin on "
+        "either side. Items that share a persona or a question count as fewer, as if what "
+        "each makes easy or hard had an SD of .25 on the logit scale."
+    )
+    remedy = "Add items with own answers, or plan a wider margin in the settings."
+
+    def __init__(self) -> None:
+        self._labelled = 0
+        self._personas: Counter[int] = Counter()
+        self._questions: Counter[int] = Counter()
+
+    def look(self, item: AuditedItem) -> None:
+        if item.own is None:
+            return
+        self._labelled += 1
+        self._personas[item.persona.number] += 1
+        if item.question:
+            self._questions[hash(item.question)] += 1
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        n, margin = self._labelled, study.margin
+        if not n:
+            words = "No item has an own answer, so there is no accuracy to be precise about."
+            return self.outcome(State.UNKNOWN, words)
+        times = times_as_many(n, self._personas, self._questions)
+        half = half_width(n / times)
+        needed = math.ceil(items_for(margin) * times - 1e-9)
+        shared = ""
+        if times > 1:
+            shared = f", as {n / times:,.0f} that share no persona and no question would"
+        words = (
+            f"{counted(n)} with an own answer give an accuracy within ± {half * 100:.1f} points"
+            f"{shared}; the margin of ± {margin * 100:g} points needs {needed:,} items or more"
+            f"{', with new personas and questions' if shared else ''}."
+        )
+        effect = Effect("half the width of the interval of an accuracy of 60 %", half, n)
+        state = State.FOUND if n < needed else State.CLEAR
+        return self.outcome(state, words, effect=effect)
+
+
+def times_as_many(n: int, *kinds: Counter[int]) -> float:
+    """How many times as many items it takes as if none shared a persona or a question.
+
+    `kinds` count the items of each persona and of each question. Two items that share one are
+    right together more often than by chance, with the correlation of `alike`.
+    """
+    pairs = sum(size * (size - 1) for kind in kinds for size in kind.values())
+    return 1 + alike() * pairs / n
+
+
+@cache
+def alike() -> float:
+    """Correlation of being right at two items that share a persona or a question."""
+    import numpy as np
+    from scipy import optimize, special
+
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    rest = math.hypot(SD_ITEM, SD_SHARED)
+
+    def given_shared(ease: float) -> np.ndarray:
+        return np.asarray(special.expit(ease + SD_SHARED * nodes[:, None] + rest * nodes) @ weights)
+
+    ease = optimize.brentq(lambda at: float(weights @ given_shared(at)) - EXPECTED, -5, 5)
+    both = float(weights @ given_shared(ease) ** 2)
+    return (both - EXPECTED**2) / (EXPECTED * (1 - EXPECTED))
+
+
+def half_width(n: float) -> float:
+    """Half the width of Wilson's 95 % interval of the expected accuracy from `n` answers."""
+    from analysis.stats.core.proportions import wilson_ends
+
+    low, high = wilson_ends(EXPECTED, n, 1.959963984540054)
+    return (high - low) / 2
+
+
+def items_for(margin: float) -> int:
+    """The fewest items whose interval is no wider than the margin on either side."""
+    few, many = 1, 2
+    while half_width(many) > margin:
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = math.floor((few + many) / 2)
+        few, many = (middle, many) if half_width(middle) > margin else (few, middle)
+    return many
+
+
+class TooLittleTime(ItemCheck):
+    name: ClassVar[str] = "too_little_time"
+    title: ClassVar[str] = "Time to read the items"
+    rule = (
+        f"The duration in the settings is shorter than the items of one annotator take: reading "
+        f"{WORDS_PER_MINUTE} words a minute, hearing every sound, and {JUDGING_SECONDS} seconds to "
+        f"judge. Advice if {FAST_WORDS_PER_MINUTE} words a minute, faster than most adults read, "
+        "are too slow as well. Consent, instructions and other pages are not counted."
+    )
+    remedy: ClassVar[str] = (
+        "Ask fewer items of each annotator, shorten the texts, or set a longer duration and raise "
+        "the pay."
+    )
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        expected = study.expected
+        if expected is None:
+            return self.outcome(State.UNKNOWN, "No item is for annotators.")
+        words = (
+            f"{expected.words}, {expected.fast_minutes:.0f} if read fast. The study states "
+            f"{counted(study.minutes, 'minute')}."
+        )
+        state = State.FOUND if expected.minutes > study.minutes else State.CLEAR
+        too_fast = expected.fast_minutes > study.minutes
+        share = study.minutes / expected.minutes
+        return self.outcome(
+            state,
+            words,
+            effect=Effect("the stated duration as a share of the expected", share, expected.items),
+            level=Level.ADVISORY if too_fast else Level.INFORMATIVE,
+        )
+
+
+class LicenceMissing(ItemCheck):
+    name: ClassVar[str] = "licence"
+    title = "Licence"
+    rule = "Advice if the study's source names no licence."
+    remedy = "Name the licence in the study's settings: a report cannot be published without it."
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        words = (
+            f"The items’ licence is {study.licence}." if study.licence else "No licence is named."
+        )
+        return self.outcome(
+            state=State.CLEAR if study.licence else State.FOUND,
+            sentence=words,
+        )
+
+
+_LIMITS = {
+    "allowed": "The items may be passed on.",
+    "non-commercial": "The items may be passed on for purposes that are not commercial.",
+    "forbidden": "The items may not be passed on: exports leave their texts out.",
+    "unknown": "It is not known whether the items may be passed on.",
+}
+
+
+class SharingLimited(ItemCheck):
+    name: ClassVar[str] = "redistribution"
+    title = "Passing items on"
+    rule = "For your information, if the source does not allow every use."
+    remedy = (
+        "Ask the source before you send items to a provider of models abroad or publish them; the "
+        "study's settings say what is allowed."
+    )
+
+    def finding(self, study: AuditedStudy) -> AuditFinding:
+        return self.outcome(
+            level=Level.INFORMATIVE,
+            state=State.CLEAR if study.redistribution == "allowed" else State.FOUND,
+            sentence=_LIMITS.get(study.redistribution, _LIMITS["unknown"]),
+        )

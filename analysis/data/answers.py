@@ -1,0 +1,341 @@
+"""Annotators and their answers as rows, as lines of a CSV file, and given for a whole set.
+
+Only one item of a set on one screen has seats, so one answer is stored. Everything that reads
+answers for a number reads them through here: each pair gets the choice that follows from the order.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.expressions import Combinable
+from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
+
+from annotation.content.texts import setting_of
+from annotation.files.answers_out import INPUTS, TO_THE_MINUTE, annotation_rows
+from annotation.files.answers_out import annotator_rows as rows_of_annotators
+from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
+from studies.exporters.tables import doubled, quote_of, quoted_cell, text_cell
+from studies.models import Item, Persona, RemovedPerson, Study
+from studies.prompts import BANDS
+
+# Answers that fill a seat of their item, or were imported from a file.
+COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+
+
+def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Every answer to the items that count, by item key; withdrawn answers are left out."""
+    for row in annotation_rows(study):
+        if row["split"] == Item.Split.MAIN and row["standing"] != Annotation.Standing.WITHDRAWN:
+            yield row
+
+
+def answer_page(study: Study, *, after: tuple[str, str] | None, most: int) -> list[dict[str, Any]]:
+    """At most `most` of the rows of `answer_rows`, after an item key and a rater."""
+    item, rater = "assignment__item__key", "assignment__annotator__pseudonym"
+    chosen = Q(assignment__item__study=study, assignment__item__split=Item.Split.MAIN)
+    chosen &= ~Q(standing=Annotation.Standing.WITHDRAWN)
+    if after is not None:
+        key, person = after
+        # The first condition lets the database begin at the item.
+        chosen &= Q(**{f"{item}__gte": key})
+        chosen &= Q(**{f"{item}__gt": key}) | Q(**{f"{rater}__gt": person})
+    return list(annotation_rows(study, only=chosen, most=most))
+
+
+def is_counted(row: Mapping[str, Any]) -> bool:
+    """Whether the report counts the answer of a row."""
+    return row["standing"] in COUNTED and not row["excluded"]
+
+
+def annotator_rows(
+    study: Study, *, identified: bool, order: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """The annotators with the ids in `order`; with their platform ids if `identified`."""
+    return rows_of_annotators(study, identified=identified, order=order)
+
+
+def demographics(
+    study: Study, *, with_withdrawn: bool
+) -> tuple[list[tuple[int, str, Mapping[str, str]]], list[str]]:
+    """Ids, pseudonyms and demographics of the annotators, and the keys of the questions in order.
+
+    Annotators who did not consent or withdrew are included only `with_withdrawn`.
+    """
+    found = Annotator.objects.filter(study=study)
+    if not with_withdrawn:
+        found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
+    keys = DemographicQuestion.objects.filter(study=study).values_list("key", flat=True)
+    return list(found.values_list("pk", "pseudonym", "demographics")), list(keys)
+
+
+def counted_pseudonyms(study: Study) -> list[str]:
+    """Pseudonyms of the annotators with at least one answer that the report counts."""
+    counts = Annotation.objects.filter(
+        assignment__annotator=OuterRef("pk"),
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    found = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
+    return list(found.values_list("pseudonym", flat=True))
+
+
+def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[int, list[str]]:
+    """The keys of each persona's features, by the persona's id; equal lists are one list.
+
+    `personas` are the ids of those that are asked for, if not all.
+    """
+    lists: dict[tuple[str, ...], list[str]] = {}
+    shown = {}
+    found = Persona.objects.filter(study=study)
+    if personas is not None:
+        found = found.filter(pk__in=personas)
+    rows = found.order_by().values_list("pk", "features")
+    for pk, features in rows.iterator():
+        keys = tuple(feature["key"] for feature in features)
+        shown[pk] = lists.setdefault(keys, list(keys))
+    return shown
+
+
+def withdrawn_answers() -> Combinable:
+    """The current number of withdrawn answers in the study of a row, for `annotate`.
+
+    With the own answers of people who took their consent to be shown back.
+    """
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=OuterRef("study"),
+        assignment__item__split=Item.Split.MAIN,
+        standing=Annotation.Standing.WITHDRAWN,
+    )
+    counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
+    removed = RemovedPerson.objects.filter(study=OuterRef("study")).order_by().values("study")
+    own = removed.annotate(n=Sum("own_answers")).values("n")
+    return Coalesce(Subquery(counted.values("n")), 0) + Coalesce(Subquery(own), 0)
+
+
+def _changes_of_people() -> QuerySet[AnnotatorEvent]:
+    """Withdrawals, exclusions, and exclusions that were reversed."""
+    withdrew = Q(event="state", after=Annotator.State.WITHDREW)
+    return AnnotatorEvent.objects.filter(withdrew | Q(event__in=("excluded", "included")))
+
+
+def changes_of_people(study: Study) -> list[tuple[datetime, bool]]:
+    """When people of a study withdrew (True), or were excluded or included again (False)."""
+    found = _changes_of_people().filter(annotator__study=study)
+    return [
+        (at, event == "state")
+        for at, event in found.order_by("created_at").values_list("created_at", "event")
+    ]
+
+
+def exclusions_since() -> Combinable:
+    """How often people were excluded or included again since a row was created, for `annotate`."""
+    changes = _changes_of_people().filter(
+        ~Q(event="state"),
+        annotator__study=OuterRef("study"),
+        created_at__gt=OuterRef("created_at"),
+    )
+    counted = changes.order_by().values("annotator__study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def removed_own_answers(study: Study) -> int:
+    """How many labels left a study with the people whose answers they were."""
+    found = RemovedPerson.objects.filter(study=study).aggregate(n=Sum("own_answers", default=0))
+    return int(found["n"])
+
+
+class PairAnswer(NamedTuple):
+    """The answer to one item; `is_own` if it is the one that has the seat."""
+
+    item: int
+    key: str
+    truth: str
+    choice: str
+    shown_first: str
+    is_own: bool
+
+
+class _Pair(NamedTuple):
+    item: int
+    key: str
+    truth: str
+    r1: int
+    r2: int
+
+
+class SetPairs:
+    """The pairs of each set of a study in which annotators see whole sets; else there are none."""
+
+    def __init__(self, study: Study, keys: Collection[str] | None = None) -> None:
+        """With `keys`, only the sets of the items with these keys."""
+        self._set_of: dict[int, tuple[int, str]] = {}
+        self._pairs: dict[tuple[int, str], list[_Pair]] = defaultdict(list)
+        if not study.shows_whole_sets:
+            return
+        found = Item.objects.filter(study=study).exclude(option_set={})
+        if keys is not None:
+            named = found.filter(key__in=keys).values_list("persona", KT("option_set__id"))
+            sets = set(named)
+            found = found.filter(persona__in={persona for persona, _ in sets})
+        rows = found.values_list(
+            "pk",
+            "key",
+            "first_person",
+            "persona",
+            KT("option_set__id"),
+            KT("option_set__place__r1"),
+            KT("option_set__place__r2"),
+        )
+        for pk, key, truth, persona, set_id, r1, r2 in sorted(rows, key=lambda row: row[1]):
+            if keys is None or (persona, set_id) in sets:
+                self._set_of[pk] = persona, set_id
+                pair = _Pair(pk, key, truth, int(r1), int(r2))
+                self._pairs[persona, set_id].append(pair)
+
+    @property
+    def items(self) -> Collection[int]:
+        """The ids of all items of the sets."""
+        return self._set_of.keys()
+
+    def of_set(self, item: int) -> list[int]:
+        """The ids of all pairs of the set of an item, with its own."""
+        return [pair.item for pair in self._pairs[self._set_of[item]]]
+
+    def answers(self, item: int, ranking: Mapping[str, Any]) -> Iterator[PairAnswer]:
+        """The answers that a ranking stored at `item` gives to the pairs of its set."""
+        place = {number: place for place, number in enumerate(ranking["ranking"])}
+        shown = {number: place for place, number in enumerate(ranking["shown"])}
+        for pair in self._pairs[self._set_of[item]]:
+            if pair.r1 in place and pair.r2 in place:
+                yield PairAnswer(
+                    pair.item,
+                    pair.key,
+                    pair.truth,
+                    "r1" if place[pair.r1] < place[pair.r2] else "r2",
+                    "r1" if shown[pair.r1] < shown[pair.r2] else "r2",
+                    pair.item == item,
+                )
+
+
+_BATCH = 2_000
+
+
+def answer_lines(
+    study: Study, *, columns: Sequence[str], rater: tuple[str, Mapping[str, bytes]]
+) -> Iterator[list[str]]:
+    """Every answer to the items that count, by item key; withdrawn answers are left out.
+
+    A column without a name is empty. `rater` is the expression that makes the exported name of a
+    pseudonym, with its parameters.
+    """
+    expression, parameters = rater
+    cells = ", ',', ".join(_CELLS.get(name, "NULL") for name in columns)
+    values: dict[str, int | str | bytes] = {"study": study.pk, "slug": study.slug}
+    values |= {"setting": setting_of(study), **parameters}
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(_STATEMENT.format(rater=expression, line=cells), values)
+        while rows := cursor.fetchmany(_BATCH):
+            yield [line for (line,) in rows]
+
+
+def _cases(cases: Mapping[str, str]) -> str:
+    return " ".join(f"WHEN {condition} THEN '{value}'" for condition, value in cases.items())
+
+
+_BAND_CASES = _cases(
+    {f"a.certainty <= {band.high}": band.slug for band in sorted(BANDS, key=lambda band: band.high)}
+)
+_INPUT_CASES = _cases({f"'{control}'": name for control, name in INPUTS.items()})
+
+
+def _named(part: str, between: str) -> str:
+    """The responses of a set by their keys; null where a pair was shown."""
+    numbers = (
+        f"jsonb_array_elements_text(a.ranking -> '{part}') WITH ORDINALITY AS o (number, place)"
+    )
+    return f"(SELECT string_agg('r' || number, '{between}' ORDER BY place) FROM {numbers})"  # noqa: S608
+
+
+_CHANGED = """
+    a.revision > 1 AND EXISTS (
+        SELECT FROM annotation_annotationrevision r
+        WHERE r.annotation_id = a.id AND r.choice <> a.choice
+    )
+"""
+_CELLS = {
+    "answer_id": "i.quote, p.name, ':', i.doubled, i.quote",
+    "study": text_cell("%(slug)s::text"),
+    "item_id": "i.cell",
+    "rater_kind": "'human'",
+    "rater_id": "p.name",
+    "slot": "row_number() OVER (PARTITION BY i.key ORDER BY p.pseudonym)",
+    "shown_first": "s.shown_first",
+    "choice": "a.choice",
+    "choice_side": """CASE WHEN a.choice = 'tie' THEN 'C' WHEN s.shown_first = '' THEN NULL
+        WHEN a.choice = s.shown_first THEN 'A' ELSE 'B' END""",
+    "certainty": "a.certainty",
+    "certainty_band": f"CASE {_BAND_CASES} END",
+    "certainty_input": f"CASE a.certainty_control {_INPUT_CASES} END",
+    "setting": "%(setting)s::text",
+    "persona_features_shown": "i.features",
+    "parse_status": "'ok'",
+    "started_at": TO_THE_MINUTE % {"expressions": "a.shown_at"},
+    "answered_at": TO_THE_MINUTE % {"expressions": "a.answered_at"},
+    "active_ms": "a.active_ms",
+    "changed_choice": f"({_CHANGED})::text",
+    "checks_passed": "(NOT p.failed_attention)::text",
+    "excluded": "p.excluded::text",
+    "exclude_reason": "p.reason",
+    "standing": "a.standing",
+    "elapsed_ms": "a.elapsed_ms",
+    "revision": "a.revision",
+    "media_missing": "a.media_missing::text",
+    "wording_sha256": text_cell("a.wording_sha256"),
+    "initial_choice": "b.choice",
+    "initial_certainty": "b.certainty",
+    "initial_media_missing": "b.media_missing::text",
+    "ranking": _named("ranking", ">"),
+    "options_shown": _named("shown", " "),
+}
+# What is the same in many lines is made once. Spreadsheet rules apply to texts that people chose;
+# everything else is one of a few words or a number.
+_STATEMENT = f"""
+    WITH people AS MATERIALIZED (
+        SELECT id, pseudonym, {{rater}} AS name, failed_attention,
+            excluded_at IS NOT NULL AS excluded, {text_cell("exclusion_reason")} AS reason
+        FROM annotation_annotator
+        WHERE study_id = %(study)s
+    ),
+    personas AS MATERIALIZED (
+        SELECT id, {quoted_cell("features")} AS features
+        FROM (
+            SELECT id, (
+                SELECT coalesce(jsonb_agg(feature -> 'key' ORDER BY place)::text, '[]')
+                FROM jsonb_array_elements(features) WITH ORDINALITY AS f (feature, place)
+            ) AS features
+            FROM studies_persona
+            WHERE study_id = %(study)s
+            OFFSET 0
+        ) AS keys
+    ),
+    items AS MATERIALIZED (
+        SELECT i.id, key, {text_cell("key")} AS cell, {quote_of("key")} AS quote,
+            {doubled("key")} AS doubled, personas.features
+        FROM studies_item i
+        JOIN personas ON personas.id = persona_id
+        WHERE study_id = %(study)s AND split = 'main'
+    )
+    SELECT concat({{line}}, E'\\n')
+    FROM annotation_annotation a
+    JOIN annotation_assignment s ON s.id = a.assignment_id
+    JOIN people p ON p.id = s.annotator_id
+    JOIN items i ON i.id = s.item_id
+    LEFT JOIN annotation_initialanswer b ON b.assignment_id = s.id
+    WHERE a.standing <> 'withdrawn'
+    ORDER BY i.key, p.pseudonym
+"""  # noqa: S608 - expressions of this module and of studies/exporters

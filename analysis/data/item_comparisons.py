@@ -1,0 +1,335 @@
+"""One answer per item of all annotators and of each run, and how the two compare.
+
+The rules are those of the report: the majority of the answers that count, a shared maximum is no
+verdict, the certainty is the mean of those who chose it, and the answer “tie” is not scored where
+no tie was offered.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from statistics import fmean
+from typing import Any
+
+from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+
+from analysis.data.answers import COUNTED, SetPairs
+from annotation.content.texts import setting_of
+from annotation.models import Annotation, Annotator
+from judging.models import JudgeRun, Judgment
+from judging.protocols.registry import protocol
+from judging.selectors import labels_of
+from studies.models import Choice, Item, Persona, Study
+
+_ROWS_PER_READ = 2_000
+
+
+def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Yield the annotators' verdicts, then each run's; an item without any answer has no row."""
+    return chain(annotator_aggregates(study), run_aggregates(study))
+
+
+def annotator_aggregates(
+    study: Study, items: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the majority of annotators at every item that has an answer, by item key.
+
+    Or at those of them with the keys `items`.
+    """
+    answers = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    if study.shows_whole_sets:
+        found = _with_pairs(study, answers, items)
+    else:
+        if items is not None:
+            # The study is named again so that the items are found by the index of their keys.
+            answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
+        found = _counted(answers)
+    setting = setting_of(study)
+    for row in found:
+        yield {
+            "rater_kind": "human",
+            "rater_id": "people",
+            "setting": setting,
+            **_verdict(row, offers_tie=study.allow_tie),
+        }
+
+
+def _counted(answers: QuerySet[Annotation]) -> Iterator[dict[str, Any]]:
+    counted: QuerySet[Annotation, Any] = (
+        answers.values(key=F("assignment__item__key"), truth=F("assignment__item__first_person"))
+        .annotate(**_counts())
+        .order_by("key")
+    )
+    yield from counted.iterator(chunk_size=_ROWS_PER_READ)
+
+
+def _with_pairs(
+    study: Study, answers: QuerySet[Annotation], items: Sequence[str] | None
+) -> Iterator[dict[str, Any]]:
+    """The same rows where orders of whole sets answer pairs that have no answer of their own."""
+    pairs = SetPairs(study, items)
+    if items is not None:
+        named = Q(assignment__item__study=study, assignment__item__key__in=items)
+        answers = answers.filter(named | Q(assignment__item__in=pairs.items))
+    given: dict[tuple[str, str], dict[str, list[int | None]]] = {}
+    stored = answers.values_list(
+        "assignment__item",
+        "assignment__item__key",
+        "assignment__item__first_person",
+        "choice",
+        "certainty",
+        "ranking",
+    )
+    for item, key, truth, choice, certainty, ranking in stored.iterator(chunk_size=_ROWS_PER_READ):
+        each = [(key, truth, choice)]
+        if ranking is not None:
+            each = [(pair.key, pair.truth, pair.choice) for pair in pairs.answers(item, ranking)]
+        for key, truth, choice in each:
+            given.setdefault((key, truth), {}).setdefault(choice, []).append(certainty)
+    wanted = None if items is None else set(items)
+    for (key, truth), by_choice in sorted(given.items()):
+        if wanted is None or key in wanted:
+            yield {"key": key, "truth": truth} | _of_choices(by_choice)
+
+
+def _of_choices(by_choice: Mapping[str, Sequence[int | None]]) -> dict[str, Any]:
+    """The count and the mean certainty of each choice, as `_counts` asks the database for them."""
+    found: dict[str, Any] = {}
+    for choice in Choice.values:
+        stated = [each for each in by_choice.get(choice, ()) if each is not None]
+        found[f"n_{choice}"] = len(by_choice.get(choice, ()))
+        found[f"certainty_{choice}"] = fmean(stated) if stated else None
+    return found
+
+
+def run_aggregates(
+    study: Study, items: Sequence[str] | None = None, *, run_id: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield every run's verdict on every item, by judge and run.
+
+    Or only on the items with the keys `items`, or only those of the run `run_id`. An item without
+    a readable reply has a row without a verdict.
+    """
+    judgments: QuerySet[Judgment] = Judgment.objects.filter(
+        run__study=study, item__split=Item.Split.MAIN
+    ).exclude(state__in=Judgment.OPEN)
+    if items is not None:
+        judgments = judgments.filter(item__study=study, item__key__in=items)
+    if run_id is not None:
+        judgments = judgments.filter(run=run_id)
+    counted: QuerySet[Judgment, Any] = (
+        judgments.values("run__key", key=F("item__key"), truth=F("item__first_person"))
+        .annotate(
+            judge=F("run__judge__name"),
+            setting=F("run__setting"),
+            features=F("run__features"),
+            bias_probe=F("run__bias_probe"),
+            **_counts(),
+        )
+        .order_by("judge", "run__key", "key")
+    )
+    for row in counted.iterator(chunk_size=_ROWS_PER_READ):
+        yield {
+            "rater_kind": "model",
+            "rater_id": row["judge"],
+            "run": row["run__key"],
+            "setting": row["setting"],
+            "features": row["features"],
+            "bias_probe": row["bias_probe"] or None,
+            **_verdict(row, offers_tie=protocol(row["setting"]).offers_tie),
+        }
+
+
+def _counts() -> dict[str, Any]:
+    """Count the answers for each choice, with their mean certainty."""
+    counts: dict[str, Any] = {}
+    for choice in Choice.values:
+        chose = Q(choice=choice)
+        counts[f"n_{choice}"] = Count("pk", filter=chose)
+        counts[f"certainty_{choice}"] = Avg("certainty", filter=chose)
+    return counts
+
+
+def _verdict(row: dict[str, Any], *, offers_tie: bool) -> dict[str, Any]:
+    votes = {choice: row[f"n_{choice}"] for choice in Choice.values}
+    total, most = sum(votes.values()), max(votes.values())
+    winners = [choice for choice, count in votes.items() if count == most]
+    truth = row["truth"] or None
+    found: dict[str, Any] = {
+        "item_id": row["key"],
+        "answers": total,
+        **votes,
+        "first_person": truth,
+    }
+    if not total:
+        return found | {"verdict_reason": "no_answers"}
+    if len(winners) > 1:
+        return found | {"verdict_reason": "tied"}
+    scored = truth is not None and (truth != Choice.TIE or offers_tie)
+    return found | {
+        "verdict": winners[0],
+        "share": most / total,
+        "certainty": row[f"certainty_{winners[0]}"],
+        "correct": winners[0] == truth if scored else None,
+    }
+
+
+_CHUNK = 1_000
+# Changes of items that exist, as the log names them.
+_EDITS = ("item edited", "persona edited")
+# At most so many answers, judgments and items are counted while a page waits.
+SMALL = 2_000
+
+
+@dataclass(frozen=True)
+class ItemVerdicts:
+    """An item with both verdicts, as rows of `aggregates`; None without any answer."""
+
+    pk: int
+    key: str
+    topic: str
+    sources: tuple[str, str]
+    features: str
+    people: Mapping[str, Any] | None
+    judge: Mapping[str, Any] | None
+
+
+@dataclass
+class FilterChoices:
+    """What the items can be filtered by, with the number of items of each."""
+
+    topics: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    features: dict[str, Counter[str]] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def runs_to_compare(study: Study) -> list[JudgeRun]:
+    """The runs that can be compared with annotators, those with the whole persona first.
+
+    A run that was only probed and never started is not a judge of the study, nor is one that
+    changes its prompts by a bias probe.
+    """
+    rows = study.judge_runs.filter(probe_first=False, bias_probe="")
+    runs = list(rows.select_related("judge", "wording"))
+    return sorted(runs, key=lambda run: (run.features != "all", run.judge.name, run.pk))
+
+
+def labelled(runs: Sequence[JudgeRun]) -> list[tuple[JudgeRun, str]]:
+    """Each run with its name for a list of choices."""
+    labels = labels_of(runs)
+    return [(run, labels[run.pk]) for run in runs]
+
+
+def find_run(
+    study: Study, public_id: str, runs: Sequence[JudgeRun] | None = None
+) -> JudgeRun | None:
+    """The run of an address, otherwise the first that can be compared; None if there is none."""
+    runs = runs_to_compare(study) if runs is None else runs
+    return next((run for run in runs if run.public_id == public_id), next(iter(runs), None))
+
+
+def mark_of(key: str, value: str) -> str:
+    """A short text for a persona feature, by which items can be found in any database."""
+    return hashlib.blake2b(f"{key}\0{value}".encode(), digest_size=6).hexdigest()
+
+
+def is_small(study: Study, run: JudgeRun | None) -> bool:
+    """Whether a page can compare the items itself; counts no further than needed."""
+    found = [Item.objects.filter(study=study), _answers(study)]
+    if run is not None:
+        found.append(Judgment.objects.filter(run=run))
+    return all(rows.order_by()[: limit + 1].count() <= limit for rows, limit in _limits(found))
+
+
+def _limits(found: list[Any]) -> Iterator[tuple[Any, int]]:
+    return ((rows, SMALL if n == 0 else 4 * SMALL) for n, rows in enumerate(found))
+
+
+def fingerprint_of(study: Study, runs: Iterable[JudgeRun]) -> str:
+    """A hash that changes with everything that is compared: answers, exclusions, judgments."""
+    counts: dict[str, Any] = Item.objects.filter(study=study).aggregate(
+        items=Count("pk"), last=Max("pk")
+    )
+    counts |= _answers(study).aggregate(
+        answers=Count("pk"),
+        revisions=Sum("revision"),
+        last_answer=Max("pk"),
+        counted=Sum("pk", filter=Q(standing__in=COUNTED)),
+    )
+    counts |= (
+        Annotator.objects.filter(study=study)
+        .exclude(excluded_at=None)
+        .aggregate(excluded=Sum("pk"), exclusions=Count("pk"))
+    )
+    edits = study.log.filter(event__in=_EDITS).aggregate(last_edit=Max("pk"))
+    states = []
+    for run in runs:
+        judgments = Judgment.objects.filter(run=run).order_by("state").values_list("state")
+        states += [run.pk, list(judgments.annotate(n=Count("pk"), last=Max("answered_at")))]
+    rules = (study.certainty_threshold, study.allow_tie)
+    return hashlib.sha256(repr((counts, edits, states, rules)).encode()).hexdigest()
+
+
+def _answers(study: Study) -> Any:
+    return Annotation.objects.filter(assignment__annotator__study=study)
+
+
+def verdict_chunks(
+    study: Study, run: JudgeRun | None, choices: FilterChoices
+) -> Iterator[list[ItemVerdicts]]:
+    """The items that count, by key, in lists of a thousand; adds up `choices` meanwhile.
+
+    Each list is read completely before the next: on SQLite nothing can be written in between.
+    """
+    features: dict[int, tuple[str, list[tuple[str, str, str]]]] = {}
+    after = ""
+    while rows := _items(study, after):
+        after = rows[-1][1]
+        keys = [row[1] for row in rows]
+        _read_features(features, {row[3] for row in rows})
+        people = {row["item_id"]: row for row in annotator_aggregates(study, keys)}
+        judged = {}
+        if run is not None:
+            judged = {row["item_id"]: row for row in run_aggregates(study, keys, run_id=run.pk)}
+        found = []
+        for pk, key, topic, persona, maker_1, maker_2 in rows:
+            marks, own = features[persona]
+            sources = (maker_1 or "", maker_2 or "")
+            _count(choices, topic, sources, own)
+            found.append(
+                ItemVerdicts(pk, key, topic, sources, marks, people.get(key), judged.get(key))
+            )
+        yield found
+
+
+def _items(study: Study, after: str) -> list[tuple[Any, ...]]:
+    found = Item.objects.filter(study=study, key__gt=after).order_by("key")
+    columns = ("pk", "key", "topic", "persona_id", "r1__generated_by__name")
+    return list(found.values_list(*columns, "r2__generated_by__name")[:_CHUNK])
+
+
+def _read_features(
+    known: dict[int, tuple[str, list[tuple[str, str, str]]]], personas: set[int]
+) -> None:
+    new = personas - known.keys()
+    for pk, features in Persona.objects.filter(pk__in=new).values_list("pk", "features"):
+        own = [(f["key"], f.get("label") or f["key"], str(f["value"])) for f in features]
+        known[pk] = (" ".join(mark_of(key, value) for key, _, value in own), own)
+
+
+def _count(
+    choices: FilterChoices, topic: str, sources: tuple[str, str], own: list[tuple[str, str, str]]
+) -> None:
+    choices.topics[topic] += 1
+    choices.sources.update(set(sources))
+    for key, label, value in own:
+        choices.labels.setdefault(key, label)
+        choices.features.setdefault(key, Counter())[value] += 1

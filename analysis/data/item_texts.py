@@ -1,0 +1,330 @@
+"""Items with every text: as annotators and judges saw it, and as the audit reads it."""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Count, Max
+
+from analysis.data.answers import SetPairs
+from judging.models import JudgeRun, Judgment
+from judging.selectors import labels_of
+from studies.models import Item, Persona, Study
+from studies.personas import profile_for, profile_text
+from studies.services.items import ExpectedTime, expected_time
+
+_ITEMS_PER_READ = 500
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """One item; `profile` is the persona as text, `responses` are stored by r1 and r2."""
+
+    key: str
+    topic: str
+    first_person: str
+    profile: str
+    context: str
+    question: str
+    responses: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class TextsOfItem:
+    pk: int
+    key: str
+    content_hash: str
+    answers: int  # of annotators, that hold a seat
+
+
+def item_texts(study: Study, keys: Collection[str] | None = None) -> Iterator[ItemTexts]:
+    """The items that count, or those of them with the given keys, by key."""
+    items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
+    if keys is not None:
+        items = items.filter(key__in=keys)
+    for item in items.iterator(chunk_size=_ITEMS_PER_READ):
+        profile = profile_text(profile_for(item, features=None), style=study.persona_style)
+        yield ItemTexts(
+            key=item.key,
+            topic=item.topic,
+            first_person=item.first_person,
+            profile=profile,
+            context=item.context,
+            question=item.question,
+            responses={"r1": item.r1, "r2": item.r2},
+        )
+
+
+def item_keys(study: Study) -> list[str]:
+    """The keys of the items that count, sorted by the database."""
+    return list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
+
+
+def run_labels(study: Study) -> list[dict[str, str]]:
+    """How every run without a bias probe asked, by judge and key."""
+    runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
+    return [
+        {
+            "judge": run.judge.name,
+            "key": run.key,
+            "setting": run.setting,
+            "features": run.features,
+            "wording": run.wording.reference if run.wording else "",
+            "framing": run.framing,
+            "orders": run.get_orders_display(),
+        }
+        for run in runs.order_by("judge__name", "key")
+    ]
+
+
+def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
+    """The key of every run that states a certainty, and its name for a list of choices."""
+    runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
+    named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
+    found = list(named.order_by("judge__name", "key"))
+    labels = labels_of(found)
+    return [(run.key, labels[run.pk]) for run in found]
+
+
+def items_by_id(ids: Collection[int]) -> dict[int, Item]:
+    """Items of any split by id, without what only their own pages show."""
+    return Item.everything.defer("metadata", "warnings").in_bulk(ids)
+
+
+def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, TextsOfItem]:
+    """Facts of the items that count, or of some of them, by key."""
+    rows = Item.objects.filter(study=study)
+    columns = ("pk", "key", "content_hash", "answered")
+    if keys is None:
+        found = list(rows.values_list(*columns))
+    else:
+        wanted = sorted(keys)
+        found = [
+            row
+            for start in range(0, len(wanted), _ITEMS_PER_READ)
+            for row in rows.filter(key__in=wanted[start : start + _ITEMS_PER_READ]).values_list(
+                *columns
+            )
+        ]
+    facts = {row[1]: TextsOfItem(*row) for row in found}
+    return facts | _of_whole_sets(study, facts) if study.shows_whole_sets else facts
+
+
+def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, TextsOfItem]:
+    """The same facts of pairs of sets: the item that shows a set has the answers to all of it."""
+    pairs = SetPairs(study, facts.keys())
+    shown = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
+    answered = dict(shown.values_list("pk", "answered"))
+    return {
+        key: replace(one, answers=max(answered.get(pk, 0) for pk in pairs.of_set(one.pk)))
+        for key, one in facts.items()
+        if one.pk in pairs.items
+    }
+
+
+def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOfItem]:
+    """The items of a study that have these contents, by the hash of their content."""
+    wanted = sorted(hashes)
+    found: dict[str, TextsOfItem] = {}
+    for start in range(0, len(wanted), _ITEMS_PER_READ):
+        some = wanted[start : start + _ITEMS_PER_READ]
+        rows = Item.objects.filter(study=study, content_hash__in=some).order_by("key")
+        for row in rows.values_list("pk", "key", "content_hash", "answered"):
+            found.setdefault(row[2], TextsOfItem(*row))
+    return found
+
+
+_EDITS = ("item edited", "persona edited", "settings changed")
+
+
+@dataclass(frozen=True)
+class AuditedPersona:
+    """A persona: its number in the study, and its texts as (feature key, sentence)."""
+
+    number: int
+    features: tuple[tuple[str, str], ...]
+    text: str
+    history: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AuditedItem:
+    """An item; `responses` and `sources` are those of r1 and r2, `label` the persona's own answer.
+
+    `is_fixed` says that people and models always see the same response first.
+    """
+
+    key: str
+    persona: AuditedPersona
+    topic: str
+    context: str
+    question: str
+    prompts: tuple[str, str]
+    responses: tuple[str, str]
+    sources: tuple[str, str]
+    label: str
+    is_fixed: bool
+
+    @property
+    def own(self) -> int | None:
+        """The place of the own answer in `responses`; None without one, or for a tie."""
+        return {"r1": 0, "r2": 1}.get(self.label)
+
+
+@dataclass(frozen=True)
+class SameWithout:
+    """Whether a judge with runs with and without the persona chose alike, by item key."""
+
+    judge: str
+    same: Mapping[str, bool]
+
+
+@dataclass(frozen=True)
+class SidesChosen:
+    """How often a run chose the response that it was shown first, by the items' personas."""
+
+    judge: str
+    first: tuple[bool, ...]
+    personas: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AuditedStudy:
+    """Facts of the study that checks need besides its items; `margin` is a share.
+
+    `minutes` is the duration in the settings, `expected` None if no item is for annotators.
+    """
+
+    items: int
+    licence: str
+    redistribution: str
+    margin: float
+    minutes: int = 20
+    expected: ExpectedTime | None = None
+    without_persona: SameWithout | None = None
+    sides: tuple[SidesChosen, ...] = ()
+
+
+def audited_study(study: Study) -> AuditedStudy:
+    source = study.source or {}
+    return AuditedStudy(
+        items=Item.objects.filter(study=study).count(),
+        licence=str(source.get("licence") or ""),
+        redistribution=str(source.get("redistribution") or "unknown"),
+        margin=study.equivalence_margin,
+        minutes=study.minutes,
+        expected=expected_time(study),
+        without_persona=_without_persona(study),
+        sides=tuple(_sides(study)),
+    )
+
+
+def audited_items(study: Study) -> Iterator[AuditedItem]:
+    """The items that count, by key."""
+    personas = {
+        pk: AuditedPersona(
+            number,
+            tuple((one.get("key", ""), one.get("text") or "") for one in features),
+            text,
+            tuple(str(entry.get("chosen", "")) for entry in history),
+        )
+        for number, (pk, features, text, history) in enumerate(
+            Persona.objects.filter(study=study)
+            .order_by("key")
+            .values_list("pk", "features", "text", "history")
+        )
+    }
+    fields = (
+        *("key", "persona_id", "topic", "context", "question", "r1", "r2", "first_person"),
+        *("shuffle_sides", "fixed_first"),
+    )
+    after = ""
+    # Each part is read completely: on SQLite nothing can be written while rows are read.
+    while rows := list(
+        Item.objects.filter(study=study, key__gt=after)
+        .order_by("key")
+        .values_list(*fields)[:_ITEMS_PER_READ]
+    ):
+        after = rows[-1][0]
+        for key, persona, topic, context, question, r1, r2, label, shuffles, first in rows:
+            yield AuditedItem(
+                key=key,
+                persona=personas[persona],
+                topic=topic,
+                context=context,
+                question=question,
+                prompts=(r1.get("prompt") or "", r2.get("prompt") or ""),
+                responses=(_shown(r1), _shown(r2)),
+                sources=(_source(r1), _source(r2)),
+                label=label,
+                is_fixed=bool(first) or not shuffles,
+            )
+
+
+def _shown(response: Mapping[str, Any]) -> str:
+    """The text of a response, and of each picture or sound a name by its content."""
+    files = (f"[{each['type']} {each['sha256'][:16]}]" for each in response.get("media", ()))
+    return "\n".join(filter(None, (response.get("text"), *files)))
+
+
+def _source(response: Mapping[str, Any]) -> str:
+    made = response.get("generated_by") or {}
+    return str(made.get("name") or "")
+
+
+def _sides(study: Study) -> Iterator[SidesChosen]:
+    """The runs of the study, the first of each judge that has chosen anything."""
+    runs = study.judge_runs.filter(bias_probe="", probe_first=False).select_related("judge")
+    seen: set[int] = set()
+    for run in runs.order_by("features", "pk"):
+        if run.judge_id in seen:
+            continue
+        rows = list(
+            Judgment.objects.filter(run=run, choice__in=("r1", "r2"), sample=1)
+            .exclude(shown_first="")
+            .order_by("pk")
+            .values_list("item__persona_id", "choice", "shown_first")
+        )
+        if rows:
+            seen.add(run.judge_id)
+            first = tuple(choice == shown for _, choice, shown in rows)
+            yield SidesChosen(run.judge.name, first, tuple(persona for persona, _, _ in rows))
+
+
+def _without_persona(study: Study) -> SameWithout | None:
+    """Compare the choices of a judge with all features and with none; None without both runs."""
+    runs = study.judge_runs.filter(bias_probe="", probe_first=False, features__in=("all", "none"))
+    pairs: dict[tuple[int, str], dict[str, JudgeRun]] = {}
+    for run in runs.select_related("judge").order_by("pk"):
+        pairs.setdefault((run.judge_id, run.setting), {})[run.features] = run
+    for pair in pairs.values():
+        if len(pair) < 2:
+            continue
+        chosen = {
+            name: dict(
+                Judgment.objects.filter(run=run, choice__in=("r1", "r2"), sample=1)
+                .order_by("item__key", "shown_first")
+                .values_list("item__key", "choice")
+            )
+            for name, run in pair.items()
+        }
+        both = sorted(chosen["all"].keys() & chosen["none"].keys())
+        if both:
+            same = {key: chosen["all"][key] == chosen["none"][key] for key in both}
+            return SameWithout(pair["all"].judge.name, same)
+    return None
+
+
+def audit_fingerprint(study: Study) -> str:
+    """A hash that changes with the items, their settings, and the runs that the audit compares."""
+    items = Item.objects.filter(study=study).aggregate(n=Count("pk"), last=Max("pk"))
+    edits = study.log.filter(event__in=_EDITS).aggregate(last=Max("pk"))
+    runs = list(
+        study.judge_runs.filter(bias_probe="", features__in=("all", "none"))
+        .order_by("pk")
+        .values_list("pk", "state")
+    )
+    return hashlib.sha256(
+        repr((items, edits, study.content_hash, study.source, runs)).encode()
+    ).hexdigest()

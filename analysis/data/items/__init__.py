@@ -1,1 +1,0 @@
-"""Items: their texts, sets, systems and draws, and what all annotators and each run said of one."""

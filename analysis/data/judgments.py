@@ -1,0 +1,293 @@
+"""Judgments as rows, with the words that were asked and the versions of the models."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import TruncHour
+
+from analysis.data.answers import feature_keys
+from annotation.files.answers_out import side_of
+from judging.drift import AnchorComparison
+from judging.models import JudgeRun, Judgment, PromptTemplate
+from judging.prompts.asking import stored_words, tasks_of
+from judging.protocols.framings import framing
+from judging.runs.request_conditions import Reported
+from studies.models import Choice, Item, Study
+from studies.prompts import band_of
+
+_CHUNK = 2_000
+
+
+def judgment_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Every judgment of an item that counts, by judge, run and item; open ones are left out.
+
+    `slot` numbers the judgments of an item within a run.
+    """
+    shown = feature_keys(study)
+    runs = {run.pk: run for run in study.judge_runs.select_related("judge")}
+    closed = _closed(study).order_by(
+        "run__judge__name", "run__key", "item__key", "sample", "shown_first"
+    )
+    yield from _rows(study, closed.iterator(chunk_size=_CHUNK), runs, shown)
+
+
+def judgment_page(
+    run: JudgeRun, *, after: tuple[str, int, str, int] | None, most: int
+) -> list[dict[str, Any]]:
+    """At most `most` rows of one run, after an item key, sample, first side and slot."""
+    closed = _closed(run.study).filter(run=run, item__study=run.study)
+    begun = None
+    if after is not None:
+        key, sample, first, slot = after
+        later = Q(sample__gt=sample) | Q(sample=sample, shown_first__gt=first)
+        closed = closed.filter(Q(item__key__gt=key) | later, item__key__gte=key)
+        begun = key, slot
+    judgments = list(closed.order_by("item__key", "sample", "shown_first")[:most])
+    shown = feature_keys(run.study, {judgment.persona for judgment in judgments})  # type: ignore[attr-defined]
+    return list(_rows(run.study, judgments, {run.pk: run}, shown, begun=begun))
+
+
+def _rows(
+    study: Study,
+    judgments: Iterable[Judgment],
+    runs: Mapping[int, JudgeRun],
+    shown: Mapping[int, list[str]],
+    *,
+    begun: tuple[str, int] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Judgments as rows; `begun` is the last item and slot before them."""
+    for (run_id, key), asked in groupby(judgments, key=lambda j: (j.run_id, j.item_key)):  # type: ignore[attr-defined]
+        first = begun[1] + 1 if begun and begun[0] == key else 1
+        for slot, judgment in enumerate(asked, start=first):
+            row = _row(study, runs[run_id], judgment, slot)
+            wanted, there = row["persona_features_shown"], shown[judgment.persona]  # type: ignore[attr-defined]
+            # What was shown: a persona may lack a feature that was asked for.
+            row["persona_features_shown"] = (
+                there if wanted is None else [key for key in wanted if key in there]
+            )
+            yield row
+
+
+def _closed(study: Study) -> QuerySet[Judgment]:
+    """Closed judgments, without the texts that no row holds."""
+    return (
+        Judgment.objects.filter(run__study=study, item__split=Item.Split.MAIN)
+        .exclude(state__in=Judgment.OPEN)
+        .annotate(item_key=F("item__key"), persona=F("item__persona_id"))
+        .defer("error", "lease")
+    )
+
+
+def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str, Any]:
+    key: str = judgment.item_key  # type: ignore[attr-defined]  # annotated by the query
+    certainty = judgment.certainty
+    return {
+        "answer_id": f"{run.key[:16]}:{key}:{judgment.shown_first}:{judgment.sample}",
+        "study": study.slug,
+        "item_id": key,
+        "rater_kind": "model",
+        "rater_id": run.judge.name,
+        "slot": slot,
+        "shown_first": judgment.shown_first or None,
+        "choice": judgment.choice or None,
+        "choice_side": side_of(judgment.choice, judgment.shown_first),
+        "certainty": certainty,
+        "certainty_band": None if certainty is None else band_of(certainty).slug,
+        "certainty_input": None if certainty is None else "model",
+        "setting": run.setting,
+        "persona_features_shown": run.feature_keys if framing(run.framing).shows_profile else [],
+        "attempts": judgment.replies,
+        "parse_status": _parse_status(judgment),
+        "read_as": (judgment.details or {}).get("read"),
+        "raw_text": judgment.raw_text or None,
+        "answered_at": judgment.answered_at,
+        "excluded": False,
+        "judge": run.judge.name,
+        "run": run.key,
+        "features": run.features,
+        "bias_probe": run.bias_probe or None,
+        "sample": judgment.sample,
+        "model_snapshot": judgment.model_snapshot or None,
+        "fingerprint": judgment.fingerprint or None,
+        "prompt_sha256": judgment.prompt_sha256 or None,
+        **_probabilities(judgment),
+        "details": judgment.details,
+        "earlier_replies": judgment.earlier_replies,
+    }
+
+
+def _probabilities(judgment: Judgment) -> dict[str, float | None]:
+    is_done = judgment.state == Judgment.State.DONE
+    given = (judgment.probabilities if is_done else None) or {}
+    return {f"probability_{option}": given.get(option) for option in Choice.values}
+
+
+def _parse_status(judgment: Judgment) -> str:
+    if judgment.state != Judgment.State.DONE:
+        return judgment.state
+    return "regenerated" if judgment.replies > 1 else "ok"
+
+
+@dataclass(frozen=True)
+class OwnWording:
+    """A text of one version of a wording; texts of items in it are slots."""
+
+    file_name: str
+    sha256: str
+    text: str
+
+
+def wordings_of(study: Study) -> list[OwnWording]:
+    """Every text of every version, with a file name that is unique in the study."""
+    found = []
+    versions = PromptTemplate.objects.filter(study=study).defer("exact_texts")
+    for wording in versions.order_by("name", "version"):
+        # A name can hold any sign; two names that are alike as files differ by their hash.
+        stem = re.sub(r"[^\w.-]", "_", wording.name, flags=re.ASCII)
+        name = f"wording.{stem}.{wording.version}.{wording.sha256[:8]}"
+        for end, text in (
+            ("", wording.template),
+            (".no_persona", wording.template_without_persona),
+        ):
+            if text:
+                found.append(OwnWording(f"{name}{end}.txt", wording.sha256, text))
+    return found
+
+
+def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """The words of each way of asking by the name of its file, and which runs were asked so.
+
+    The file of a run whose words are no longer stored is None.
+    """
+    files: dict[str, dict[str, Any]] = {}
+    runs, tasks = [], tasks_of(study)
+    stored = JudgeRun.objects.filter(study=study, is_imported=False).exclude(prompt_hash="")
+    for run in stored.select_related("judge", "study", "wording").order_by("key"):
+        name = None
+        if words := stored_words(run, tasks):
+            shown = {"prompt_hash": run.prompt_hash, **words}
+            digest = hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+            name = f"{run.setting}.{digest[:8]}.json"
+            files[name] = shown
+        runs.append(
+            {
+                "run": run.key,
+                "judge": run.judge.name,
+                "setting": run.setting,
+                "features": run.features,
+                "prompt_hash": run.prompt_hash,
+                "file": name,
+            }
+        )
+    return files, runs
+
+
+def version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
+    """The versions of a model with the number of their answers, and when there are several.
+
+    Times tell nothing of a single version, and would make every report of the same replies differ.
+    """
+    for each in versions:
+        version: dict[str, Any] = {
+            "judgments": each.judgments,
+            "model": each.model,
+            "fingerprint": each.fingerprint,
+        }
+        if len(versions) > 1:
+            version |= {"first": _minute(each.first), "last": _minute(each.last)}
+        yield version
+
+
+def _minute(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
+    """Each version with the number and the times of its answers, if there are several."""
+    for each in versions if len(versions) > 1 else ():
+        times = " to ".join(filter(None, (_minute(each.first), _minute(each.last))))
+        yield (
+            f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
+            f"{each.judgments:,} answers{f', {times}' if times else ''}."
+        )
+
+
+def drift_sentences(found: AnchorComparison | None) -> list[str]:
+    """The sentences on anchors that belong to the limits of a study."""
+    return found.sentences if found is not None and found.is_suspicious else []
+
+
+def anchor_record(found: AnchorComparison | None) -> Mapping[str, Any] | None:
+    if found is None:
+        return None
+    low, high = found.change.interval or (None, None)
+    return {
+        "anchors": found.anchors,
+        "compared": found.compared,
+        "changed": found.changed,
+        "low": low,
+        "high": high,
+        "pairs": found.pairs,
+        "differ": found.differ,
+        "expected": found.expected,
+        "p_value": found.p_value,
+        "certainty_shift": found.certainty_shift,
+        "sentences": found.sentences,
+    }
+
+
+def version_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """The number of judgments by run, reported version and hour (UTC); anchors do not count."""
+    rows = (
+        Judgment.objects.filter(
+            run__study=study, item__split=Item.Split.MAIN, answered_at__isnull=False
+        )
+        .annotate(hour=TruncHour("answered_at"), judge=F("run__judge__name"))
+        .values("judge", "run__key", "hour", "model_snapshot", "fingerprint")
+        .annotate(judgments=Count("pk"))
+        .order_by("judge", "run__key", "hour", "model_snapshot", "fingerprint")
+    )
+    for row in rows.iterator():
+        yield {
+            "judge": row["judge"],
+            "run": row["run__key"],
+            "hour": row["hour"],
+            "model_snapshot": row["model_snapshot"] or None,
+            "fingerprint": row["fingerprint"] or None,
+            "judgments": row["judgments"],
+        }
+
+
+def anchor_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Every closed anchor, by run and item, first the start and then each end."""
+    found = (
+        Judgment.everything.filter(run__study=study)
+        .exclude(anchor="")
+        .exclude(state__in=Judgment.OPEN)
+        .select_related("run__judge", "item")
+        .order_by("run__judge__name", "run__key", "item__key", "-anchor", "sample")
+    )
+    for anchor in found.iterator(chunk_size=2_000):
+        yield {
+            "judge": anchor.run.judge.name,
+            "run": anchor.run.key,
+            "item_id": anchor.item.key,
+            "shown_first": anchor.shown_first,
+            "anchor": anchor.anchor,
+            "round": anchor.sample,
+            "parse_status": "ok" if anchor.state == Judgment.State.DONE else anchor.state,
+            "choice": anchor.choice or None,
+            "certainty": anchor.certainty,
+            "model_snapshot": anchor.model_snapshot or None,
+            "fingerprint": anchor.fingerprint or None,
+            "prompt_sha256": anchor.prompt_sha256 or None,
+            "raw_text": anchor.raw_text or None,
+            "answered_at": anchor.answered_at,
+        }

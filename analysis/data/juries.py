@@ -1,0 +1,343 @@
+"""Runs that belong together: juries, runs with a bias probe, and several ways of asking.
+
+Runs with a probe are no judges of the study: nothing but the section about probes reads them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import numpy as np
+
+from analysis.data.arrays import (
+    CODE,
+    MISSING,
+    Codes,
+    Dataset,
+    Index,
+    ItemData,
+    Judgments,
+    RunData,
+    RunMoney,
+)
+from analysis.data.verdicts import FAILURES, Floats, Verdicts, run_verdicts
+from judging.bias.probes import RULES_BY_SIDE, Maker, own_sides, own_source, target_of
+from judging.bias.registry import probe_choice
+from judging.models import SAMPLED, JudgeRun
+
+T = TypeVar("T", int, float)
+
+
+def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
+    """`data` with a run for every jury whose judges were all asked alike.
+
+    Alike means the same setting, features, wording, framing, orders, samples and seed. Each judge
+    has one vote on an item, whatever its number of readings: its verdict, with its certainty. A
+    judge whose own readings are split abstains.
+    """
+    if not juries:
+        return data
+    alike: dict[tuple[Any, ...], dict[str, RunData]] = defaultdict(dict)
+    for run in data.runs:
+        asked = (run.setting, run.features, *run.way, run.orders, run.samples, run.seed)
+        alike[asked][run.judge] = run
+    formed = [
+        jury_run(data, name, [runs[judge] for judge in sorted(judges)])
+        for name, judges in sorted(juries.items())
+        for _, runs in sorted(alike.items(), key=lambda pair: pair[0])
+        if set(judges) <= runs.keys()
+    ]
+    return replace(data, runs=(*data.runs, *formed))
+
+
+def jury_run(data: Dataset, name: str, members: Sequence[RunData]) -> RunData:
+    first = members[0]
+    key = sha256("|".join([name, *(member.run for member in members)]).encode()).hexdigest()
+    ended = all(member.state == "done" for member in members)
+    return replace(
+        first,
+        run=key,
+        judge=name,
+        backend="jury",
+        is_jury=True,
+        snapshots=tuple(sorted({snapshot for run in members for snapshot in run.snapshots})),
+        parameters={"judges": [run.judge for run in members], "runs": [run.run for run in members]},
+        state="done" if ended else "running",
+        state_reason="Every judge of the jury is done." if ended else "Not every judge is done.",
+        cost=sum_of_costs([run.cost for run in members]),
+        judgments=_verdicts_as_judgments(data, members),
+        samples=1,
+        sent=(),
+        reported=(),
+        conditions=(),
+        anchors=None,
+    )
+
+
+def _verdicts_as_judgments(data: Dataset, members: Sequence[RunData]) -> Judgments:
+    """One row per judge and item, without an order: a verdict combines several orders."""
+    rows: list[tuple[Any, ...]] = []
+    for number, run in enumerate(members, start=1):
+        verdicts = run_verdicts(data, run)
+        failed: dict[int, str] = {}
+        for status in reversed(FAILURES):
+            for item in run.judgments.item[run.judgments.status == status]:
+                failed[int(item)] = status
+        for item in np.unique(run.judgments.item).tolist():
+            answer, certainty = int(verdicts.answer[item]), float(verdicts.certainty[item])
+            if answer >= 0:
+                rows.append((item, MISSING, number, answer, certainty, "done", 1, [np.nan] * 3))
+            elif not verdicts.majority.n_votes[item]:
+                rows.append((item, MISSING, number, MISSING, np.nan, failed[item], 0, [np.nan] * 3))
+    columns = ([row[place] for row in rows] for place in range(len(fields(Judgments))))
+    return Judgments.from_columns(*columns)
+
+
+def sum_of_costs(costs: Sequence[RunMoney]) -> RunMoney:
+    """The sum of costs; unknown if any part is unknown."""
+
+    def total(parts: Sequence[T | None]) -> T | None:
+        known = [part for part in parts if part is not None]
+        return sum(known[1:], known[0]) if known and len(known) == len(parts) else None
+
+    return RunMoney(
+        sum(cost.requests for cost in costs),
+        sum(cost.failed_requests for cost in costs),
+        total([cost.tokens_in for cost in costs]),
+        total([cost.tokens_out for cost in costs]),
+        total([cost.usd for cost in costs]),
+    )
+
+
+Makers = Sequence[tuple[Maker, Maker]]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnSides:
+    """Which response of each item is the judge's own.
+
+    Attributes
+    ----------
+    side : ndarray of int8, shape (items,)
+        0 or 1; -1 where none or both are.
+    sources : tuple of str
+        The makers, families or providers by which they were found, sorted.
+    """
+
+    side: Codes
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, makers: Sequence[tuple[Maker, Maker]], own_sources: Sequence[str]) -> OwnSides:
+        """From the makers of both responses of every item."""
+        own = {source.casefold() for source in own_sources}
+        side = np.full(len(makers), MISSING, dtype=np.int8)
+        sources = set()
+        for at, pair in enumerate(makers):
+            sides = own_sides(pair, own)
+            if len(sides) == 1:
+                side[at] = CODE[sides[0]]
+                found = own_source(pair[CODE[sides[0]]], own)
+                sources.add(" ".join(found or ()))
+        return cls(side, tuple(sorted(sources)))
+
+
+@dataclass(frozen=True, eq=False)
+class ProbedRun:
+    """A run with a probe, or the baseline of probes with a mitigation.
+
+    Attributes
+    ----------
+    run : Run
+    name : str
+        As the run stores it.
+    probe, description : str
+        The name without mitigations, and what the probe does; empty in a baseline.
+    mitigations : tuple of str
+    rule : str
+        Which response the probe favours; empty if it changes the profile.
+    target : ndarray of int8, shape (judgments,)
+        The favoured response of each judgment, 0 or 1; -1 if there is none.
+    asked_as : tuple
+        Equal for runs that differ only in probe, mitigations, orders and samples.
+    own : OwnSides or None
+        Which responses are the judge's own, in a run that asks about them.
+    """
+
+    run: RunData
+    name: str
+    baseline: str
+    probe: str
+    description: str
+    mitigations: tuple[str, ...]
+    rule: str
+    target: Codes
+    asked_as: tuple[Any, ...]
+    own: OwnSides | None = None
+
+    @property
+    def unmitigated(self) -> str:
+        """The name of the same probe without mitigations."""
+        return self.probe
+
+    @property
+    def is_by_side(self) -> bool:
+        return self.rule in RULES_BY_SIDE
+
+    def fed(self) -> list[Any]:
+        """What identifies it in the hash of a report's inputs."""
+        run = self.run
+        made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
+        return [run.run, run.judge, run.setting, run.features, self.name, *made]
+
+
+def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Makers) -> ProbedRun:
+    """A stored run as a run with a probe; an ordinary run as a baseline.
+
+    `makers` are those of both responses of every item; empty if no run needs them.
+    """
+    choice = probe_choice(row.bias_probe)
+    probe, rows = choice.probe, run.judgments
+    has_target = probe is not None and probe.has_target
+    target = np.full(len(rows), MISSING, dtype=np.int8)
+    if has_target:
+        shown = ("r1", "r2")
+        pairs = zip(rows.item.tolist(), rows.shown_first.tolist(), strict=True)
+        target[:] = [
+            CODE[target_of(choice.rule, seed=row.seed, item=items[i].key, shown_first=shown[first])]
+            for i, first in pairs
+        ]
+    return ProbedRun(
+        run=run,
+        name=choice.name,
+        baseline=choice.baseline.name,
+        probe=choice.probe_words if probe is not None else "",
+        description=probe.description if probe is not None else "",
+        mitigations=choice.mitigations,
+        rule=choice.rule if has_target else "",
+        target=target,
+        asked_as=_asked_as(row),
+        own=OwnSides.of(makers, row.parameters.get("own_sources", ())) if choice.asks_own else None,
+    )
+
+
+def _asked_as(run: JudgeRun) -> tuple[Any, ...]:
+    settings = (run.setting, run.features, run.wording_id, run.framing, run.prompt_language)
+    parameters = tuple(repr(run.parameters.get(name)) for name in SAMPLED)
+    return (run.judge_id, *settings, run.reading, run.seed, *parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The readings that two runs have of the same questions, by item, order and sample.
+
+    `first` and `second` are the positions of their judgments, in the same order.
+    """
+
+    first: Index
+    second: Index
+
+
+def pairs_of(first: RunData, second: RunData) -> Pairs:
+    """The questions that both runs asked, whether or not they were answered."""
+    a, b = (_questions(run) for run in (first, second))
+    _, one, two = np.intersect1d(a, b, assume_unique=True, return_indices=True)
+    return Pairs(np.asarray(one, dtype=np.int64), np.asarray(two, dtype=np.int64))
+
+
+def _questions(run: RunData) -> Index:
+    """One number per judgment, which is the same for the same question of two runs."""
+    rows = run.judgments
+    return (rows.item * 4 + rows.shown_first + 1) * 1_000 + rows.sample
+
+
+def baseline_of(probed_run: ProbedRun, others: Sequence[ProbedRun], name: str) -> ProbedRun | None:
+    """Of the runs named `name` that asked alike, the one that shares the most questions.
+
+    None if there is none.
+    """
+    alike = [
+        other for other in others if other.name == name and other.asked_as == probed_run.asked_as
+    ]
+
+    def shared(other: ProbedRun) -> tuple[int, str]:
+        return pairs_of(probed_run.run, other.run).first.size, other.run.run
+
+    return max(alike, key=shared, default=None)
+
+
+ORDERS = ("both", "r1_first", "r2_first")
+AS_ASKED = "as_asked"
+
+
+@dataclass(frozen=True)
+class AskedInWays:
+    """The runs of one judge that differ only in wording and framing.
+
+    `orders` are the ways of reading them: both orders together and each alone, if every run has
+    both; else as they were asked. `is_whole`: every framing was asked with every wording.
+    """
+
+    runs: tuple[RunData, ...]
+    wordings: tuple[str, ...]
+    framings: tuple[str, ...]
+    orders: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.runs) == len(self.wordings) * len(self.framings)
+
+    def run_of(self, wording: str, framing: str) -> RunData | None:
+        return next((run for run in self.runs if run.way == (wording, framing)), None)
+
+
+def asked_in_ways(runs: Sequence[RunData]) -> list[AskedInWays]:
+    """Every judge that was asked with two wordings or two framings."""
+    alike: dict[tuple[object, ...], dict[tuple[str, str], RunData]] = defaultdict(dict)
+    for run in runs:
+        if not run.is_jury and len(run.judgments):
+            read = [run.parameters.get(name) for name in ("prompt_language", "reading")]
+            asked = (run.judge, run.setting, run.features, run.orders, run.samples, run.seed)
+            alike[(*asked, *read)].setdefault(run.way, run)
+    found = []
+    for ways in alike.values():
+        if len(ways) < 2:
+            continue
+        own = tuple(ways[way] for way in sorted(ways))
+        both = own[0].orders == "both"
+        found.append(
+            AskedInWays(
+                own,
+                tuple(sorted({run.wording for run in own})),
+                tuple(sorted({run.framing for run in own})),
+                ORDERS if both else (AS_ASKED,),
+            )
+        )
+    return found
+
+
+def read_by(data: Dataset, run: RunData, order: str) -> Verdicts:
+    """The verdicts of a run from its readings in one order, or from all of them."""
+    if order in ("both", AS_ASKED):
+        return run_verdicts(data, run)
+    rows = run.judgments
+    chosen = rows.shown_first == (0 if order == "r1_first" else 1)
+    kept = {field.name: getattr(rows, field.name)[chosen] for field in fields(Judgments)}
+    return run_verdicts(data, replace(run, judgments=Judgments(**kept)))
+
+
+def credits_of(data: Dataset, run: RunData, verdicts: Verdicts, *, half: bool) -> Floats:
+    """Credit of each item: 1 right, 0 wrong; NaN without a truth or a question.
+
+    An item that was asked and has no verdict has no credit either, or `half`.
+    """
+    found = np.where(verdicts.scored, verdicts.correct, np.nan).astype(np.float64)
+    if half:
+        asked = np.bincount(run.judgments.item, minlength=len(data.items)) > 0
+        known = data.scored_truth(offers_tie=run.offers_tie) >= 0
+        found[asked & known & (verdicts.answer < 0)] = 0.5
+    return found

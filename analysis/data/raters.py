@@ -1,0 +1,369 @@
+"""Annotators and their answers as arrays and counts, read in whole columns.
+
+PostgreSQL sends whole columns of numbers while others are read here, and no object of Python is
+made for a value.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
+from django.db.models import BigIntegerField, Case, Count, Expression, Min, Q, QuerySet, Value, When
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.arrays import (
+    CHOICES,
+    CODE,
+    MISSING,
+    Answers,
+    Codes,
+    Dataset,
+    Exclusion,
+    Floats,
+    Index,
+    sorted_columns,
+)
+from analysis.models import Report
+from annotation.content.consent_versions import promised
+from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
+from annotation.quality import quality_of
+from annotation.seats.identity import identity_hash
+from studies.models import Item as ItemRow
+from studies.models import Study
+
+# Before the rows: a signature, flags, and the length of an empty extension. After them: -1.
+_HEAD_BYTES, _END_BYTES = 19, 2
+
+
+def number_columns(rows: QuerySet[Any], *columns: str | Expression) -> tuple[Index, ...]:
+    """Columns of `rows`, which come in any order; each is a whole number and never NULL."""
+    numbers = rows.order_by().values_list(*(Cast(each, BigIntegerField()) for each in columns))
+    if connection.vendor == "postgresql":
+        # Each row is the number of its columns, and for each its length and its value.
+        row = np.dtype([("n", ">i2"), ("columns", [("n", ">i4"), ("value", ">i8")], len(columns))])
+        table = np.frombuffer(_copied(numbers), dtype=row)["columns"]["value"]
+    else:
+        table = np.fromiter(numbers.iterator(), dtype=np.dtype((np.int64, len(columns))))
+    return tuple(column.astype(np.int64) for column in table.T)
+
+
+def number_of(field: str, texts: Sequence[str]) -> Case:
+    """The position in `texts` of what a field holds; -1 if it is none of them."""
+    cases = [When(**{field: text}, then=Value(n)) for n, text in enumerate(texts)]
+    return Case(*cases, default=Value(-1))
+
+
+def places_of(ids: Index, position: Mapping[int, int]) -> Index:
+    """The position of each id; -1 for one that has none."""
+    if not position:
+        return np.full(ids.size, MISSING)
+    known = np.array(sorted(position))
+    at = np.minimum(np.searchsorted(known, ids), known.size - 1)
+    places = np.array([position[each] for each in known.tolist()])
+    return np.where(known[at] == ids, places[at], MISSING)
+
+
+def or_nan(numbers: Index) -> Floats:
+    """The numbers, with NaN where they are missing."""
+    return np.where(numbers == MISSING, np.nan, numbers)
+
+
+def _copied(rows: QuerySet[Any]) -> bytes | memoryview:
+    """The rows as PostgreSQL sends them in the binary form of COPY."""
+    try:
+        statement, values = rows.query.sql_with_params()
+    except EmptyResultSet:  # such as a filter for no number at all
+        return b""
+    sent = io.BytesIO()
+    with connection.cursor() as cursor:
+        query = cursor.mogrify(statement, values).decode()
+        cursor.copy_expert(f"COPY ({query}) TO STDOUT (FORMAT binary)", sent)
+    return sent.getbuffer()[_HEAD_BYTES:-_END_BYTES]
+
+
+# The study's log has it for reports that the command wrote to a folder.
+REPORT_WRITTEN = "report written"
+# No time is known from a page that measured none.
+_MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
+
+
+@dataclass(frozen=True, eq=False)
+class AllAnswers:
+    """All answers to the items of a dataset, including those that no report counts.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        Pseudonyms, sorted.
+    is_counted : tuple of bool
+        False for annotators whom a researcher excluded.
+    pace : tuple of float or None
+        Words read per minute.
+    choice : ndarray of int8, shape (items, raters)
+        Choices; -1 is missing.
+    """
+
+    raters: tuple[str, ...]
+    is_counted: tuple[bool, ...]
+    pace: tuple[float | None, ...]
+    choice: Codes
+
+
+def load_all_answers(data: Dataset) -> AllAnswers:
+    """All answers in the study of `data` except withdrawn ones."""
+    study = Study.objects.get(slug=data.study.slug)
+    quality = quality_of(study)
+    people = sorted(
+        Annotator.objects.filter(pk__in=quality).values_list("pseudonym", "pk", "excluded_at")
+    )
+    column = {pk: index for index, (_, pk, _) in enumerate(people)}
+    row = {item.key: index for index, item in enumerate(data.items)}
+    choices = np.full((len(data.items), len(people)), MISSING, dtype=np.int8)
+    found = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .values_list("assignment__item__key", "assignment__annotator", "choice")
+    )
+    for item, annotator, choice in found.filter(ranking__isnull=True):
+        choices[row[item], column[annotator]] = CODE[choice]
+    pairs = SetPairs(study)
+    ranked = found.filter(ranking__isnull=False).values_list(
+        "assignment__item", "assignment__annotator", "ranking"
+    )
+    for item_id, annotator, ranking in ranked:
+        for pair in pairs.answers(item_id, ranking or {}):
+            choices[row[pair.key], column[annotator]] = CODE[pair.choice]
+    return AllAnswers(
+        raters=tuple(pseudonym for pseudonym, _, _ in people),
+        is_counted=tuple(excluded is None for *_, excluded in people),
+        pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
+        choice=choices,
+    )
+
+
+def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
+    """Return the withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
+    people = Annotator.objects.filter(study__slug=slug)
+    withdrawn = (
+        Annotation.objects.filter(
+            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
+        )
+        .values_list("assignment__annotator__pseudonym")
+        .annotate(n=Count("pk"))
+        .order_by("assignment__annotator__pseudonym")
+    )
+    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
+    return dict(withdrawn), set(excluded)
+
+
+def answers_of(
+    study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
+) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
+    """Raters, their demographics, and their answers that count.
+
+    Either of excluded annotators or of all others; raters are numbered from `after`.
+    """
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at__isnull=not are_excluded,
+        standing__in=COUNTED,
+    )
+    columns = number_columns(
+        found.filter(ranking__isnull=True),
+        "assignment__item",
+        "assignment__annotator",
+        number_of("choice", CHOICES),
+        Coalesce("certainty", MISSING),
+        number_of("assignment__shown_first", CHOICES),
+        _MILLISECONDS,
+        "assignment__position",
+    )
+    if study.shows_whole_sets:
+        pairs = np.array(list(_each_pair(study, found)), dtype=np.int64)
+        columns = tuple(map(np.append, columns, pairs.reshape(-1, len(columns)).T))
+    place = places_of(columns[0], position)
+    # Checks and practice are no items of a report.
+    place, annotator, choice, certainty, first, ms, shown_at = (
+        column[place != MISSING] for column in (place, *columns[1:])
+    )
+    annotators, rater = np.unique(annotator, return_inverse=True)
+    people = Annotator.objects.filter(study=study, excluded_at__isnull=not are_excluded)
+    rows = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
+    of_annotator = {pk: row for pk, *row in rows}
+    known = [of_annotator[pk] for pk in annotators.tolist()]
+    # Nobody knows in which order answers from a file were given: they are in that of the items.
+    is_imported = np.array([row[-1] for row in known], dtype=np.bool_)
+    shown_at = np.where(is_imported[rater], _places_in_order(place, rater), shown_at)
+    # By what they answered, and by name only where that is the same: the order, and what is
+    # resampled in it, must not depend on names, which an export replaces.
+    content = [place, choice, certainty, first, ms]
+    order = _by_content(rater, content, [name for name, *_ in known])
+    ranked = np.empty(len(order), dtype=np.int64)
+    ranked[order] = after + np.arange(len(order))
+    kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
+    sorted_by_item = sorted_columns(
+        [place, ranked[rater], choice, or_nan(certainty), first, or_nan(ms) / 1000, shown_at],
+        2,
+        *kinds,
+    )
+    raters = tuple(known[n][0] for n in order)
+    groups = tuple({key: str(value) for key, value in known[n][1].items()} for n in order)
+    return raters, groups, Answers(*sorted_by_item)
+
+
+def _places_in_order(item: Index, rater: Index) -> Index:
+    """The place of each row among the rows of its rater, from 1, in the order of the items."""
+    order = np.lexsort([item, rater])
+    starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
+    own = np.arange(len(item)) - np.repeat(starts, np.diff(starts, append=len(item)))
+    places = np.empty(len(item), dtype=np.int64)
+    places[order] = own + 1
+    return places
+
+
+def _by_content(
+    rater: npt.NDArray[np.int64], columns: Sequence[npt.NDArray[Any]], names: Sequence[str]
+) -> list[int]:
+    """Raters in the order of their rows, sorted by the columns; ties by name."""
+    rows = np.column_stack([np.nan_to_num(column.astype(np.float64), nan=-1) for column in columns])
+    chosen = np.lexsort([*rows.T[::-1], rater])
+    starts = np.searchsorted(rater[chosen], np.arange(1, len(names)))
+    own = [part.tolist() for part in np.split(rows[chosen], starts)]
+    return sorted(range(len(names)), key=lambda n: (own[n], names[n]))
+
+
+def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
+    """Each stored order of a whole set as one answer for each pair; its time only once."""
+    pairs = SetPairs(study)
+    rows = found.filter(ranking__isnull=False).values_list(
+        "assignment__item",
+        "assignment__annotator",
+        Coalesce("certainty", MISSING),
+        _MILLISECONDS,
+        "assignment__position",
+        "ranking",
+    )
+    for pk, rater, certainty, milliseconds, place, ranking in rows:
+        for each in pairs.answers(pk, ranking):
+            own = milliseconds if each.is_own else MISSING
+            choice, first = CODE[each.choice], CODE[each.shown_first]
+            yield each.item, rater, choice, certainty, first, own, place
+
+
+def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Attention checks that each rater has seen and failed."""
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study, standing=Annotation.Standing.CHECK
+    ).values_list("assignment__annotator__pseudonym", "choice", "assignment__item__check_answer")
+    seen: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for rater, choice, right in found:
+        seen[rater] += 1
+        failed[rater] += choice != right
+    return tuple((seen[rater], failed[rater]) for rater in raters)
+
+
+def people_by_state(study: Study) -> Mapping[str, int]:
+    """The number of participants by state, without imported annotators."""
+    states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
+    return dict(states.annotate(n=Count("pk")).order_by("state"))
+
+
+def promised_of(study: Study) -> Mapping[tuple[str, int, int], int]:
+    """The participants who finished, by what they were promised: currency, reward, minutes."""
+    counts = promised([study])[study.pk]
+    return {(each.currency, each.reward, each.minutes): counts[each] for each in sorted(counts)}
+
+
+def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
+    groups = QuotaGroup.objects.filter(study=study)
+    return tuple((str(group), group.target, group.completed) for group in groups)
+
+
+def identities_of(study: Study) -> Mapping[str, str]:
+    """The keyed hash of the platform's id by pseudonym, the same in every study; empty if unknown.
+
+    It stays where ids were deleted. While the id is there it is hashed again, because a former
+    key may have made the stored hash.
+    """
+    rows = Annotator.objects.filter(study=study).exclude(identity_hash=None)
+    return {
+        pseudonym: identity_hash(pid) if pid else stored or ""
+        for pseudonym, stored, pid in rows.order_by().values_list(
+            "pseudonym", "identity_hash", "prolific_identity__pid"
+        )
+    }
+
+
+def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
+    """Everybody whom a researcher excluded, whatever became of their answers, by pseudonym."""
+    people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
+    if not people:
+        return ()
+    first = _first_report(study)
+    events = AnnotatorEvent.objects.filter(annotator__in=people, event="excluded")
+    users = dict(events.order_by("pk").values_list("annotator", "user__username"))
+    answers = (
+        Annotation.objects.filter(
+            assignment__annotator__in=people, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .order_by()
+        .values_list("assignment__annotator")
+        .annotate(n=Count("pk"))
+    )
+    counts = dict(answers)
+    return tuple(
+        Exclusion(
+            rater=each.pseudonym,
+            reason=each.exclusion_reason,
+            on=f"{each.excluded_at:%Y-%m-%d}",
+            by=users.get(each.pk) or "",
+            answers=counts.get(each.pk, 0),
+            after_report=first is not None and first < each.excluded_at,
+        )
+        for each in sorted(people, key=lambda each: each.pseudonym)
+        if each.excluded_at is not None
+    )
+
+
+def _first_report(study: Study) -> datetime | None:
+    """When the first report of the study was asked for, on its pages or by the command."""
+    built = Report.objects.filter(study=study, state=Report.State.DONE)
+    written = study.log.filter(event=REPORT_WRITTEN)
+    firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
+    return min(filter(None, firsts), default=None)
+
+
+def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
+    """Answers that the report leaves out, by the reason; with how many people are excluded.
+
+    An excluded person whose seats were opened again counts as one, though their answers are
+    released and others may have given theirs.
+    """
+    excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+    )
+    standings = (
+        Annotation.Standing.SURPLUS,
+        Annotation.Standing.RELEASED,
+        Annotation.Standing.WITHDRAWN,
+    )
+    # Two statements that each find few answers, instead of one that reads all of them.
+    found = of_study.filter(standing__in=standings).values_list("standing").annotate(n=Count("pk"))
+    counts = dict.fromkeys(standings, 0) | dict(found.order_by("standing"))
+    return {str(name): counts[name] for name in standings} | {
+        "excluded": of_study.filter(excluded).count() if excluded_people else 0,
+        "excluded_people": excluded_people,
+    }

@@ -1,0 +1,312 @@
+"""The runs of a study, with their judgments as arrays and their costs."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
+
+from analysis.data.answers import feature_keys
+from analysis.data.arrays import (
+    CHOICES,
+    MISSING,
+    Index,
+    ItemData,
+    Judgments,
+    Prompt,
+    RunData,
+    RunMoney,
+    without_own_port,
+)
+from analysis.data.judgments import anchor_record, drift_sentences, version_records
+from analysis.data.juries import Makers, ProbedRun, probed
+from analysis.data.raters import number_columns, number_of, or_nan, places_of
+from judging.bias.registry import probe_choice
+from judging.drift import anchors_of
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.prompts.asking import stored_words, tasks_of
+from judging.protocols.framings import framing
+from judging.protocols.protocol import CERTAINTY
+from judging.runs.request_conditions import conditions_of
+from judging.worker.budgets import REMOVED
+from studies.models import Item as ItemRow
+from studies.models import Study
+
+
+def asked_on(slug: str) -> dict[str, str]:
+    """The days on which each run of a study asked its model, by the run's key.
+
+    Days are not in the data set: the same replies give the same report.json on any day.
+    """
+    keys = dict(JudgeRun.objects.filter(study__slug=slug).order_by("key").values_list("pk", "key"))
+    sent = Attempt.objects.filter(judgment__run__in=keys).order_by().values_list("judgment__run")
+    days = {run: ends for run, *ends in sent.annotate(first=Min("sent_at"), last=Max("sent_at"))}
+    return {
+        key: " to ".join(dict.fromkeys(f"{when:%Y-%m-%d}" for when in days[run]))
+        for run, key in keys.items()
+        if run in days
+    }
+
+
+def juries_of(study: Study) -> Mapping[str, list[str]]:
+    members: dict[str, list[str]] = {}
+    for jury, judge in Jury.objects.filter(study=study).values_list("name", "judges__name"):
+        members.setdefault(jury, []).append(judge)
+    return members
+
+
+def runs_of(
+    study: Study, position: Mapping[int, int], items: Sequence[ItemData]
+) -> tuple[tuple[RunData, ...], tuple[ProbedRun, ...], int]:
+    """The runs that judge the study, those that take part in bias probes, and how many are marked
+    as not for the report.
+
+    A run with a probe is only among the second ones; an ordinary run is also there if a probe is
+    compared with it.
+    """
+    every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
+    stored = [run for run in every if run.in_report]
+    # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
+    numbers = [run.pk for run in stored]
+    judgments = _judgments(numbers, position)
+    costs = _costs(numbers)
+    runs = dict[str, RunData]()
+    # A run that was only probed and never started is not a judge of the study.
+    found = [run for run in stored if run.pk in judgments and not run.probe_first]
+    conditions = conditions_of(found)
+    anchors = anchors_of(found)
+    tasks = tasks_of(study) if found else []
+    shown = list(feature_keys(study).values()) if any(run.feature_keys for run in found) else []
+    for run in found:
+        run.study = study  # saves a query per run
+        rows, snapshots, read_leniently, strictly = judgments[run.pk]
+        under, shows = conditions[run.pk], framing(run.framing).shows_profile
+        keys = (run.feature_keys or ()) if shows else ()
+        runs[run.key] = RunData(
+            run=run.key,
+            judge=run.judge.name,
+            setting=run.setting,
+            # A judge of this framing is shown nothing of the persona, whatever was selected.
+            features=run.features if shows else "none",
+            backend=run.judge.backend,
+            snapshots=snapshots,
+            orders=run.orders,
+            samples=run.samples,
+            seed=run.seed,
+            parameters=without_own_port(run.parameters),
+            prompt=_prompt(study, run, tasks),
+            state=run.state,
+            state_reason=run.sentence,
+            cost=costs.get(run.pk, RunMoney(0, 0, None, None, None)),
+            judgments=rows,
+            read_leniently=read_leniently,
+            strictly=strictly,
+            sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
+            reported=tuple(version_records(under.reported)),
+            conditions=(
+                *under.sentences,
+                *drift_sentences(anchors.get(run.pk)),
+                *_not_shown(keys, shown),
+            ),
+            anchors=anchor_record(anchors.get(run.pk)),
+            wording=run.wording.reference if run.wording else "",
+            wording_sha256=run.wording.sha256 if run.wording else "",
+            framing=run.framing,
+        )
+    judging = [runs[run.key] for run in found if not run.bias_probe]
+    probes = _probed(study, found, runs, items)
+    return tuple(sorted(judging, key=_in_order)), probes, len(every) - len(stored)
+
+
+def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Sentences on the features that a run was asked to show and some personas do not have."""
+    for key in asked:
+        if n := sum(key not in keys for keys in personas):
+            yield f"{n:,} of {len(personas):,} personas do not have “{key}”, which was asked for."
+
+
+def _probed(
+    study: Study, found: Sequence[JudgeRun], runs: Mapping[str, RunData], items: Sequence[ItemData]
+) -> tuple[ProbedRun, ...]:
+    makers: Makers = ()
+    if any(probe_choice(run.bias_probe).asks_own for run in found):
+        rows = ItemRow.objects.filter(study=study, split=ItemRow.Split.MAIN)
+        known = {
+            key: pair
+            for key, *pair in rows.values_list("key", "r1__generated_by", "r2__generated_by")
+        }
+        makers = [(known[item.key][0], known[item.key][1]) for item in items]
+    every = [probed(run, runs[run.key], items, makers) for run in found]
+    asked = {each.asked_as for each in every if each.name}
+    taking_part = [each for each in every if each.asked_as in asked]
+    return tuple(
+        sorted(taking_part, key=lambda each: (*_in_order(each.run)[:-1], each.name, each.run.run))
+    )
+
+
+def _in_order(run: RunData) -> tuple[Any, ...]:
+    # The whole persona comes first, because runs with fewer features are compared with it.
+    return run.judge, run.setting, run.features != "all", run.features, run.run
+
+
+def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
+    """The words with which a run began; never those of today where they may be others."""
+    run.study = study  # saves a query for each run
+    words = stored_words(run, tasks)
+    if not (prompts := words.get("prompts")):
+        return Prompt(None, None, run.prompt_hash)
+    persona = run.feature_keys != [] and framing(run.framing).shows_profile
+    shown = min(prompts, key=lambda each: (each["task"] != study.task, each["persona"] != persona))
+    return Prompt(shown["template"], shown["sha256"], run.prompt_hash, words)
+
+
+class _Stored(NamedTuple):
+    """The judgments of one run as they are stored; -1 where something is missing."""
+
+    pk: Index
+    item: Index
+    shown_first: Index
+    sample: Index
+    choice: Index
+    certainty: Index
+    state: Index
+    replies: Index
+
+
+def _judgments(
+    runs: Sequence[int], position: Mapping[int, int]
+) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
+    """The judgments, the model snapshots that the server reported, and, where some were read only
+    leniently, how many by each code and all as strict reading gives them; by the run's id.
+    """
+    judgments = Judgment.objects.filter(run__in=runs)
+    # Few runs have probabilities, and Django reads each JSON value by itself.
+    more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
+    probabilities, codes = {}, {}
+    for pk, state, stored, details in more.order_by().values_list(
+        "pk", "state", "probabilities", "details"
+    ):
+        if given := stored if state == Judgment.State.DONE else None:
+            probabilities[pk] = [float(given.get(option, 0)) for option in CHOICES]
+        if (code := (details or {}).get("read")) is not None:
+            codes[pk] = code
+    snapshots = _snapshots(judgments)
+    return {
+        run: (
+            _as_arrays(rows, probabilities),
+            tuple(sorted(snapshots[run])),
+            *_read_leniently(rows, probabilities, codes),
+        )
+        for run, rows in _rows_by_run(judgments, position)
+    }
+
+
+def _snapshots(judgments: QuerySet[Judgment]) -> Mapping[int, set[str]]:
+    named = judgments.filter(item__split=ItemRow.Split.MAIN).exclude(model_snapshot="")
+    found: dict[int, set[str]] = defaultdict(set)
+    for run, snapshot in named.order_by().values_list("run", "model_snapshot").distinct():
+        found[run].add(snapshot)
+    return found
+
+
+def _rows_by_run(
+    judgments: QuerySet[Judgment], position: Mapping[int, int]
+) -> Iterator[tuple[int, _Stored]]:
+    run, pk, item, *others = number_columns(
+        judgments,
+        "run",
+        "pk",
+        "item",
+        number_of("shown_first", CHOICES),
+        "sample",
+        number_of("choice", CHOICES),
+        Coalesce("certainty", MISSING),
+        number_of("state", Judgment.State.values),
+        "replies",
+    )
+    place = places_of(item, position)
+    run[place == MISSING] = MISSING
+    for each in np.unique(run[run != MISSING]).tolist():
+        own = run == each
+        yield each, _Stored(*(column[own] for column in (pk, place, *others)))
+
+
+def _read_leniently(
+    rows: _Stored, probabilities: Mapping[int, list[float]], codes: Mapping[int, str]
+) -> tuple[Mapping[str, int], Judgments | None]:
+    """Judgments by the code of their lenient reading, and all of them as read strictly.
+
+    Strict reading leaves out what the code added: only the certainty, or the answer as well.
+    """
+    where = np.flatnonzero(np.isin(rows.pk, list(codes)))
+    if not where.size:
+        return {}, None
+    read = [codes[pk] for pk in rows.pk[where].tolist()]
+    answers = where[[code != CERTAINTY for code in read]]
+    unparseable = Judgment.State.values.index(Judgment.State.UNPARSEABLE)
+    strictly = rows._replace(
+        choice=_changed(rows.choice, answers, MISSING),
+        certainty=_changed(rows.certainty, where, MISSING),
+        state=_changed(rows.state, answers, unparseable),
+    )
+    own = {
+        pk: given for pk, given in probabilities.items() if codes.get(pk, CERTAINTY) == CERTAINTY
+    }
+    return dict(sorted(Counter(read).items())), _as_arrays(strictly, own)
+
+
+def _changed(column: Index, where: Index, value: int) -> Index:
+    changed = column.copy()
+    changed[where] = value
+    return changed
+
+
+def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgments:
+    given = np.full((rows.pk.size, len(CHOICES)), np.nan)
+    stated = np.flatnonzero(np.isin(rows.pk, list(probabilities)))
+    if stated.size:
+        given[stated] = [probabilities[pk] for pk in rows.pk[stated].tolist()]
+    states = ["open" if state in Judgment.OPEN else state for state in Judgment.State.values]
+    return Judgments.from_columns(
+        rows.item,
+        rows.shown_first,
+        rows.sample,
+        rows.choice,
+        or_nan(rows.certainty),
+        np.array(states)[rows.state],
+        rows.replies,
+        given,
+    )
+
+
+def _costs(runs: Sequence[int]) -> dict[int, RunMoney]:
+    """The costs of each run from the ledger; a sum is unknown if any part of it is.
+
+    What was paid for judgments that were removed since then was paid all the same.
+    """
+    parameters = dict(JudgeRun.objects.filter(pk__in=runs).values_list("pk", "parameters"))
+    removed = {run: found.get(REMOVED, {}).get("nano", 0) for run, found in parameters.items()}
+    replied = Q(outcome=Attempt.Outcome.REPLIED)
+    sums = (
+        Attempt.objects.filter(judgment__run__in=runs)
+        .values_list("judgment__run")
+        .annotate(
+            requests=Count("pk"),
+            failed=Count("pk", filter=~replied),
+            tokens_in=Sum("prompt_tokens"),
+            tokens_out=Sum("completion_tokens"),
+            nano=Sum("cost_nano"),
+            unpriced=Count("pk", filter=replied & Q(cost_nano=None)),
+        )
+        .order_by()
+    )
+    return {
+        run: RunMoney(
+            *(requests, failed, sent, got),
+            None if unpriced or nano is None else (nano + removed[run]) / NANO,
+        )
+        for run, requests, failed, sent, got, nano, unpriced in sums
+    }

@@ -1,0 +1,220 @@
+"""A complete export: every table in several formats, with its documentation and licence."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+from django.urls import reverse
+
+from analysis.data.collection import collection_of
+from analysis.data.judgments import asked_words, wordings_of
+from analysis.errors import ExportError
+from analysis.exports.card import dataset_card
+from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
+from analysis.exports.columns import COLUMNS_OF_WIDE, Column
+from analysis.exports.croissant import croissant
+from analysis.exports.facts import (
+    DataDescription,
+    DescribedFile,
+    DescribedPart,
+    ScoreKeeper,
+    citation_cff,
+    licence_text,
+)
+from analysis.exports.rows import K
+from analysis.exports.table_files import (
+    ExportTableFile,
+    OnRows,
+    sha256_of,
+    to_json,
+    write_table,
+    write_text,
+)
+from analysis.lifecycle.build_job import named_report, newest_report, write_report_copy
+from studies.exporters.items import dataset_description, media_files
+from studies.models.studies import Study
+from studies.statements import clock
+
+
+@contextmanager
+def new_folder(out: Path, *, private: bool = False) -> Iterator[Path]:
+    """A folder to write into, which becomes the new or empty folder `out` at the end.
+
+    If writing fails, nothing is left. Raises `ExportError` or `OSError`.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"{out} exists already. Choose a new or empty folder.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    try:
+        yield part
+        if not private:
+            part.chmod(0o755)
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+# Other formats of the same answers; a bundle leaves out those that the study cannot have.
+_OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
+
+
+def write_folder(
+    study: Study,
+    out: Path,
+    *,
+    also: str | None,
+    disclosure: Disclosure,
+    licence: str,
+    on_rows: OnRows | None = None,
+) -> dict[str, int]:
+    """Write every table to the new or empty folder `out`, which appears when it is complete.
+
+    Tables are JSON Lines and CSV, and `also` Parquet or XLSX.
+    Returns how many rows each table has. Raises `ExportError` or `OSError`.
+    """
+    with new_folder(out, private=disclosure.identified) as part:
+        return _fill(study, part, also, disclosure, licence, on_rows)
+
+
+def _fill(
+    study: Study,
+    folder: Path,
+    also: str | None,
+    disclosure: Disclosure,
+    licence: str,
+    on_rows: OnRows | None,
+) -> dict[str, int]:
+    keeper = ScoreKeeper()
+    parts = {}
+    for name in BUNDLED:
+        table = make_table(study, name, disclosure)
+        if name == "aggregates":
+            table = _watched(keeper, table)
+        parts[name] = _write_part(table, folder, also, on_rows)
+    # On the card, the items come first.
+    ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
+    wide = list[Column]()
+    left_out = tuple(_write_others(study, folder / "other", disclosure, wide))
+    items = parts["items"]
+    described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
+    write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
+    _write_media(study, folder / "jsonl")
+    _write_prompts(study, folder / "prompts")
+    report = newest_report(study)
+    has_copy = report is not None and write_report_copy(report, folder / "report")
+    _write_words(
+        folder,
+        DataDescription(
+            study=study,
+            collection=collection_of(study, k=K),
+            on=clock.now().date(),
+            licence=licence,
+            disclosure=disclosure,
+            parts=ordered,
+            left_out=left_out,
+            wide=tuple(wide),
+            report=named_report(report, is_here=has_copy),
+            scores=keeper.scores,
+        ),
+    )
+    _write_checksums(folder)
+    return {part.name: part.rows for part in ordered}
+
+
+def _watched(keeper: ScoreKeeper, table: ExportTableFile) -> ExportTableFile:
+    return replace(table, rows=lambda: keeper.watch(table.rows()))
+
+
+def _write_part(
+    table: ExportTableFile, folder: Path, also: str | None, on_rows: OnRows | None
+) -> DescribedPart:
+    name = table.name
+    paths = {
+        "jsonl": folder / "jsonl" / f"{name}.jsonl",
+        "csv": folder / "csv" / f"{name}.csv",
+    }
+    if also == "parquet":
+        paths["parquet"] = folder / "data" / name / f"{name}.parquet"
+    if also == "xlsx":
+        paths["xlsx"] = folder / "xlsx" / f"{name}.xlsx"
+    rows = write_table(table, paths, on_rows)
+    files = {
+        kind: DescribedFile(
+            path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path)
+        )
+        for kind, path in paths.items()
+    }
+    return DescribedPart(name, table.columns, rows, files)
+
+
+def _write_others(
+    study: Study, folder: Path, disclosure: Disclosure, wide: list[Column]
+) -> Iterator[str]:
+    """Write the other formats, and yield the reason for each that cannot be written.
+
+    The columns of the wide table are of this study alone: they are added to `wide`, and
+    `wide_columns.csv` explains each.
+    """
+    for what, name in _OTHERS.items():
+        try:
+            table = make_table(study, what, disclosure)
+        except ExportError as error:
+            yield f"`other/{name}`. {error}"
+        else:
+            write_table(table, {Path(name).suffix[1:]: folder / name})
+            if what == "wide":
+                wide += table.columns
+                about = ExportTableFile(
+                    "wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns)
+                )
+                write_table(about, {"csv": folder / "wide_columns.csv"})
+
+
+def _explained(columns: Iterable[Column]) -> Iterator[dict[str, str]]:
+    return ({"column": c.name, "kind": c.kind, "meaning": c.meaning} for c in columns)
+
+
+def _write_media(study: Study, folder: Path) -> None:
+    """Write the pictures and sounds next to the items that name them."""
+    for name, opened in media_files(study).items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        with opened() as source, path.open("wb") as out:
+            shutil.copyfileobj(source, out)
+
+
+def _write_prompts(study: Study, folder: Path) -> None:
+    """Write the words that each run was asked with; a run whose words are gone has no file."""
+    files, runs = asked_words(study)
+    for name, words in files.items():
+        write_text(folder / name, to_json(words, indent=1) + "\n")
+    write_text(folder / "runs.json", to_json(runs, indent=1) + "\n")
+    for own in wordings_of(study):
+        write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
+
+
+def _write_words(folder: Path, described: DataDescription) -> None:
+    study, licence = described.study, described.licence
+    url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
+    write_text(folder / "README.md", dataset_card(described))
+    write_text(folder / "croissant.json", to_json(croissant(described, url=url), indent=1) + "\n")
+    write_text(folder / "LICENSE", licence_text(study, licence))
+    write_text(folder / "CITATION.cff", citation_cff(study, licence=licence, on=described.on))
+
+
+def _write_checksums(folder: Path) -> None:
+    """The checksum file that `sha256sum --check` reads."""
+    lines = [
+        f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+    write_text(folder / "CHECKSUMS.sha256", "".join(lines))

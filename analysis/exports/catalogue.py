@@ -1,0 +1,150 @@
+"""Every table that can be exported, by name, and the formats it has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analysis.data.item_comparisons import aggregate_rows
+from analysis.errors import ExportError
+from analysis.exports import columns
+from analysis.exports.other_tools import (
+    argilla_records,
+    label_studio_tasks,
+    mt_bench_rows,
+    reliability_matrix,
+    wide_table,
+)
+from analysis.exports.rows import (
+    anchor_table,
+    annotation_lines,
+    annotation_table,
+    annotator_table,
+    judgment_table,
+    note_table,
+    version_table,
+)
+from analysis.exports.table_files import ExportTableFile
+from studies.additions import Additions
+from studies.exporters.items import item_cells, item_rows, may_redistribute
+from studies.models.studies import Study
+
+_PLAIN = ("jsonl", "csv", "parquet", "xlsx")
+_FORMATS: dict[str, tuple[str, ...]] = {
+    "items": _PLAIN,
+    "annotations": _PLAIN,
+    "judgments": _PLAIN,
+    "annotators": _PLAIN,
+    "aggregates": _PLAIN,
+    "notes": _PLAIN,
+    "versions": _PLAIN,
+    "anchors": _PLAIN,
+    "wide": ("csv", "xlsx"),
+    "reliability": ("csv", "xlsx"),
+    "mt-bench": ("jsonl",),
+    "argilla": ("jsonl",),
+    "label-studio": ("json",),
+    "all": _PLAIN,
+    "study": ("toml",),
+}
+FORMATS = (*_PLAIN, "json", "toml")
+# These are folders; the others are one file each.
+FOLDERS = ("all", "study")
+# Answers are read before annotators and items, so that every id has its row while a study runs.
+BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What an export contains beyond the default."""
+
+    identified: bool = False
+    free_text: bool = False
+    # Exact times and durations, by which rows of two exports can be matched.
+    times: bool = True
+
+
+@dataclass(frozen=True)
+class ExportTable:
+    """A table that an extra adds: its name, its formats with the default first, and how it is made.
+
+    `label` is that of the form: a name, a colon, and what a row is. `make` raises `ExportError`
+    where the study has no such table.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    label: str
+    make: Callable[[Study, Disclosure], ExportTableFile]
+
+
+MORE: Additions[ExportTable] = Additions()
+
+
+def formats_of() -> dict[str, tuple[str, ...]]:
+    """What can be exported, each with its formats; the first format is the default."""
+    return _FORMATS | {each.name: each.formats for each in MORE}
+
+
+def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
+    """The table `what` of a study. Raises `ExportError` where the study has no such table."""
+    for added in MORE:
+        if added.name == what:
+            return added.make(study, disclosure)
+    match what:
+        case "items":
+            open_source = may_redistribute(study)
+            shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
+            return ExportTableFile(what, shape, lambda: item_rows(study), item_cells)
+        case "annotations":
+            shown = {"free_text": disclosure.free_text, "times": disclosure.times}
+            return ExportTableFile(
+                what,
+                columns.ANNOTATIONS,
+                lambda: annotation_table(study, **shown),
+                csv_lines=lambda: annotation_lines(study, **shown),
+            )
+        case "judgments":
+            return ExportTableFile(what, columns.JUDGMENTS, lambda: judgment_table(study))
+        case "aggregates":
+            shape = columns.AGGREGATES
+            return ExportTableFile(
+                what, shape, lambda: columns.in_columns(aggregate_rows(study), shape)
+            )
+        case "notes":
+            return ExportTableFile(what, columns.ITEM_NOTES, lambda: note_table(study))
+        case "versions":
+            return ExportTableFile(what, columns.VERSIONS, lambda: version_table(study))
+        case "anchors":
+            return ExportTableFile(what, columns.ANCHORS, lambda: anchor_table(study))
+        case "annotators":
+            return _annotators(study, disclosure)
+        case "wide":
+            return wide_table(study)
+        case "reliability":
+            return reliability_matrix(study)
+    if not may_redistribute(study):
+        raise ExportError(
+            f"“{what}” holds the items' texts, and the source of “{study.slug}” forbids passing "
+            "them on. Export annotations, which name the items by id."
+        )
+    others = {
+        "mt-bench": mt_bench_rows,
+        "argilla": argilla_records,
+        "label-studio": label_studio_tasks,
+    }
+    return ExportTableFile(what, (), lambda: others[what](study))
+
+
+def _annotators(study: Study, disclosure: Disclosure) -> ExportTableFile:
+    shape: tuple[columns.Column, ...] = columns.ANNOTATORS
+    if disclosure.identified:
+        shape += columns.IDENTIFIED
+    if disclosure.free_text:
+        shape += tuple(column for column in columns.FREE_TEXT if column not in shape)
+    return ExportTableFile(
+        "annotators",
+        shape,
+        lambda: annotator_table(
+            study, columns.names(shape), identified=disclosure.identified, times=disclosure.times
+        ),
+        names_people=disclosure.identified,
+    )

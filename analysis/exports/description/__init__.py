@@ -1,1 +1,0 @@
-"""The description of a bundle: card, Croissant metadata, licences, a copy of the report."""

@@ -1,0 +1,358 @@
+"""The licences, facts and sentences from which the card and metadata of a bundle are written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from analysis.data.collection import Collection, owners
+from analysis.exports.catalogue import Disclosure
+from analysis.exports.columns import Column
+from analysis.exports.rows import K
+from analysis.exports.table_files import to_json
+from analysis.report.table_files import tex
+from analysis.report.words import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
+from studies.models.studies import Study
+from studies.money import format_money
+from studies.prompts import wording_in
+
+
+@dataclass(frozen=True)
+class DescribedFile:
+    """A file of the bundle: its path, its size, its hash."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DescribedPart:
+    """A table of the bundle and its files, by format."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    files: dict[str, DescribedFile]
+
+
+@dataclass
+class DescribedScore:
+    """How often the verdicts of one rater equal the personas' own answers."""
+
+    items: int = 0
+    tied: int = 0
+    scored: int = 0
+    correct: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.items += 1
+        self.tied += row["verdict_reason"] == "tied"
+        self.scored += row["correct"] is not None
+        self.correct += row["correct"] is True
+
+
+@dataclass(frozen=True)
+class DataDescription:
+    """Everything that the card and the metadata state; nothing in it names an annotator."""
+
+    study: Study
+    collection: Collection
+    on: date
+    licence: str
+    disclosure: Disclosure
+    parts: tuple[DescribedPart, ...]
+    left_out: tuple[str, ...]
+    wide: tuple[Column, ...]
+    report: str
+    scores: dict[str, DescribedScore]
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the items; that of the study as long as it has none."""
+        return list(self.collection.item_languages) or [self.study.language]
+
+
+class ScoreKeeper:
+    """Scores each rater while the aggregates are written to a file."""
+
+    def __init__(self) -> None:
+        self.scores: dict[str, DescribedScore] = {}
+
+    def watch(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            name = row["rater_id"]
+            if row["run"]:
+                name = f"{name}, {row['setting']}, {row['features']} ({row['run'][:8]})"
+            self.scores.setdefault(name, DescribedScore()).add(row)
+            yield row
+
+
+_TODAY = "What was promised is not stored for everybody; today the study states "
+SIMULATED = "Answers in this data set are simulated."
+
+
+def summary(study: Study) -> str:
+    return (
+        "People and models judged the same items on behalf of somebody else: each saw the profile "
+        f"of a person and two texts, and was asked: “{_question(study)}”"
+    )
+
+
+def _question(study: Study) -> str:
+    return wording_in(study, study.task, "tie" if study.allow_tie else "certainty").question
+
+
+def platform(described: DataDescription) -> str:
+    study = described.study
+    if study.is_simulated:
+        return "no platform (the answers are simulated)"
+    if not described.collection.has_participants:
+        return "no platform (answers of people, if any, were read from files)"
+    return {
+        Study.Entry.PROLIFIC.value: "Prolific",
+        Study.Entry.LINK.value: "an open link",
+        Study.Entry.LIST.value: "a list of invited people",
+    }[study.entry]
+
+
+def collection(described: DataDescription) -> str:
+    study = described.study
+    days = described.collection.days or "not known"
+    if from_files(described):
+        return f"Recruiting: {platform(described)}. Days of the answers (UTC): {days}."
+    promises = dict.fromkeys(promise(each.terms) for each in described.collection.agreed)
+    if "" in promises:  # only the hash of a text was stored
+        promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
+    return " ".join(
+        [
+            f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} items "
+            "a person.",
+            *filter(None, promises),
+            f"Days of the answers (UTC): {days}. The page asked in the language "
+            f"“{study.language}”. Language of the items: {_languages(described)}.",
+        ]
+    )
+
+
+def _languages(described: DataDescription) -> str:
+    return ", ".join(f"“{each}”" for each in described.collection.item_languages) or "not known"
+
+
+def promise(terms: Mapping[str, Any]) -> str:
+    """What participants were promised, as far as it was stored."""
+    if not {"reward", "currency", "minutes"} <= terms.keys():
+        return ""
+    return f"Promised: {_pay(terms['reward'], terms['currency'], terms['minutes'])}."
+
+
+def _pay(reward: int, currency: str, minutes: int) -> str:
+    paid, hourly = (format_money(each, currency) for each in (reward, reward * 60 / minutes))
+    return f"{minutes} minutes and {paid} ({hourly} an hour)"
+
+
+def protocol(described: DataDescription) -> str:
+    study = described.study
+    asked = "a choice and a certainty from 1 to 100" if has_certainty(described) else "a choice"
+    ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
+    sets = (
+        "Sets of three to five responses were shown on one screen and put in order; the order on "
+        "the screen was drawn for each person. "
+        if study.shows_whole_sets
+        else ""
+    )
+    return (
+        f"“{_question(study)}” The answer was {asked}. {ties} {sets}"
+        f"{_shown_first(described)}{_asked_models(described)}"
+    ).rstrip()
+
+
+def _shown_first(described: DataDescription) -> str:
+    if from_files(described):
+        return ""
+    return "Which response was shown first was decided for each person and item, and is stored. "
+
+
+def _asked_models(described: DataDescription) -> str:
+    """Judgments that were read from a file came from words that nobody here knows."""
+    if all(run.is_imported for run in described.collection.runs):
+        return ""
+    return f"Models were asked with the texts in prompts/.{_words_gone(described)}"
+
+
+def from_files(described: DataDescription) -> bool:
+    """Whether all answers of people were read from files."""
+    found = described.collection
+    return bool(found.standings) and not found.has_participants
+
+
+def has_certainty(described: DataDescription) -> bool:
+    """Whether anybody stated one; before the first answer, whether it is asked for."""
+    if described.collection.standings:
+        return described.collection.certainties > 0
+    return described.study.ask_certainty
+
+
+def _words_gone(described: DataDescription) -> str:
+    gone = sum(not run.words_kept for run in described.collection.runs)
+    if not gone:
+        return ""
+    runs = "1 run" if gone == 1 else f"{gone:,} runs"
+    return f" The words of {runs} are no longer stored, and nothing is given in their place."
+
+
+def answers_per_item(described: DataDescription) -> str:
+    return f"Planned: {described.study.annotations_per_item} answers of people to each item."
+
+
+def annotator_demographics(described: DataDescription) -> str:
+    if not described.collection.quota:
+        return "No groups were recruited on purpose."
+    groups = "; ".join(
+        f"{name}: {came} ({target})" for name, target, came in described.collection.quota
+    )
+    return f"People who completed, by group (places in brackets): {groups}."
+
+
+def machine_tools(described: DataDescription) -> list[str]:
+    models = {f"{run.judge} ({run.model})" for run in described.collection.runs}
+    return sorted(models) or ["none"]
+
+
+def privacy(described: DataDescription) -> str:
+    kept = (
+        "No person is named: rater_id is computed with a key that is never exported. Times are "
+        f"cut to the minute. Demographics are given only in combinations that at least {K} "
+        "people share."
+    )
+    if described.disclosure.free_text:
+        kept += " Free text that people wrote, or that was written about them, is included."
+    else:
+        kept += " Free text about people is left out."
+    if described.disclosure.identified:
+        return (
+            "THIS COPY NAMES PEOPLE: the table annotators holds platform ids and everything "
+            "people stated about themselves. Do not pass it on."
+        )
+    return kept
+
+
+def limits(described: DataDescription) -> list[str]:
+    """The limits of the data; the study's report states the precision of its numbers."""
+    study = described.study
+    found = [
+        STEREOTYPES,
+        OPT_IN,
+        language_limit(
+            study.language,
+            {run.prompt_language for run in described.collection.runs if run.prompt_language},
+            described.collection.item_languages,
+        ),
+        INDIVIDUALS,
+    ]
+    if has_certainty(described):
+        found.append(certainty_limit(study.certainty_threshold))
+    if study.is_simulated:
+        found.insert(0, "The answers are simulated and show nothing about people.")
+    unknown = [name for name, score in described.scores.items() if not score.scored]
+    if unknown:
+        found.append("Own answers are missing, so no answer here can be scored.")
+    small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
+    if small:
+        found.append("Fewer than 30 items can be scored: shares of right answers are rough.")
+    return found
+
+
+# SPDX names. The study's owner chooses the licence of the answers, the source that of the items.
+LICENCES = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
+}
+_NOT_STATED = "not stated; ask the owners of the study before you pass it on"
+
+
+def licence_urls(study: Study, licence: str) -> list[str]:
+    """The addresses of the licences of the answers and of the items, where they are known."""
+    found = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
+    return [url for url in dict.fromkeys(found) if url]
+
+
+def licence_text(study: Study, licence: str) -> str:
+    """The text of the file LICENSE."""
+    source = study.source
+    items = _with_address(source.get("licence") or "", source.get("licence_url") or "")
+    withheld = (
+        "\nThe source forbids redistribution: no text of an item is part of this data set.\n"
+        if source.get("redistribution") == "forbidden"
+        else ""
+    )
+    return f"""Licence of the data set “{study.title}”
+
+Answers of people, judgments of models, aggregates and descriptions
+  {_with_address(licence, LICENCES.get(licence, ""))}
+
+Items (questions, responses, profiles){f", from {source['name']}" if source.get("name") else ""}
+  {items}
+{withheld}
+Replies of models may be subject to the terms of the model's provider.
+"""
+
+
+def _with_address(name: str, url: str) -> str:
+    return " ".join(filter(None, [name, f"<{url}>" if url else ""])) or _NOT_STATED
+
+
+def authors(study: Study) -> list[str]:
+    """The owners by their full names; owners without one are named together."""
+    return owners(study) or [f"Owners of the study “{study.slug}”"]
+
+
+def citation_cff(study: Study, *, licence: str, on: date) -> str:
+    """The file CITATION.cff, version 1.2.0. Its values are JSON, which is YAML."""
+    fields: dict[str, Any] = {
+        "cff-version": "1.2.0",
+        "message": "If you use these data, please cite them and the source of their items.",
+        "type": "dataset",
+        "title": study.title,
+        "authors": [{"name": name} for name in authors(study)],
+        "date-released": on.isoformat(),
+    }
+    if licence:
+        fields["license"] = licence
+    if study.content_hash:
+        fields["identifiers"] = [
+            {
+                "type": "other",
+                "value": f"sha256:{study.content_hash}",
+                "description": "Hash of everything that was shown.",
+            }
+        ]
+    if reference := _source_reference(study):
+        fields["references"] = [reference]
+    return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
+
+
+def _source_reference(study: Study) -> dict[str, Any] | None:
+    source = study.source
+    if not source.get("name"):
+        return None
+    reference: dict[str, Any] = {
+        "type": "dataset",
+        "title": source["name"],
+        "authors": [{"name": source.get("citation") or source["name"]}],
+    }
+    return reference | ({"url": source["url"]} if source.get("url") else {})
+
+
+def bibtex(study: Study, *, on: date) -> str:
+    names = " and ".join(f"{{{tex(name)}}}" for name in authors(study))
+    return (
+        f"@misc{{{study.slug.replace('-', '_')}_data_{on.year},\n"
+        f"  title  = {{{{{tex(study.title)}}}}},\n"
+        f"  author = {{{names}}},\n"
+        f"  year   = {{{on.year}}},\n"
+        f"  note   = {{Data set of {on.isoformat()}, made with Thirdperson}}\n}}\n"
+    )

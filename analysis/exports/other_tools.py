@@ -1,0 +1,289 @@
+"""Answers for other programs: as matrices for R and SPSS, for MT-bench, Label Studio, Argilla.
+
+All of them but the matrices contain the items' texts.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from typing import Any
+
+from analysis.data.answers import counted_pseudonyms
+from analysis.data.item_texts import ItemTexts, item_keys, item_texts, run_labels
+from analysis.errors import ExportError
+from analysis.exports.columns import Column
+from analysis.exports.rows import (
+    JudgedItem,
+    counted_answers,
+    exported_id,
+    judged_items,
+    judgment_table,
+)
+from analysis.exports.table_files import ExportRow, ExportTableFile
+from studies.models.studies import Study
+
+# Spreadsheets and statistics packages open this many cells; larger matrices are almost empty.
+MAX_CELLS = 5_000_000
+CODES = {"r1": 1, "r2": 2, "tie": 3}
+
+
+def wide_table(study: Study) -> ExportTableFile:
+    """One row per item; a choice and a certainty column per annotator and per run.
+
+    Raises `ExportError` when it would be too large.
+    """
+    raters = _raters(study)
+    _check_size(study, raters, cells=2 * len(raters))
+    labels = {run["key"]: run for run in run_labels(study)}
+    runs = {key: _run_column(run) for key, run in labels.items()}
+    columns = [
+        Column("item_id", "text", "The item's id."),
+        Column("topic", "text", "What the item is about."),
+        Column("first_person", "text", "The person's own answer."),
+    ]
+    for rater in raters:
+        name = _variable(rater)
+        columns.append(Column(name, "text", f"The choice of {rater}.", label=True))
+        columns.append(Column(f"{name}_certainty", "integer", f"The certainty of {rater}."))
+    for key, name in runs.items():
+        of_run = f"{_described(labels[key])} (run {key})"
+        columns.append(Column(name, "text", f"Verdict of {of_run}."))
+        columns.append(
+            Column(
+                f"{name}_certainty", "number", f"Mean certainty of those that gave it: {of_run}."
+            )
+        )
+
+    def rows() -> Iterator[ExportRow]:
+        for judged in judged_items(study):
+            row: ExportRow = {
+                "item_id": judged.item.key,
+                "topic": judged.item.topic or None,
+                "first_person": judged.item.first_person or None,
+            }
+            for answer in judged.answers:
+                name = _variable(answer["rater_id"])
+                row[name] = answer["choice"]
+                row[f"{name}_certainty"] = answer["certainty"]
+            for verdict in judged.verdicts:
+                row[runs[verdict["run"]]] = verdict.get("verdict")
+                row[f"{runs[verdict['run']]}_certainty"] = verdict.get("certainty")
+            yield row
+
+    return ExportTableFile("wide", tuple(columns), rows, cells=dict)
+
+
+def reliability_matrix(study: Study) -> ExportTableFile:
+    """One row per annotator, one column per item: 1, 2 = response, 3 = tie, empty = no answer.
+
+    Raises `ExportError` when it would be too large.
+    """
+    raters = _raters(study)
+    _check_size(study, raters, cells=len(raters))
+    keys = item_keys(study)
+    columns = (
+        Column("rater_id", "text", "The person's exported name."),
+        *(Column(key, "integer", f"Answer to {key}.", label=True) for key in keys),
+    )
+
+    def rows() -> Iterator[ExportRow]:
+        line = {rater: number for number, rater in enumerate(raters)}
+        position = {key: number for number, key in enumerate(keys)}
+        codes = [bytearray(len(keys)) for _ in raters]
+        for answer in counted_answers(study):
+            codes[line[answer["rater_id"]]][position[answer["item_id"]]] = CODES[answer["choice"]]
+        for rater, row in zip(raters, codes, strict=True):
+            named = zip(keys, row, strict=True)
+            yield {"rater_id": rater} | {key: code or None for key, code in named}
+
+    return ExportTableFile("reliability", columns, rows)
+
+
+def _raters(study: Study) -> list[str]:
+    """The exported names of all annotators whose answers count."""
+    return sorted(exported_id(study.export_key, name) for name in counted_pseudonyms(study))
+
+
+def _check_size(study: Study, raters: list[str], *, cells: int) -> None:
+    items = len(item_keys(study))
+    if items * cells > MAX_CELLS:
+        raise ExportError(
+            f"A matrix of {items:,} items and {len(raters):,} people would have "
+            f"{items * cells:,} cells, and the limit is {MAX_CELLS:,}. Export annotations, which "
+            "has one row per answer."
+        )
+
+
+def _variable(rater: str) -> str:
+    """A name that R and SPSS accept: letters, digits and underscores."""
+    return rater.replace("-", "_")
+
+
+def _run_column(run: Mapping[str, str]) -> str:
+    """A name that says what a run was, of at most 64 characters with “_certainty” (SPSS)."""
+    judge, setting, features = (
+        re.sub(r"[^A-Za-z0-9]+", "_", run[name]).strip("_")[:most]
+        for name, most in (("judge", 22), ("setting", 10), ("features", 9))
+    )
+    return "_".join(("J", judge, setting, features, run["key"][:8]))
+
+
+def _described(run: Mapping[str, str]) -> str:
+    own = [f"wording {run['wording']}"] if run["wording"] else []
+    parts = [run["setting"], f"features {run['features']}", *own, f"framing {run['framing']}"]
+    return ", ".join((run["judge"], *parts, f"orders {run['orders']}"))
+
+
+_CHUNK = 500
+
+
+def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each answer or judgment, in the format of MT-bench.
+
+    `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without
+    an answer are left out.
+    """
+    judgments = (
+        row for row in judgment_table(study) if row["choice"] and row["bias_probe"] is None
+    )
+    rows = chain(counted_answers(study), judgments)
+    while chunk := list(islice(rows, _CHUNK)):
+        keys = {row["item_id"] for row in chunk}
+        items = {item.key: item for item in item_texts(study, keys)}
+        for row in chunk:
+            yield _comparison(items[row["item_id"]], row)
+
+
+def _comparison(item: ItemTexts, row: dict[str, Any]) -> dict[str, Any]:
+    first = row["shown_first"] or "r1"
+    second = "r2" if first == "r1" else "r1"
+    winner = {first: "model_a", second: "model_b", "tie": "tie"}[row["choice"]]
+    return {
+        "question_id": item.key,
+        "model_a": _maker(item, first),
+        "model_b": _maker(item, second),
+        "winner": winner,
+        "judge": row["rater_id"],
+        "judge_kind": row["rater_kind"],
+        "conversation_a": _conversation(item, first),
+        "conversation_b": _conversation(item, second),
+        "turn": 1,
+        "persona": item.profile,
+        "certainty": row["certainty"],
+    }
+
+
+def _maker(item: ItemTexts, side: str) -> str:
+    """The model that wrote a response; the name of the response if the model is unknown."""
+    maker = item.responses[side].get("generated_by") or {}
+    return maker.get("name") or str(side)
+
+
+def _conversation(item: ItemTexts, side: str) -> list[dict[str, str]]:
+    response = item.responses[side]
+    asked = "\n\n".join(filter(None, [item.context, response.get("prompt") or item.question]))
+    return [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": response["text"]},
+    ]
+
+
+def label_studio_tasks(study: Study) -> Iterator[dict[str, Any]]:
+    """Tasks with annotations and predictions; choices are named by content, r1, r2 and tie."""
+    for number, judged in enumerate(judged_items(study), start=1):
+        yield {
+            "id": number,
+            "data": _texts(judged.item),
+            "annotations": [
+                {
+                    "result": _regions(answer["choice"], answer["certainty"]),
+                    "ground_truth": False,
+                    "lead_time": None if (ms := answer["active_ms"]) is None else ms / 1000,
+                    "created_username": answer["rater_id"],
+                }
+                for answer in judged.answers
+            ],
+            "predictions": [
+                {
+                    "model_version": f"{verdict['rater_id']}:{verdict['run'][:8]}",
+                    "score": verdict["share"],
+                    "result": _regions(verdict["verdict"], verdict["certainty"]),
+                }
+                for verdict in judged.verdicts
+                if verdict.get("verdict")
+            ],
+        }
+
+
+def _regions(choice: str, certainty: float | None) -> list[dict[str, Any]]:
+    regions: list[dict[str, Any]] = [
+        {
+            "from_name": "choice",
+            "to_name": "question",
+            "type": "choices",
+            "value": {"choices": [choice]},
+        }
+    ]
+    if certainty is not None:
+        regions.append(
+            {
+                "from_name": "certainty",
+                "to_name": "question",
+                "type": "number",
+                "value": {"number": certainty},
+            }
+        )
+    return regions
+
+
+def argilla_records(study: Study) -> Iterator[dict[str, Any]]:
+    """Records with annotators' answers as responses and verdicts of runs as suggestions."""
+    for judged in judged_items(study):
+        texts = _texts(judged.item)
+        yield {
+            "id": judged.item.key,
+            "fields": {name: text for name, text in texts.items() if name in _FIELDS and text},
+            "metadata": {
+                "topic": judged.item.topic or None,
+                "first_person": judged.item.first_person or None,
+            },
+            "responses": _responses(judged),
+            "suggestions": [
+                {
+                    "question_name": "choice",
+                    "value": verdict["verdict"],
+                    "score": verdict["share"],
+                    "agent": f"{verdict['rater_id']}:{verdict['run'][:8]}",
+                }
+                for verdict in judged.verdicts
+                if verdict.get("verdict")
+            ],
+        }
+
+
+_FIELDS = ("persona", "context", "question", "response_1", "response_2")
+
+
+def _responses(judged: JudgedItem) -> list[dict[str, Any]]:
+    given = []
+    for answer in judged.answers:
+        by = {"user_id": answer["rater_id"], "status": "submitted"}
+        given.append({"question_name": "choice", "value": answer["choice"], **by})
+        if answer["certainty"] is not None:
+            given.append({"question_name": "certainty", "value": answer["certainty"], **by})
+    return given
+
+
+def _texts(item: ItemTexts) -> dict[str, Any]:
+    return {
+        "item_id": item.key,
+        "persona": item.profile,
+        "context": item.context or None,
+        "question": item.question or None,
+        "prompt_1": item.responses["r1"].get("prompt"),
+        "response_1": item.responses["r1"]["text"],
+        "prompt_2": item.responses["r2"].get("prompt"),
+        "response_2": item.responses["r2"]["text"],
+        "topic": item.topic or None,
+        "first_person": item.first_person or None,
+    }

@@ -1,0 +1,290 @@
+"""Exports as pages list them, and requests and deletions of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.urls import reverse
+
+from analysis.data.answers import changes_of_people
+from analysis.errors import ExportError
+from analysis.exports.catalogue import MORE
+from analysis.exports.study_export import check_choice
+from analysis.lifecycle.storage import remove_files
+from analysis.models import Export
+from analysis.report.words import number_of
+from analysis.tasks import write_export
+from studies.jobs.retry import Retry, same_job
+from studies.models.studies import Membership, Study
+from studies.selectors import studies_for
+from studies.services.studies import lock_study, record
+from studies.statements import clock
+
+
+@transaction.atomic
+def request_export(
+    *,
+    study_id: int,
+    user: User,
+    what: str,
+    format: str = "",
+    licence: str = "",
+    identified: bool = False,
+    free_text: bool = False,
+    fresh_pseudonyms: bool = False,
+) -> Export:
+    """Queue an export, or return the one that is already queued or being written.
+
+    Raises `ExportError` if the options cannot be combined, or if the export names annotators and
+    `user` is not an owner.
+    """
+    # The lock makes sure that pressing the button twice creates one export.
+    study = lock_study(study_id)
+    choices = {
+        "what": what,
+        "format": check_choice(what, format, licence),
+        "licence": licence,
+        "identified": identified,
+        "free_text": free_text,
+        "fresh_pseudonyms": fresh_pseudonyms,
+    }
+    if (identified or free_text) and not _owns(user, study):
+        raise ExportError("Only an owner of the study may export data that name people.")
+    if same := same_job(study.exports.filter(state__in=Export.OPEN, **choices), write_export):
+        return same
+    export = Export.objects.create(study=study, requested_by=user, **choices)
+    write_export.delay_on_commit(export.pk)  # type: ignore[attr-defined]
+    return export
+
+
+def ask_again(*, export: Export, user: User) -> Export:
+    """Queue a failed export again with the same options.
+
+    Raises `ExportError` if it did not fail, and in every case in which `request_export` does.
+    """
+    if export.state != Export.State.FAILED:
+        raise ExportError("This export did not fail, so it cannot be requested again.")
+    return _ask_same(export, user)
+
+
+def _ask_same(export: Export, user: User) -> Export:
+    return request_export(
+        study_id=export.study_id,
+        user=user,
+        what=export.what,
+        format=export.format,
+        licence=export.licence,
+        identified=export.identified,
+        free_text=export.free_text,
+        fresh_pseudonyms=export.fresh_pseudonyms,
+    )
+
+
+@transaction.atomic
+def clear_stale(*, study_id: int, user: User, rebuild: bool) -> int:
+    """Delete the files that hold people who have withdrawn or been excluded since.
+
+    With `rebuild` each is written again. Files that name people are only an owner's to delete.
+    Returns how many there were.
+    """
+    study = lock_study(study_id)
+    found = [each for each in stale_exports(study) if not each.names_people or _owns(user, study)]
+    for export in found:
+        delete_export(export_id=export.pk, user=user)
+        if rebuild:
+            _ask_same(export, user)
+    return len(found)
+
+
+def _owns(user: User, study: Study) -> bool:
+    return studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists()
+
+
+@transaction.atomic
+def delete_export(*, export_id: int, user: User) -> None:
+    """Delete the file of an export, or stop its writing; a second call changes nothing.
+
+    The row is changed first, so that no page offers a half-deleted file, and a
+    worker that is writing stops at its next heartbeat.
+    """
+    export = Export.objects.select_related("study").get(pk=export_id)
+    changed = (
+        Export.objects.filter(pk=export_id)
+        .exclude(state=Export.State.GONE)
+        .update(
+            state=Export.State.GONE,
+            message=f"Deleted by {user.get_username()}.",
+            expires_at=clock.now(),
+        )
+    )
+    if changed:
+        record(export.study, "export deleted", user=user, export=export.public_id)
+        transaction.on_commit(lambda: remove_files(export.public_id))
+
+
+def note_download(*, export: Export, user: User) -> None:
+    """Record in the study's log who downloaded a copy that names annotators."""
+    if export.names_people:
+        event = "export that names people downloaded"
+        record(export.study, event, user=user, export=export.public_id)
+
+
+# As `changes_of_people` gives them.
+Changes = Sequence[tuple[datetime, bool]]
+_SHOWN = 50
+# Files that hold nothing of annotators.
+_WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
+WHAT_LABELS = {
+    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "annotations": "Annotations: one row per answer of an annotator",
+    "judgments": "Judgments: one row per answer of a judge",
+    "aggregates": "Aggregates: majorities, one row per item and rater",
+    "versions": "Model versions: one row per run, version of the model and hour",
+    "anchors": "Anchors: one row per answer to an item that a run asked again",
+    "notes": "Notes: one row per item with a note or tags of researchers",
+    "annotators": "Annotators: one row per annotator",
+    "items": "Items: in a format that you can import again",
+    "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",
+    "reliability": "Reliability matrix: one row per annotator, one column per item",
+    "mt-bench": "Pairwise comparisons: in the format of MT-bench",
+    "argilla": "Records for Argilla",
+    "label-studio": "Tasks for Label Studio",
+    "study": "The study as files: settings, items, judges and plan, without answers",
+}
+
+
+def labels() -> dict[str, str]:
+    """What can be exported, also of extras, as the form names it."""
+    return WHAT_LABELS | {each.name: each.label for each in MORE}
+
+
+FORMAT_LABELS = {
+    "jsonl": "JSON Lines",
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "xlsx": "Excel (XLSX)",
+    "json": "JSON",
+    "toml": "TOML",
+}
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An export as a row of the list; `before` is the number of exports queued before it.
+
+    `stale` says what happened to the people in its file since it was asked for; empty if nothing.
+    """
+
+    export: Export
+    name: str
+    before: int
+    size: str
+    retry: Retry
+    stale: str
+
+
+class Since(NamedTuple):
+    """How many people withdrew, and were excluded or included again, after a file was written."""
+
+    withdrew: int = 0
+    others: int = 0
+
+    @classmethod
+    def after(cls, moment: datetime, changes: Changes) -> "Since":
+        later = [is_withdrawal for at, is_withdrawal in changes if at > moment]
+        return cls(sum(later), len(later) - sum(later))
+
+    @classmethod
+    def of(cls, export: Export, changes: Changes) -> "Since":
+        """What the file of an export does not know; nothing if it holds no people."""
+        return cls.after(export.created_at, changes) if has_stale_file(export) else cls()
+
+    @property
+    def words(self) -> str:
+        """What happened as a sentence; empty if nothing."""
+        often = number_of(self.others, "time")
+        parts = [
+            f"{number_of(self.withdrew, 'person')} withdrew" if self.withdrew else "",
+            f"people were excluded or included again ({often})" if self.others else "",
+        ]
+        told = " and ".join(filter(None, parts))
+        return f"{told[:1].upper()}{told[1:]} after this was written." if told else ""
+
+
+def listed_exports(study: Study) -> list[Listed]:
+    """The newest exports of a study; the queue is that of the whole installation."""
+    queue = list(
+        Export.objects.filter(state__in=Export.OPEN)
+        .order_by("created_at", "pk")
+        .values_list("pk", flat=True)
+    )
+    changes = changes_of_people(study)
+    return [
+        Listed(
+            export,
+            name_of(export),
+            queue.index(export.pk) if export.pk in queue else 0,
+            size_text(export.size),
+            Retry(
+                reverse("exports:again", args=[study.slug, export.public_id]),
+                about=f"to create {name_of(export)}",
+            ),
+            Since.of(export, changes).words,
+        )
+        for export in study.exports.select_related("requested_by")[:_SHOWN]
+    ]
+
+
+def has_stale_file(export: Export) -> bool:
+    """Whether the file of an export would hold people, if any had changed since."""
+    return export.state == Export.State.DONE and export.what not in _WITHOUT_PEOPLE
+
+
+def stale_exports(study: Study) -> list[Export]:
+    """The exports with a file that holds somebody who has withdrawn or been excluded since."""
+    changes = changes_of_people(study)
+    done = study.exports.filter(state=Export.State.DONE)
+    return [each for each in done if Since.of(each, changes).words]
+
+
+def stale_elsewhere(study: Study) -> list[str]:
+    """Copies outside the program's storage that hold such people: where they are, as sentences."""
+    changes = changes_of_people(study)
+    found = []
+    for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
+        detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
+        since = Since.after(entry.created_at, changes).words
+        if not since or "export" in detail or detail.get("what") in _WITHOUT_PEOPLE:
+            continue
+        if entry.event == "exported":
+            place = (
+                f"“{detail['what']}”, written by a command on {day}: its folder is not known here"
+            )
+        else:
+            place = f"the draft of {day} at {detail.get('address', 'an archive')}"
+        found.append(f"{place}. {since}")
+    return found
+
+
+def name_of(export: Export) -> str:
+    """The name of the export: its label on the form, up to the colon."""
+    what = labels().get(export.what, export.what).partition(":")[0].partition(",")[0]
+    return f"{what}, {FORMAT_LABELS[export.format]}"
+
+
+def size_text(size: int | None) -> str:
+    """A file size in readable units; empty if it is unknown.
+
+    >>> size_text(999), size_text(1_234_000)
+    ('999 bytes', '1.2 MB')
+    """
+    if size is None:
+        return ""
+    amount, unit = float(size), 0
+    while amount >= 999.5 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1000, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{size} {_UNITS[0]}"

@@ -1,0 +1,319 @@
+"""The rows of every exported table, under keyed names and without what must not be exported."""
+
+import hashlib
+import hmac
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any
+
+from django.db import connection
+
+from analysis.data.answers import (
+    annotator_rows,
+    answer_lines,
+    answer_page,
+    answer_rows,
+    demographics,
+    feature_keys,
+    is_counted,
+)
+from analysis.data.item_comparisons import run_aggregates
+from analysis.data.item_texts import ItemTexts, item_texts
+from analysis.data.judgments import anchor_rows, judgment_rows, version_rows
+from analysis.exports.columns import ANCHORS, ANNOTATIONS, JUDGMENTS, VERSIONS, in_columns, names
+from analysis.models import ItemNote
+from studies.exporters.items import may_redistribute
+from studies.models.studies import Study
+
+K = 5
+
+
+def exported_id(export_key: str, pseudonym: str) -> str:
+    """The name of an annotator in exports; without the key it cannot be traced back."""
+    digest = hmac.new(export_key.encode(), pseudonym.encode(), hashlib.sha256).hexdigest()
+    return f"R-{digest[:16]}"
+
+
+def exported_id_sql(export_key: str, pseudonym: str) -> tuple[str, dict[str, bytes]]:
+    """The expression by which PostgreSQL makes an `exported_id`, and its parameters.
+
+    It has hashes, but no HMAC, which is a hash within a hash (RFC 2104).
+    """
+    key = export_key.encode()
+    block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    pads = {name: bytes(byte ^ pad for byte in block) for name, pad in _PADS.items()}
+    inner = f"sha256(%(inner_key)s || convert_to({pseudonym}, 'UTF8'))"
+    return f"'R-' || left(encode(sha256(%(outer_key)s || {inner}), 'hex'), 16)", pads
+
+
+_BLOCK = 64
+_PADS = {"inner_key": 0x36, "outer_key": 0x5C}
+
+
+def renew_export_key(*, study_id: int) -> None:
+    """Replace the key, so that names no longer match those of earlier exports."""
+    Study.objects.filter(pk=study_id).update(export_key=secrets.token_hex(32))
+
+
+def to_the_minute(moment: datetime | None) -> str | None:
+    """A time without seconds, too coarse to identify an annotator."""
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%MZ")
+
+
+def in_cells_of_k(
+    people: Mapping[str, Mapping[str, str]], keys: Sequence[str], *, k: int = K
+) -> dict[str, dict[str, str]]:
+    """Demographics of each annotator, cut to combinations that at least `k` annotators share.
+
+    An annotator keeps as many of the first `keys` as leave the combination common enough.
+    Cutting one can make another rare, so this repeats until at least `k` share each combination.
+
+    >>> people = {str(n): {"sex": "f", "age": "20" if n else "90"} for n in range(6)}
+    >>> published = in_cells_of_k(people, ["sex", "age"], k=5)
+    >>> published["1"], published["0"]
+    ({'sex': 'f', 'age': '20'}, {})
+    """
+    published = {
+        name: tuple((key, given[key]) for key in keys if key in given)
+        for name, given in people.items()
+    }
+    while True:
+        counts = Counter(published.values())
+        rare = [name for name, cell in published.items() if cell and counts[cell] < k]
+        if not rare:
+            return {name: dict(cell) for name, cell in published.items()}
+        longest = max(len(published[name]) for name in rare)
+        for name in rare:
+            if len(published[name]) == longest:
+                published[name] = published[name][:-1]
+
+
+# These values could match the rows of two exports, even if annotators have different names.
+_TIMES = {
+    "started_at",
+    "answered_at",
+    "ended_at",
+    "active_ms",
+    "elapsed_ms",
+    "median_active_ms",
+    "flags",
+}
+
+
+def annotation_table(
+    study: Study, *, free_text: bool = False, times: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Answers to the items that count, under the exported names of their annotators.
+
+    Withdrawn answers are never exported. The reason of an exclusion is exported only with
+    `free_text`, times and durations only with `times`.
+    """
+    rows, shown = answer_rows(study), feature_keys(study)
+    return _exported(study, rows, shown, free_text=free_text, times=times)
+
+
+def annotation_page(
+    study: Study, *, after: tuple[str, str, int] | None, most: int
+) -> tuple[list[dict[str, Any]], list[tuple[str, str, int]]]:
+    """Some rows of `annotation_table`, and for each the `after` of the rows that follow it."""
+    rows = answer_page(study, after=None if after is None else after[:2], most=most)
+    people = [row["rater_id"] for row in rows]
+    shown = feature_keys(study, {row["persona"] for row in rows})
+    begun = None if after is None else (after[0], after[2])
+    page = list(_exported(study, rows, shown, begun=begun))
+    found = zip(page, people, strict=True)
+    return page, [(row["item_id"], person, row["slot"]) for row, person in found]
+
+
+def _exported(
+    study: Study,
+    rows: Iterable[dict[str, Any]],
+    shown: Mapping[int, list[str]],
+    *,
+    free_text: bool = False,
+    times: bool = True,
+    begun: tuple[str, int] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Rows of answers as they are exported; `begun` is the last item and slot before them."""
+    empty = dict.fromkeys(names(ANNOTATIONS))
+    hidden = dict.fromkeys(() if times else empty.keys() & _TIMES)
+    raters: dict[str, str] = {}
+    item, slot = begun or (None, 0)
+    for row in rows:
+        key, person = row["item_id"], row["rater_id"]
+        slot = slot + 1 if key == item else 1
+        item = key
+        rater = raters.get(person)
+        if rater is None:
+            rater = raters[person] = exported_id(study.export_key, person)
+        row["answer_id"] = f"{rater}:{key}"
+        row["rater_id"] = rater
+        row["slot"] = slot
+        row["persona_features_shown"] = shown[row.pop("persona")]
+        row["parse_status"] = "ok"
+        row["checks_passed"] = not row.pop("failed_attention")
+        if not free_text:
+            row["exclude_reason"] = None
+        del row["split"]
+        yield empty | row | hidden
+
+
+def annotation_lines(
+    study: Study, *, free_text: bool = False, times: bool = True
+) -> Iterator[list[str]] | None:
+    """The lines of a CSV file of `annotation_table`, in batches; None if the database cannot."""
+    if connection.vendor != "postgresql":
+        return None
+    kept = names(ANNOTATIONS)
+    hidden = {*(() if free_text else ["exclude_reason"]), *(() if times else _TIMES)}
+    return answer_lines(
+        study,
+        columns=[name if name not in hidden else "" for name in kept],
+        rater=exported_id_sql(study.export_key, "pseudonym"),
+    )
+
+
+def annotator_table(
+    study: Study,
+    columns: tuple[str, ...],
+    *,
+    identified: bool = False,
+    times: bool = True,
+    after: str = "",
+    most: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The annotators of a study by exported name, because the order of arrival could identify them.
+
+    Demographics are exported only in cells of at least five. Annotators who did not consent or
+    withdrew are exported only if `identified`, so that they can be paid. `after` is the name of an
+    annotator, and `most` limits the number of those that follow.
+    """
+    hidden = dict.fromkeys(() if times else _TIMES)
+    people, keys = demographics(study, with_withdrawn=identified)
+    published = in_cells_of_k({pseudonym: given for _, pseudonym, given in people}, keys)
+    by_name = sorted((exported_id(study.export_key, pseudonym), pk) for pk, pseudonym, _ in people)
+    order = [pk for name, pk in by_name if name > after][:most]
+    for row in annotator_rows(study, identified=identified, order=order):
+        person = row["rater_id"]
+        exported = {
+            "rater_id": exported_id(study.export_key, person),
+            "pseudonym": person,
+            "demographics": published[person],
+            "all_demographics": row["demographics"],
+            "started_at": to_the_minute(row["started_at"]),
+            "ended_at": to_the_minute(row["ended_at"]),
+        }
+        yield {column: (row | exported | hidden).get(column) for column in columns}
+
+
+def judgment_table(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each judgment of an item that counts; open ones are left out.
+
+    Replies can quote the items, so they are exported only if the items can be.
+    """
+    return exported_judgments(study, judgment_rows(study))
+
+
+def exported_judgments(study: Study, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows of judgments as they are exported."""
+    return in_columns(_coarse_rows(study, rows), JUDGMENTS)
+
+
+def _coarse_rows(study: Study, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    has_replies = may_redistribute(study)
+    for row in rows:
+        row["answered_at"] = to_the_minute(row["answered_at"])
+        if not has_replies:
+            row["raw_text"] = row["earlier_replies"] = None
+        yield row
+
+
+_ITEMS_PER_READ = 500
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    """An item, the annotators' answers that the report counts, and the verdict of every run.
+
+    Runs with a bias probe are left out: their prompts were changed.
+    """
+
+    item: ItemTexts
+    answers: list[dict[str, Any]]
+    verdicts: list[dict[str, Any]]
+
+
+def judged_items(study: Study) -> Iterator[JudgedItem]:
+    """The items that count, by key, including those without answers."""
+    items = item_texts(study)
+    by_item = groupby(counted_answers(study), key=itemgetter("item_id"))
+    key, answers = _next(by_item)
+    while chunk := list(islice(items, _ITEMS_PER_READ)):
+        verdicts = defaultdict(list)
+        for verdict in run_aggregates(study, [item.key for item in chunk]):
+            if verdict["bias_probe"] is None:
+                verdicts[verdict["item_id"]].append(verdict)
+        for item in chunk:
+            own: list[dict[str, Any]] = []
+            if item.key == key:
+                own = answers
+                key, answers = _next(by_item)
+            yield JudgedItem(item, own, verdicts[item.key])
+
+
+def counted_answers(study: Study) -> Iterator[dict[str, Any]]:
+    """The answers that the report counts, as export rows."""
+    return filter(is_counted, annotation_table(study))
+
+
+def _next(groups: Iterator[tuple[str, Iterator[Any]]]) -> tuple[str | None, list[Any]]:
+    """The next key with its rows, as a list because `groupby` drops a group when it advances."""
+    key, rows = next(groups, (None, iter(())))
+    return key, list(rows)
+
+
+def version_table(study: Study) -> Iterator[dict[str, Any]]:
+    return in_columns(_named_hours(study), VERSIONS)
+
+
+def _named_hours(study: Study) -> Iterator[dict[str, Any]]:
+    for row in version_rows(study):
+        yield row | {"hour": to_the_minute(row["hour"])}
+
+
+def anchor_table(study: Study) -> Iterator[dict[str, Any]]:
+    """Replies can quote the items, so they are exported only if the items can be."""
+    return in_columns(_coarse_anchors(study), ANCHORS)
+
+
+def _coarse_anchors(study: Study) -> Iterator[dict[str, Any]]:
+    has_replies = may_redistribute(study)
+    for row in anchor_rows(study):
+        row["answered_at"] = to_the_minute(row["answered_at"])
+        if not has_replies:
+            row["raw_text"] = None
+        yield row
+
+
+def note_table(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each item with a note or a tag, by item; who wrote them is not exported."""
+    notes = (
+        ItemNote.objects.filter(study=study)
+        .select_related("item")
+        .prefetch_related("tags")
+        .order_by("item__key")
+    )
+    for note in notes.iterator(chunk_size=_ITEMS_PER_READ):
+        tags = [tag.name for tag in note.tags.all()]
+        if note.text or tags:
+            yield {
+                "item_id": note.item.key,
+                "tags": tags,
+                "note": note.text or None,
+                "changed_at": to_the_minute(note.changed_at),
+            }

@@ -1,0 +1,181 @@
+"""Writes an export to a file or a folder; a worker packs what was requested, then offers it."""
+
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from analysis.data.collection import table_sizes
+from analysis.errors import AnalysisError, BadChoice, ExportError
+from analysis.exports.catalogue import FOLDERS, Disclosure, formats_of, make_table
+from analysis.exports.facts import LICENCES
+from analysis.exports.rows import renew_export_key
+from analysis.exports.table_files import OnRows, sha256_of, write_table
+from analysis.lifecycle.storage import export_dir, kept_for, remove_files
+from analysis.models import Export
+from studies.errors import StudyError
+from studies.jobs.runner import JobProgress, Steps, carry_out
+from studies.models.studies import Study
+from studies.services.studies import record
+from studies.statements import clock
+
+
+def export_study(
+    study: Study,
+    *,
+    what: str,
+    out: Path,
+    format: str = "",
+    identified: bool = False,
+    free_text: bool = False,
+    fresh_pseudonyms: bool = False,
+    licence: str = "",
+    user: User | None = None,
+    on_rows: OnRows | None = None,
+    **noted: Any,
+) -> dict[str, int]:
+    """Write one table to the file `out`; all of them, or the study's design, to the folder `out`.
+
+    Returns the number of rows of each table. A file is replaced, a folder must be new or empty;
+    both appear only when they are complete. Platform ids are written only when `identified`, and
+    only to a file that its owner alone can read. With `fresh_pseudonyms` all annotators get new
+    names, and no times are exported by which the names could be matched. The study's log records
+    who exported what, together with `noted`. Raises `ExportError`.
+    """
+    format = check_choice(what, format, licence)
+    disclosure = Disclosure(
+        identified=identified, free_text=free_text, times=identified or not fresh_pseudonyms
+    )
+    if fresh_pseudonyms:
+        renew_export_key(study_id=study.pk)
+        study.refresh_from_db(fields=["export_key"])
+    try:
+        if what == "all":
+            from analysis.exports.bundle import write_folder
+
+            counts = write_folder(
+                study,
+                out,
+                also=format if format in ("parquet", "xlsx") else None,
+                disclosure=disclosure,
+                licence=licence,
+                on_rows=on_rows,
+            )
+        elif what == "study":
+            from analysis.exports.bundle import new_folder
+            from studies.study_files.applying import write_study
+
+            with new_folder(out) as part:
+                counts = write_study(study, part, on_rows=on_rows)
+        else:
+            counts = {
+                what: write_table(make_table(study, what, disclosure), {format: out}, on_rows)
+            }
+    except StudyError as error:
+        raise ExportError(str(error)) from error
+    except OSError as error:
+        raise ExportError(
+            f"{out} cannot be written: {error.strerror}. Choose another path."
+        ) from error
+    record(
+        study,
+        "exported",
+        user=user,
+        what=what,
+        format=format,
+        identified=identified,
+        free_text=free_text,
+        fresh_pseudonyms=fresh_pseudonyms,
+        rows=counts,
+        **noted,
+    )
+    return counts
+
+
+def check_choice(what: str, format: str, licence: str = "") -> str:
+    """Return the format for `what`, by default its first. Raises `ExportError`."""
+    known = formats_of()[what]
+    if format and format not in known:
+        raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
+    if licence and licence not in LICENCES:
+        raise BadChoice(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
+    return format or known[0]
+
+
+def expected_rows(study: Study, what: str) -> int:
+    """Estimate the number of rows, for the progress of the export."""
+    sizes = table_sizes(study)
+    items = sizes.pop("main_items")
+    if what == "all":
+        return sum(sizes.values())
+    if what == "study":
+        return sizes["items"]
+    if what == "mt-bench":
+        return sizes["annotations"] + sizes["judgments"]
+    return sizes.get(what) or items
+
+
+# Steps after the last row: checksums and packing.
+_ROWS_PERCENT = 90
+
+
+def write_queued(*, export_id: int) -> Export:
+    """Write a queued export; the file is deleted if a user deletes the export meanwhile."""
+    export = carry_out(Export, export_id, _write, expected=(AnalysisError, OSError))
+    if export.state == Export.State.GONE:
+        remove_files(export.public_id)
+    return export
+
+
+def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
+    """Write and pack in a draft folder, whose file is stored when complete."""
+    steps = Steps(
+        progress,
+        total=expected_rows(export.study, export.what),
+        share=_ROWS_PERCENT,
+        sentence=_sentence,
+    )
+    with export_dir(export.public_id).replacing() as draft:
+        name = f"{export.study.slug}-{export.what}-{clock.now():%Y-%m-%d}"
+        out = draft / (f"export-{name}" if export.what in FOLDERS else f"{name}.{export.format}")
+        rows = export_study(
+            export.study,
+            what=export.what,
+            format=export.format,
+            out=out,
+            licence=export.licence,
+            identified=export.identified,
+            free_text=export.free_text,
+            fresh_pseudonyms=export.fresh_pseudonyms,
+            user=export.requested_by,
+            on_rows=steps.update,
+            export=export.public_id,
+        )
+        progress(_ROWS_PERCENT, "Packing the files.")
+        file = _packed(out) if out.is_dir() else out
+        stored = {
+            "rows": rows,
+            "filename": file.name,
+            "size": file.stat().st_size,
+            "sha256": sha256_of(file),
+            "expires_at": clock.now() + kept_for(export),
+            "message": "Ready.",
+        }
+    return stored
+
+
+def _sentence(done: int, total: int) -> str:
+    return f"{done:,} of about {total:,} rows."
+
+
+def _packed(folder: Path) -> Path:
+    """Pack the folder as a zip file next to it, and remove the folder."""
+    archive = folder.with_name(f"{folder.name}.zip")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                bundle.write(path, path.relative_to(folder.parent).as_posix())
+    shutil.rmtree(folder)
+    return archive

@@ -1,0 +1,305 @@
+"""Writes rows to files: one pass over the rows for any number of formats."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from analysis.exports.columns import Column, Kind
+from studies.exporters.tables import CsvWriter, csv_cells, workbook
+
+ExportRow = dict[str, Any]
+OnRows = Callable[[int], object]
+
+# Rows that are written at once, and rows of a Parquet row group: enough to compress well, few
+# enough to fit in memory.
+_BATCH = 1_000
+_GROUP = 5_000
+
+
+@dataclass(frozen=True)
+class ExportTableFile:
+    """A table to export.
+
+    A row has the `columns` of a CSV or Parquet file in their order; otherwise `cells` flattens it
+    to a row that has some of them. `names_people` marks a table with platform ids, which only the
+    file's owner can read. `csv_lines` gives the lines of a CSV file in batches if the database can
+    make them, which takes a tenth of the time.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: Callable[[], Iterator[ExportRow]]
+    cells: Callable[[ExportRow], ExportRow] | None = None
+    names_people: bool = False
+    csv_lines: Callable[[], Iterator[list[str]] | None] = lambda: None
+
+
+class TableBatch:
+    """Some rows of a table, and the same as columns for all formats that need them."""
+
+    def __init__(self, table: ExportTableFile, rows: list[ExportRow]) -> None:
+        self.table, self.rows = table, rows
+
+    @cached_property
+    def columns(self) -> list[tuple[Any, ...]]:
+        cells: Iterator[Iterable[Any]]
+        if (flat := self.table.cells) is None:
+            cells = (row.values() for row in self.rows)
+        else:
+            names = [column.name for column in self.table.columns]
+            cells = ([found.get(name) for name in names] for found in map(flat, self.rows))
+        columns = zip(*cells, strict=True)
+        return [
+            tuple(_json_texts(values)) if column.kind == "json" else values
+            for column, values in zip(self.table.columns, columns, strict=True)
+        ]
+
+
+Put = Callable[[TableBatch], None]
+
+
+def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
+    """Lists and objects as JSON; rows that share one share its text."""
+    texts: dict[int, str] = {}
+    for value in values:
+        if value is None:
+            yield None
+        else:
+            text = texts.get(id(value))
+            if text is None:
+                text = texts[id(value)] = to_json(value)
+            yield text
+
+
+def write_table(
+    table: ExportTableFile, paths: Mapping[str, Path], on_rows: OnRows | None = None
+) -> int:
+    """Write the rows of `table` to every path, by format, and return the number of rows.
+
+    The files are written under other names and renamed when all of them are complete.
+    """
+    with ExitStack() as stack:
+        parts = {path: stack.enter_context(_part(path)) for path in paths.values()}
+        lines = table.csv_lines() if set(paths) == {"csv"} else None
+        if lines is None:
+            batches = _put_rows(table, {format: parts[path] for format, path in paths.items()})
+        else:
+            batches = _put_lines(table, parts[paths["csv"]], lines)
+        count = 0
+        for written in batches:
+            count += written
+            if on_rows is not None:
+                on_rows(written)
+        for path, part in parts.items():
+            # mkstemp gives mode 0600. Only a file without platform ids becomes readable by others.
+            if not table.names_people:
+                part.chmod(0o644)
+            part.replace(path)
+    return count
+
+
+def _put_rows(table: ExportTableFile, paths: Mapping[str, Path]) -> Iterator[int]:
+    with ExitStack() as open_files:
+        puts = [
+            open_files.enter_context(_WRITERS[format](table, path))
+            for format, path in paths.items()
+        ]
+        rows = table.rows()
+        while batch := list(islice(rows, _BATCH)):
+            columns = TableBatch(table, batch)
+            for put in puts:
+                put(columns)
+            yield len(batch)
+
+
+def _put_lines(table: ExportTableFile, path: Path, lines: Iterator[list[str]]) -> Iterator[int]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        CsvWriter(file).row(column.name for column in table.columns)
+        for batch in lines:
+            file.write("".join(batch))
+            yield len(batch)
+
+
+@contextmanager
+def _part(path: Path) -> Iterator[Path]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _json_lines(table: ExportTableFile, path: Path) -> Iterator[Put]:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+
+        def put(batch: TableBatch) -> None:
+            file.writelines(f"{to_json(row)}\n" for row in batch.rows)
+
+        yield put
+
+
+@contextmanager
+def _json_array(table: ExportTableFile, path: Path) -> Iterator[Put]:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        before = "["
+
+        def put(batch: TableBatch) -> None:
+            nonlocal before
+            for row in batch.rows:
+                file.write(f"{before}\n{to_json(row)}")
+                before = ","
+
+        yield put
+        file.write("\n]\n" if before == "," else "[]\n")
+
+
+@contextmanager
+def _csv(table: ExportTableFile, path: Path) -> Iterator[Put]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = CsvWriter(file)
+        writer.row(column.name for column in table.columns)
+
+        def put(batch: TableBatch) -> None:
+            kinds = (column.kind for column in table.columns)
+            writer.columns(
+                # A time begins with a digit, and JSON with a bracket: neither is a formula.
+                values if kind in ("time", "json", "integer", "number") else csv_cells(values)
+                for kind, values in zip(kinds, batch.columns, strict=True)
+            )
+
+        yield put
+
+
+@contextmanager
+def _parquet(table: ExportTableFile, path: Path) -> Iterator[Put]:
+    import pyarrow
+    import pyarrow.parquet
+
+    types = {
+        "text": pyarrow.string(),
+        "json": pyarrow.string(),
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "time": pyarrow.timestamp("s", tz="UTC"),
+    }
+    schema = pyarrow.schema(
+        [
+            pyarrow.field(column.name, types[column.kind], metadata={"meaning": column.meaning})
+            for column in table.columns
+        ],
+        metadata={"pandas": to_json(_for_pandas(table.columns))},
+    )
+    kinds = [column.kind for column in table.columns]
+    waiting: list[TableBatch] = []
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+
+        def flush() -> None:
+            columns = zip(*(batch.columns for batch in waiting), strict=True)
+            arrays = [
+                _array(chain.from_iterable(parts), type, kind)
+                for parts, type, kind in zip(columns, schema.types, kinds, strict=True)
+            ]
+            writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
+            waiting.clear()
+
+        def put(batch: TableBatch) -> None:
+            waiting.append(batch)
+            if len(waiting) * _BATCH == _GROUP:
+                flush()
+
+        yield put
+        if waiting and table.columns:
+            flush()
+
+
+def _array(values: Iterable[Any], type: Any, kind: Kind) -> Any:
+    import pyarrow
+
+    if kind == "time":
+        return pyarrow.array(list(values), pyarrow.string()).cast(type)
+    if kind == "boolean":
+        values = (_TRUTHS.get(value, value) for value in values)
+    return pyarrow.array(list(values), type)
+
+
+_TRUTHS = {"true": True, "false": False}
+
+
+def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
+    """Metadata by which pandas reads integer and boolean columns with missing values.
+
+    Without it, pandas turns integers into floats and booleans into objects.
+    """
+    nullable = {"integer": ("int64", "Int64"), "boolean": ("bool", "boolean")}
+    nullable_columns = [
+        {
+            "name": column.name,
+            "field_name": column.name,
+            "pandas_type": nullable[column.kind][0],
+            "numpy_type": nullable[column.kind][1],
+            "metadata": None,
+        }
+        for column in columns
+        if column.kind in nullable
+    ]
+    return {"index_columns": [], "column_indexes": [], "columns": nullable_columns}
+
+
+@contextmanager
+def _xlsx(table: ExportTableFile, path: Path) -> Iterator[Put]:
+    """A sheet with the rows, and one that describes the columns."""
+    with workbook(path) as book:
+        sheet = book.sheet(table.name, [column.name for column in table.columns])
+
+        def put(batch: TableBatch) -> None:
+            kinds = (column.kind for column in table.columns)
+            columns = (
+                (_TRUTHS.get(value, value) for value in values) if kind == "boolean" else values
+                for kind, values in zip(kinds, batch.columns, strict=True)
+            )
+            sheet.rows(zip(*columns, strict=True))
+
+        yield put
+        about = book.sheet("columns", ["column", "kind", "meaning"])
+        about.rows((column.name, column.kind, column.meaning) for column in table.columns)
+
+
+_WRITERS: dict[str, Callable[[ExportTableFile, Path], AbstractContextManager[Put]]] = {
+    "jsonl": _json_lines,
+    "json": _json_array,
+    "csv": _csv,
+    "parquet": _parquet,
+    "xlsx": _xlsx,
+}
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    if indent is None:
+        return _ENCODER.encode(value)
+    return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def write_text(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

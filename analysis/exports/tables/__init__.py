@@ -1,1 +1,0 @@
-"""Every table that can be exported: its columns, its rows under exported names, its files."""

@@ -1,1 +1,0 @@
-"""Files saved with a report's page: tables, pictures, a citation, a copy to share."""

@@ -1,0 +1,439 @@
+"""Figures as pictures: plots in plotly's form, drawn by matplotlib without a browser.
+
+What draws knows the marks that the figures of a report are made of, and refuses others, so that no
+picture leaves something out.
+"""
+
+import html
+import logging
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from matplotlib import font_manager, rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, MultipleLocator
+from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
+
+from analysis.report.figures import Figure, Key, Panel
+
+# PNG at three times the screen size: about 300 dots per inch in a column of a paper.
+_PNG_DPI = 300
+# Without a time, the same report gives the same bytes.
+_METADATA: Mapping[str, Mapping[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
+
+
+def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
+    """Draw every panel of the figures to `folder` as SVG and PNG; return the number of panels."""
+
+    count = 0
+    for figure in figures:
+        for name, panel in _named(figure):
+            title = panel.title or figure.title
+            with drawn(panel.drawing, title=title, key=figure.key) as drawing:
+                for kind, metadata in _METADATA.items():
+                    path = folder / f"{name}.{kind}"
+                    drawing.savefig(path, dpi=_PNG_DPI, metadata=metadata)
+            count += 1
+    return count
+
+
+def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
+    """Each panel with the name of its file, as plotly's JSON has it."""
+    for number, panel in enumerate(figure.panels, start=1):
+        yield f"{figure.name}-{number}", panel
+
+
+Json = Mapping[str, Any]
+
+# As wide as on a wide screen, in pixels; plotly measures everything in them.
+WIDTH = 720
+_DPI = 100
+_POINT = 72 / _DPI  # of a pixel
+_DASHES: dict[str, Any] = {
+    "solid": "solid",
+    "dash": (0, (6, 4)),
+    "dot": (0, (1.5, 2.5)),
+    "dashdot": (0, (7, 3, 2, 3)),
+    "longdash": (0, (9, 4)),
+    "longdashdot": (0, (10, 3, 2, 3)),
+}
+_SYMBOLS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle-up": "^",
+    "x": "X",
+    "cross": "P",
+    "star": "*",
+    "line-ns": "|",
+}
+_ANCHORS = {"auto": "center", "left": "left", "center": "center", "right": "right"}
+_HEIGHTS = {"auto": "center", "top": "top", "middle": "center", "bottom": "bottom"}
+_KEY_LINE = 22  # pixels of a line of the key
+_PER_LINE = 2  # entries of the key in a line
+# The font that matplotlib brings has no Chinese, Japanese or Korean letters.
+_FONT = "DejaVu Sans"
+BOXES = "Boxes are letters that no font of the server has. The tables have the words."
+_OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei")
+_STYLE: dict[Any, Any] = {
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "thirdperson",
+    "axes.unicode_minus": True,
+    "axes.edgecolor": "#6b7278",
+    "hatch.color": "#ffffff",
+}
+
+
+class CannotDraw(ValueError):
+    """The plot has a mark that no picture can show."""
+
+
+@contextmanager
+def drawn(plot: Json, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
+    """The plot as a drawing to save, with its title and the meaning of its colours above it.
+
+    Raises `CannotDraw` for what the figures of a report do not have.
+    """
+    fonts = _fonts()
+    with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
+        # A letter that no font has is drawn as a box, and a line of the picture says so.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        drawing = _drawing(plot, title, key, "")
+        if _has_boxes(drawing, fonts):
+            drawing = _drawing(plot, title, key, BOXES)
+        yield drawing
+
+
+def _drawing(plot: Json, title: str, key: Sequence[Key], note: str) -> Drawing:
+    layout = plot["layout"]
+    head = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
+    height = layout["height"] + head
+    drawing = Drawing(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+    FigureCanvasAgg(drawing)
+    sheet = _Sheet(drawing, layout, head, height)
+    sheet.draw(plot["data"])
+    _draw_head(drawing, title, key, note, height)
+    sheet.make_room()
+    return drawing
+
+
+def _has_boxes(drawing: Drawing, fonts: Sequence[str]) -> bool:
+    """Whether a letter of the drawing is in none of the fonts."""
+    letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
+    known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
+    return any(
+        letter.isprintable() and not any(font.get_char_index(ord(letter)) for font in known)
+        for letter in letters
+    )
+
+
+def _fonts() -> list[str]:
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    return [_FONT, *(name for name in _OTHER_FONTS if name in known)]
+
+
+class _Sheet:
+    """The axes of a plot, below `head` pixels of title and key."""
+
+    def __init__(self, drawing: Drawing, layout: Json, head: int, height: int) -> None:
+        self.drawing, self.layout, self.height = drawing, layout, height
+        margin = layout["margin"]
+        self.left, self.right = margin["l"], margin["r"]
+        self.top, self.bottom = margin["t"] + head, margin["b"]
+        self.axes: dict[str, Axes] = {}
+        for name in ("yaxis", "yaxis2"):
+            if name in layout:
+                first = self.axes.get("y")
+                self.axes[name.replace("axis", "")] = drawing.add_axes((0, 0, 1, 1), sharex=first)
+        self._place()
+
+    def _place(self) -> None:
+        """Put each axis where its margins and its domain say."""
+        width = WIDTH - self.left - self.right
+        tall = self.height - self.top - self.bottom
+        for name, axes in self.axes.items():
+            low, high = self._axis(name).get("domain") or (0, 1)
+            foot, rise = self.bottom + low * tall, (high - low) * tall
+            box = (self.left / WIDTH, foot / self.height, width / WIDTH, rise / self.height)
+            axes.set_position(box)
+
+    def _axis(self, name: str) -> Json:
+        found: Json = self.layout[f"{name[0]}axis{name[1:]}"]
+        return found
+
+    def make_room(self) -> None:
+        """Widen the margins until every label of an axis is inside, as plotly does."""
+        renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
+        for axes in self.axes.values():
+            box = axes.get_tightbbox(renderer)
+            if box is not None:
+                self.left += max(0, 4 - box.x0)
+                self.bottom += max(0, 4 - box.y0)
+                self.right += max(0, box.x1 - WIDTH + 4)
+        self._place()
+
+    def draw(self, traces: Sequence[Json]) -> None:
+        for axes in self.axes.values():
+            axes.set_axisbelow(True)
+            for spine in axes.spines.values():
+                spine.set_visible(False)
+        floors: dict[Any, float] = {}
+        for order, trace in enumerate(traces, start=2):
+            axes = self.axes[trace.get("yaxis", "y")]
+            if trace["type"] == "bar":
+                _draw_bars(axes, trace, floors if self.layout.get("barmode") == "stack" else {})
+            elif trace["type"] == "scatter":
+                _draw_scatter(axes, trace, order)
+            else:
+                raise CannotDraw(f"A picture cannot show a trace of the type {trace['type']}.")
+        for name, axes in self.axes.items():
+            _set_axis(axes, self.layout["xaxis"], "x")
+            _set_axis(axes, self._axis(name), "y")
+        for shape in self.layout.get("shapes", ()):
+            self._draw_shape(shape)
+        for note in self.layout.get("annotations", ()):
+            self._write_note(note)
+
+    def _system(self, item: Json) -> tuple[Axes, Transform]:
+        """The axes of a shape or a note, and the transform from its coordinates."""
+        axes = self.axes.get(item.get("yref", "y"), self.axes["y"])
+        across = axes.transAxes if item.get("xref") == "paper" else axes.transData
+        upward = axes.transAxes if item.get("yref") == "paper" else axes.transData
+        return axes, blended_transform_factory(across, upward)
+
+    def _draw_shape(self, shape: Json) -> None:
+        if shape["type"] != "line":
+            raise CannotDraw(f"A picture cannot show a shape of the type {shape['type']}.")
+        axes, system = self._system(shape)
+        ends = ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"]))
+        axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **_stroke(shape["line"])))
+
+    def _write_note(self, note: Json) -> None:
+        axes, system = self._system(note)
+        box = None
+        if "bgcolor" in note:
+            pad = note.get("borderpad", 1)
+            box = {"facecolor": _colour(note["bgcolor"]), "edgecolor": "none", "pad": pad}
+        shift = offset_copy(system, self.drawing, y=note.get("yshift", 0) * _POINT, units="points")
+        axes.text(
+            note["x"],
+            note["y"],
+            _plain(note["text"]),
+            transform=shift,
+            ha=_ANCHORS[note.get("xanchor", "auto")],
+            va=_HEIGHTS[note.get("yanchor", "auto")],
+            fontsize=note["font"]["size"] * _POINT,
+            color=note["font"].get("color", "#0b0c0c"),
+            bbox=box,
+            zorder=20,
+        )
+
+
+def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, height: int) -> None:
+    """The title, a note and the key, from the upper left corner."""
+    top = height - 4.0
+    if title:
+        drawing.text(
+            12 / WIDTH,
+            (top - 2) / height,
+            _plain(title),
+            fontsize=14 * _POINT,
+            fontweight="bold",
+            va="top",
+        )
+        top -= 26
+    if note:
+        place = (12 / WIDTH, (top - 2) / height)
+        drawing.text(*place, note, fontsize=12 * _POINT, color="#505a5f", va="top")
+        top -= _KEY_LINE
+    if key:
+        drawing.legend(
+            handles=[_key_mark(entry) for entry in key],
+            loc="upper left",
+            bbox_to_anchor=(4 / WIDTH, top / height),
+            ncols=_PER_LINE,
+            frameon=False,
+            fontsize=12 * _POINT,
+            borderpad=0.2,
+        )
+
+
+def _key_mark(entry: Key) -> Any:
+    label = _plain(entry.label)
+    if entry.dash in _DASHES:
+        return Line2D([], [], color=entry.colour, linestyle=_DASHES[entry.dash], label=label)
+    hatch = "///" if entry.dash == "stripes" else None
+    return Patch(facecolor=entry.colour, edgecolor="#ffffff", hatch=hatch, label=label)
+
+
+def _set_axis(axes: Axes, given: Json, side: str) -> None:
+    """Range, ticks, grid and title of one axis."""
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    size = given.get("tickfont", {}).get("size", 13) * _POINT
+    if "range" in given:
+        set_range = axes.set_xlim if side == "x" else axes.set_ylim
+        set_range(*given["range"])
+    if given.get("visible") is False:
+        axis.set_visible(False)
+        return
+    if "tickvals" in given:
+        texts = given.get("ticktext") or map(str, given["tickvals"])
+        axis.set_ticks(given["tickvals"], [_plain(text) for text in texts])
+    else:
+        if "dtick" in given:
+            axis.set_major_locator(MultipleLocator(given["dtick"]))
+        if "tickformat" in given:
+            axis.set_major_formatter(FuncFormatter(_formatter(given["tickformat"])))
+    turn = -given.get("tickangle", 0)
+    axis.set_tick_params(length=0, labelsize=size, labelrotation=turn)
+    if turn:
+        for tick in axis.get_ticklabels():
+            tick.set_horizontalalignment("right")
+            tick.set_rotation_mode("anchor")
+    if not given.get("showticklabels", True):
+        axis.set_tick_params(labelleft=False, labelbottom=False)
+    if given.get("side") == "top":
+        axes.xaxis.tick_top()
+    if given.get("showgrid", True):
+        axis.grid(color=given["gridcolor"], linewidth=0.8)
+    title = given["title"]["text"]
+    if title:
+        axis.set_label_text(_plain(title), fontsize=given["title"]["font"]["size"] * _POINT)
+
+
+def _formatter(pattern: str) -> Any:
+    """A function that writes a tick in plotly's pattern, which is Python's."""
+    return lambda value, _: format(value, pattern)
+
+
+def _draw_bars(axes: Axes, trace: Json, floors: dict[Any, float]) -> None:
+    """Bars that stand on those of earlier traces if `floors` has their tops."""
+    along = trace["y"] if trace.get("orientation") == "h" else trace["x"]
+    lengths = trace["x"] if trace.get("orientation") == "h" else trace["y"]
+    starts = trace.get("base") or [floors.get(place, 0) for place in along]
+    style = {"color": trace["marker"]["color"], "alpha": trace.get("opacity"), "linewidth": 0}
+    if trace.get("orientation") == "h":
+        axes.barh(along, lengths, trace["width"], left=starts, **style)
+    else:
+        axes.bar(along, lengths, trace["width"], bottom=starts, **style)
+    for place, length, start in zip(along, lengths, starts, strict=True):
+        floors[place] = start + length
+    if trace.get("textposition") == "outside":
+        size = trace["textfont"]["size"] * _POINT
+        for place, text in zip(along, trace["text"], strict=True):
+            axes.text(place, floors[place], _plain(text), ha="center", va="bottom", fontsize=size)
+
+
+def _draw_scatter(axes: Axes, trace: Json, order: int) -> None:
+    xs, ys = (_numbers(trace[side]) for side in ("x", "y"))
+    mode = trace["mode"]
+    marker = trace.get("marker", {})
+    for side in ("x", "y"):
+        if f"error_{side}" in trace:
+            _draw_error(axes, trace, side, order)
+    if "lines" in mode:
+        line = trace["line"]
+        steps = "steps-post" if line.get("shape") == "hv" else "default"
+        axes.plot(xs, ys, drawstyle=steps, zorder=order, **_stroke(line))
+    if "markers" in mode:
+        _draw_marks(axes, xs, ys, marker, order)
+    if "text" in mode:
+        font = trace["textfont"]
+        style = {"fontsize": font["size"] * _POINT, "color": font.get("color", "#0b0c0c")}
+        for x, y, text in zip(xs, ys, trace["text"], strict=True):
+            axes.text(x, y, _plain(text), ha="center", va="center", zorder=order, **style)
+
+
+def _draw_marks(
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: Json, order: int
+) -> None:
+    """Marks of any sizes and symbols; a scatter of matplotlib has one symbol."""
+    count = len(xs)
+    sizes, symbols = (
+        found if isinstance(found, list) else [found] * count
+        for found in (marker.get("size", 6), marker.get("symbol", "circle"))
+    )
+    for symbol in dict.fromkeys(symbols):
+        places = [place for place in range(count) if symbols[place] == symbol]
+        axes.scatter(
+            [xs[place] for place in places],
+            [ys[place] for place in places],
+            s=[(sizes[place] * _POINT) ** 2 for place in places],
+            marker=_symbol(symbol),
+            alpha=marker.get("opacity"),
+            zorder=order + 0.5,
+            **_surface(marker, symbol),
+        )
+
+
+def _surface(marker: Json, symbol: str) -> dict[str, Any]:
+    """Colours and outline of a mark: filled, open, or a line."""
+    colour, edge = marker["color"], marker.get("line", {})
+    if symbol.startswith("line-"):
+        return {"color": colour, "linewidths": edge["width"] * _POINT}
+    if symbol.endswith("-open"):
+        return {"facecolors": "#ffffff", "edgecolors": colour, "linewidths": 2 * _POINT}
+    outline = edge.get("color", colour)
+    width = edge.get("width", 0) * _POINT
+    return {"facecolors": colour, "edgecolors": outline, "linewidths": width}
+
+
+def _symbol(name: str) -> str:
+    found = _SYMBOLS.get(name.removesuffix("-open"))
+    if found is None:
+        raise CannotDraw(f"A picture cannot show the symbol {name}.")
+    return found
+
+
+def _draw_error(axes: Axes, trace: Json, side: str, order: int) -> None:
+    error = trace[f"error_{side}"]
+    ends = [_numbers(error["arrayminus"]), _numbers(error["array"])]
+    axes.errorbar(
+        _numbers(trace["x"]),
+        _numbers(trace["y"]),
+        xerr=ends if side == "x" else None,
+        yerr=ends if side == "y" else None,
+        fmt="none",
+        ecolor=error.get("color", trace["marker"]["color"]),
+        elinewidth=error["thickness"] * _POINT,
+        capsize=error["width"] * _POINT,
+        zorder=order,
+    )
+
+
+def _numbers(values: Sequence[Any]) -> list[float]:
+    return [math.nan if value is None else value for value in values]
+
+
+def _stroke(line: Json) -> dict[str, Any]:
+    return {
+        "color": line["color"],
+        "linewidth": line.get("width", 2) * _POINT,
+        "linestyle": _DASHES[line.get("dash", "solid")],
+    }
+
+
+def _colour(text: str) -> Any:
+    """A colour as matplotlib reads it; `rgba(255,255,255,.8)` is plotly's only other form."""
+    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
+    if found is None:
+        return text
+    red, green, blue, alpha = map(float, found.groups())
+    return (red / 255, green / 255, blue / 255, alpha)
+
+
+def _plain(text: str) -> str:
+    """A label without the little HTML that plotly reads."""
+    return html.unescape(re.sub(r"</?b>", "", text.replace("<br>", "\n")))

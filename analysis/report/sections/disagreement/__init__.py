@@ -1,1 +1,0 @@
-"""Disagreement: what is possible where people differ, and distances from all answers."""

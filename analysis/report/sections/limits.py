@@ -1,0 +1,308 @@
+"""The chapter on limits: every claim that the report may make, and how many of them hold."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.data.verdicts import Ints
+from analysis.report.report_json import Json, estimate, number, put
+from analysis.report.rules import LEVEL, MORE_CHAPTERS
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.sentences import (
+    CALIBRATION,
+    CERTAIN,
+    GROUPS,
+    MAJORITY,
+    OWN,
+    PROBES,
+    RANKING,
+    SIDES,
+    SINGLE,
+    TOGETHER,
+    TOPICS,
+    WORDING,
+)
+from analysis.report.study import ReportedStudy, on_side
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import late_changes
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.groups import FEWEST_PERSONAS
+from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, holding, permuted_groups
+from analysis.stats.core.results import FloatArray, mid_ranks, relabel
+from analysis.stats.core.shared_variance import Sharing
+
+_NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses")
+# The values of one rater: who it is, a value for each row, NaN if it has none, and the row's item.
+Rater = tuple[str, FloatArray, Ints]
+
+
+def claims(study: ReportedStudy, earlier: Report) -> Json:
+    """The entry of report.json: every kind with its level, and the tests of raters."""
+    found = [*_sides(study), *_certainty(study), *_topics(study)]
+    adjusted = _elsewhere(study, earlier)
+    for member in found:
+        adjusted.setdefault(member["kind"], []).append(member["p_max"])
+    tested = {
+        kind: known
+        for kind, values in adjusted.items()
+        if (known := [p for p in values if p is not None])
+    }
+    levels = holding([min(values) for values in tested.values()], level=LEVEL)
+    kinds: list[Json] = [
+        {
+            "kind": kind,
+            "tested": len(values),
+            "hold": sum(bool(p <= level) for p in values),
+            "p_min": min(values),
+            "level": level,
+        }
+        for (kind, values), level in zip(tested.items(), levels, strict=True)
+    ]
+    totals: Json = {key: sum(each[key] for each in kinds) for key in ("tested", "hold")}
+    return {"claims_tested": totals | {"kinds": kinds, "members": found}}
+
+
+def _whole(study: ReportedStudy) -> list[int]:
+    runs = study.data.runs
+    return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
+
+
+def _elsewhere(study: ReportedStudy, earlier: Report) -> dict[str, list[float | None]]:
+    """Adjusted p values of the kinds whose tests other sections made."""
+    whole, found = _whole(study), dict[str, list[float | None]]()
+    if groups := earlier.get("group_errors"):
+        # A group's difference beyond people is looked at only where the difference itself holds.
+        found[GROUPS] = [
+            entry["difference"]["p_max"]
+            for side in (groups["people"], *(groups["judges"][place] for place in whole))
+            for entry in side
+        ]
+    found[CERTAIN] = [
+        earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
+        for place in whole
+    ]
+    found[WORDING] = [
+        effect["p_holm"]
+        for entry in earlier["wording"]
+        for effect in entry["effects"]
+        if effect["factor"] == "wording"
+    ]
+    bias = earlier.get("bias", {})
+    found[PROBES] = [
+        each["p_holm"]
+        for each in bias.get("probes", ())
+        if each["target"] and not each["mitigations"]
+    ]
+    found[OWN] = [
+        each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
+        for each in bias.get("own", ())
+    ]
+    for section in MORE_CHAPTERS:
+        if section.has_claims:
+            found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
+    return found
+
+
+def _sides(study: ReportedStudy) -> list[Json]:
+    """How much more often side A was chosen than it was right."""
+    data = study.data
+    answers = data.answers
+    raters = [(SINGLE, answers.item, answers.choice, answers.shown_first)]
+    for place in _whole(study):
+        rows = data.runs[place].judgments
+        first = rows.sample == (rows.sample.min() if len(rows) else 0)
+        raters.append(
+            (f"judges.{place}", rows.item[first], rows.choice[first], rows.shown_first[first])
+        )
+    values: list[Rater] = []
+    for who, item, choice, shown_first in raters:
+        chosen = on_side(choice, shown_first)
+        right = on_side(data.truth[item], shown_first)
+        known = (chosen >= 0) & (right >= 0)
+        values.append((who, np.where(known, right - chosen, np.nan), item))
+    return _flipped(study, SIDES, values)
+
+
+def _certainty(study: ReportedStudy) -> Iterator[Json]:
+    """Whether certainty is higher than accuracy, and whether certain answers are right more often.
+
+    The majority has no test of its own: its certainty is a mean over people.
+    """
+    votes, items = study.votes, np.arange(len(study.data.items))
+    sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
+    sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
+    for place in _whole(study):
+        side = study.judges[place]
+        sides.append((f"judges.{place}", side.certainty, side.correct, items))
+    gaps, ranks = list[Rater](), list[Rater]()
+    for who, certainty, correct, item in sides:
+        known = (correct >= 0) & ~np.isnan(certainty)
+        if not known.any():
+            continue
+        gaps.append((who, np.where(known, certainty / 100 - correct, np.nan), item))
+        high = certainty >= study.threshold
+        shares = (high[known].mean(), correct[known].mean())
+        product = (high - shares[0]) * (correct - shares[1])
+        ranks.append((who, np.where(known, product, np.nan), item))
+    yield from _flipped(study, CALIBRATION, gaps)
+    yield from _flipped(study, RANKING, ranks)
+    yield from _flipped(study, TOGETHER, list(_together(study)))
+
+
+def _together(study: ReportedStudy) -> Iterator[Rater]:
+    """What each item adds to the rank correlation of a judge's certainty with that of people."""
+    theirs = study.people.certainty
+    for place in _whole(study):
+        stated = study.judges[place].certainty
+        both = np.flatnonzero(~np.isnan(theirs) & ~np.isnan(stated))
+        if both.size < 2:
+            continue
+        ranks = [mid_ranks(side[both]) for side in (theirs, stated)]
+        values = np.full(theirs.size, np.nan)
+        values[both] = (ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())
+        yield f"judges.{place}", values, np.arange(theirs.size)
+
+
+def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[Json]:
+    """Test all raters at once; what rests on people must hold over personas and over people."""
+    persona, n = relabel(study.shared.persona)
+    if n == 1:
+        # With one persona, all is said about that one.
+        persona, n = np.arange(len(study.data.items)), len(study.data.items)
+    votes = study.votes
+    n_people = int(votes.annotator.max(initial=-1)) + 1
+    loads = np.bincount(votes.item, minlength=len(study.data.items))
+    sums = np.zeros((2 * len(raters), n + n_people))
+    rows_of: list[list[int]] = []
+    for place, (who, values, item) in enumerate(raters):
+        known = ~np.isnan(values)
+        sums[place, :n] = np.bincount(persona[item[known]], values[known], minlength=n)
+        rows_of.append([place])
+        if (who in (SINGLE, MAJORITY) or kind == TOGETHER) and n_people > 1:
+            of_item = np.bincount(item[known], values[known], minlength=loads.size)
+            shared = of_item[votes.item] / loads[votes.item]
+            if who == SINGLE and values.size == votes.n:
+                shared = np.where(known, values, 0.0)
+            row = len(raters) + place
+            sums[row, n:] = np.bincount(votes.annotator, shared, minlength=n_people)
+            rows_of[-1].append(row)
+    if not raters:
+        return []
+    found = flipped_signs(sums, rng=study.rng())
+    out = []
+    for (who, values, item), rows in zip(raters, rows_of, strict=True):
+        entry: Json = {"kind": kind, "who": who, "n": int((~np.isnan(values)).sum())}
+        p = float(found.adjusted[rows].max())
+        put(entry, "t", None if np.isnan(found.t[rows[0]]) else number(found.t[rows[0]]))
+        put(entry, "p_max", None if np.isnan(p) else number(p), "too_few_clusters")
+        if kind == SIDES:
+            sharing = study.shared.answers
+            if who != SINGLE:
+                sharing = study.shared.of_judgments(item)
+            elif values.size != sharing.n:
+                sharing = Sharing.of_items(len(values), {"item": item})
+            entry |= estimate(general_difference(values, sharing))
+        out.append(entry)
+    return out
+
+
+def _topics(study: ReportedStudy) -> list[Json]:
+    """Topics on which a side errs more often than on the others."""
+    items = study.data.items
+    values = [item.topic for item in items]
+    names = sorted(set(values) - {""})
+    if len(names) < 2:
+        return []
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = np.array([code_of.get(value, -1) for value in values], dtype=np.int64)
+    unit = np.arange(len(items))
+    for shared in (study.shared.persona, study.shared.question):
+        found, n = relabel(shared)
+        of_unit = np.full(n, -1)
+        of_unit[found] = codes
+        # Whatever has one topic is moved with all of its items.
+        if n > len(names) and (of_unit[found] == codes).all():
+            unit = found
+            break
+    n = int(unit.max()) + 1
+    of_unit = np.full(n, -1)
+    of_unit[unit] = codes
+    sides = [(MAJORITY, study.people.correct)]
+    sides += [(f"judges.{n}", study.judges[n].correct) for n in _whole(study)]
+    sums = np.zeros((2, len(sides), n))
+    for place, (_, correct) in enumerate(sides):
+        known = correct >= 0
+        for row, weights in enumerate((1.0 - correct[known], None)):
+            sums[row, place] = np.bincount(unit[known], weights, minlength=n)
+    inside = np.array([of_unit == code for code in range(len(names))])
+    outside = (of_unit >= 0) & ~inside
+    tests = permuted_groups(
+        sums[0], sums[1], inside, outside, fewest=FEWEST_PERSONAS, rng=study.rng()
+    )
+    out = []
+    for place, (who, _) in enumerate(sides):
+        for code, name in enumerate(names):
+            p, t = tests.adjusted[place, code], tests.t[place, code]
+            entry: Json = {"kind": TOPICS, "who": who, "about": name}
+            entry["n"] = int(sums[1, place] @ inside[code])
+            put(entry, "t", None if np.isnan(t) else number(t), "too_few_clusters")
+            put(entry, "p_max", None if np.isnan(p) else number(p), "too_few_clusters")
+            out.append(entry)
+    return out
+
+
+def claims_table(report: Report) -> Table:
+    kinds = report.get("claims_tested", {"kinds": []})["kinds"]
+    return Table(
+        "claims",
+        "What was tested, and what holds",
+        (
+            TableColumn("Claims about"),
+            TableColumn("Tested", "count"),
+            TableColumn("Hold", "count"),
+            TableColumn("Smallest adjusted p", "p"),
+            TableColumn("Level", "p"),
+        ),
+        [[each[key] for key in ("kind", "tested", "hold", "p_min", "level")] for each in kinds],
+        "Sentences and titles that say that something differs, leans or is harder. p is adjusted "
+        "within a kind over all runs, people and groups; the level is what Holm leaves to a kind "
+        "among all kinds, and .000 where nothing of it holds. So of reports in which nothing "
+        "differs, at most about one in twenty has any such sentence. The answer on the first "
+        f"screen has a level of its own. Personas or people: at least {FEWEST_FLIPPED} where signs "
+        f"are flipped, {FEWEST_PERSONAS} on either side of a group.",
+    )
+
+
+class Claims(Section):
+    """How many claims were tested, and how many hold."""
+
+    name = "claims"
+
+    @property
+    def needs(self) -> Sequence[str]:  # type: ignore[override]
+        return (*_NEEDED, *(section.name for section in MORE_CHAPTERS if section.has_claims))
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return claims(study, earlier)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield claims_table(report)
+
+
+class LimitsSection(Section):
+    """Limits of a report, as every section states its own."""
+
+    name = "limits"
+    title = "Limits"
+    inside = "All limits of this study"
+    is_printed = True
+    parts = (Claims(),)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        """Warn where nothing was announced, or was changed later."""
+        registered = report["registration"]
+        if registered["plan"] is None:
+            words = f"{registered['because']} All of this is exploratory."
+            yield Sentence.of("limit", words, "explored")
+        for words in late_changes(report):
+            yield Sentence.of("limit", words, "late_change")

@@ -1,1 +1,0 @@
-"""The chapter on limits, and what was tested."""

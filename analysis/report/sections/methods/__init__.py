@@ -1,1 +1,0 @@
-"""The chapter on methods: every rule, run and number with its source."""

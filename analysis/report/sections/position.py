@@ -1,0 +1,510 @@
+"""The chapter on position, length and ties, for annotators and judges alike."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+
+from analysis.data.arrays import MISSING, TIE, Dataset, RunData
+from analysis.data.verdicts import (
+    Ints,
+    Verdicts,
+    repeated_readings,
+)
+from analysis.report.figures import (
+    PEOPLE,
+    REFERENCE,
+    ROW_MARGIN,
+    Figure,
+    panel,
+    plain,
+    row_axis,
+    row_label,
+    share_axis,
+    styled_runs,
+    vertical,
+    whiskers,
+)
+from analysis.report.report_json import (
+    Json,
+    estimate,
+    number,
+    put,
+    put_estimate,
+    put_interval,
+    undefined,
+)
+from analysis.report.rules import SMALL
+from analysis.report.section import Analysis, Report, ReportPage, Section
+from analysis.report.sentences import (
+    SIDES,
+    SINGLE,
+    held,
+    holds,
+    level_of,
+    members,
+    of_names,
+    sentence_case,
+)
+from analysis.report.study import ReportedStudy, on_side
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.words import (
+    named_entries,
+    p_value,
+    percent,
+    points,
+    points_range,
+    run_names,
+    share_of,
+)
+from analysis.stats.accuracy.bias import (
+    length_pull,
+    position_bias,
+    position_bias_single_order,
+    verbosity_bias,
+)
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.comparison.noise import run_noise
+from analysis.stats.core.shared_variance import Sharing
+
+Codes = npt.NDArray[np.integer]
+
+
+def single_order(choice: Codes, shown_first: Codes, truth: Codes, sharing: Sharing) -> Json:
+    """How often side A was chosen, how often it was right, and accuracy by the right side.
+
+    Arrays have one entry per answer, by content; `truth` is that of the answer's item, and
+    `sharing` what the answers share.
+    """
+    side, right = on_side(choice, shown_first), on_side(truth, shown_first)
+    found = position_bias_single_order(side, right)
+    out: Json = {"n": found.n, "n_truth": found.n_truth}
+    put(out, "share_a", number(found.share_first), found.reason)
+    # The share of the answers of which the right side is known, next to how often that was A.
+    known = np.flatnonzero((side >= 0) & (right >= 0))
+    share = general_proportion(side[known] == 0, sharing.take(known))
+    put(out, "share_a_scored", number(share.value), share.reason)
+    put_interval(out, "share_a_scored_ci", share.interval, share.interval_reason or share.reason)
+    put(out, "truth_share_a", number(found.truth_share_first), found.reason)
+    put(out, "p", number(found.p), found.p_reason or found.reason)
+    out["right_when_a"] = _share(found.correct_when_first, found.n_when_first)
+    out["right_when_b"] = _share(found.correct_when_second, found.n_when_second)
+    return out
+
+
+def both_orders(choice: Ints, shown_first: Ints, item: Ints, n_items: int) -> Json:
+    """How often an item got the same answer in both orders; one answer per item and order."""
+    # The response shown first was chosen: 1 yes, 0 no, -1 missing; one row per order.
+    first_chosen = np.full((2, n_items), MISSING, dtype=np.int64)
+    side = on_side(choice, shown_first)
+    for order in (0, 1):
+        rows = shown_first == order
+        first_chosen[order, item[rows]] = np.where(side[rows] < 0, MISSING, 1 - side[rows])
+    found = position_bias(first_chosen[0], first_chosen[1])
+    out: Json = {
+        "n": found.n,
+        "consistent": found.consistent,
+        "first_both_times": found.primacy,
+        "second_both_times": found.recency,
+    }
+    put(out, "consistency", number(found.consistency), found.reason)
+    put(out, "index", number(found.index), found.reason)
+    put(out, "p", number(found.p), found.p_reason or found.reason)
+    return out
+
+
+def _share(correct: int, n: int) -> Json:
+    out: Json = {"n": n, "correct": correct}
+    put(out, "accuracy", correct / n if n else None)
+    return out
+
+
+def _position(study: ReportedStudy, run: RunData) -> Json:
+    """Measure the first sample of each item and order; later ones repeat the same question."""
+    data, rows = study.data, run.judgments
+    first = rows.sample == (rows.sample.min() if len(rows) else 0)
+    item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
+    sharing = study.shared.of_judgments(item)
+    out = single_order(choice, shown_first, data.truth[item], sharing)
+    out["both_orders"] = both_orders(choice, shown_first, item, len(data.items))
+    return out
+
+
+def position(report: Report) -> Table:
+    people = report["human"]["position"]
+    entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
+    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    # Runs that saw less of the persona are not among those that are tested.
+    nothing = {"value": None, "ci": None, "p_max": None}
+    people = people | {"test": tests.get(SINGLE, nothing)}
+    entries = [
+        (name, found | {"test": tests.get(f"judges.{place}", nothing)})
+        for place, (name, found) in enumerate(entries)
+    ]
+    return table_of_entries(
+        "position",
+        "Does the side decide?",
+        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [
+            ("Answers", "count", "n"),
+            ("Share A", "percent", "share_a"),
+            ("Scored", "count", "n_truth", "Where the right side is known"),
+            ("share A", "percent", "share_a_scored", "Where the right side is known"),
+            ("A is right", "percent", "truth_share_a", "Where the right side is known"),
+            ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
+            ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
+            ("Difference", "points", "test.value", "A is chosen less A is right"),
+            ("95 % interval", "points_range", "test.ci", "A is chosen less A is right"),
+            ("Adjusted p", "p", "test.p_max", "A is chosen less A is right"),
+            ("McNemar p", "p", "p"),
+            ("Same choice in both orders", "percent", "both_orders.consistency"),
+        ],
+        "With one order, a preference for a side cannot be separated from one for the response "
+        "shown there. With both orders it can.",
+        first="Who",
+    )
+
+
+def position_figure(report: Report) -> Figure | None:
+    """Share of side A, and the share of items where A is right."""
+    rows = []
+    if report["human"]["position"]["share_a"] is not None:
+        rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
+    for name, judge, (colour, _, symbol) in styled_runs(report):
+        if judge["position"]["share_a"] is not None:
+            rows.append((name, judge["position"], colour, symbol))
+    rows = [(name, _dot(found), colour, symbol) for name, found, colour, symbol in rows]
+    if not rows:
+        return None
+    traces = [
+        go.Scatter(
+            x=[found["accuracy"]],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([found]),
+            hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
+        )
+        for row, (name, found, colour, symbol) in enumerate(rows)
+    ]
+    traces.append(
+        go.Scatter(
+            x=[found["truth_share_a"] for _, found, *_ in rows],
+            y=list(range(len(rows))),
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
+            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
+        )
+    )
+    sides = [
+        f"{sentence_case(of_names(names))} {'leans' if _is_one(names) else 'lean'} to side {side}"
+        for side, names in zip("AB", held(report, SIDES), strict=True)
+        if names
+    ]
+    title = "; ".join(sides) or "How often side A was chosen, and how often it was right"
+    return Figure(
+        "position",
+        title,
+        "Share of answers for the response on side A, with 95 % intervals for items, people, "
+        "personas and questions like these. The bar across is how often side A was right in the "
+        "same answers; where no right answer is known, there is no bar.",
+        "position",
+        [
+            panel(
+                "",
+                "Share of side A: "
+                + "; ".join(f"{name} {percent(found['accuracy'])}" for name, found, *_ in rows),
+                traces,
+                height=70 + 44 * len(rows),
+                xaxis=share_axis("answers for side A", range=[0, 1]),
+                yaxis=row_axis(len(rows)),
+                shapes=[vertical(0.5, "#9aa7b2")],
+                annotations=[
+                    row_label(row, name, percent(found["accuracy"]))
+                    for row, (name, found, *_) in enumerate(rows)
+                ],
+                margin=ROW_MARGIN,
+            )
+        ],
+    )
+
+
+def _dot(found: Report) -> Report:
+    """Side A's share of the answers that the bar is about, or of all where there is no bar."""
+    if found["n_truth"] and found.get("share_a_scored") is not None:
+        return {
+            "accuracy": found["share_a_scored"],
+            "ci": found["share_a_scored_ci"],
+            "n": found["n_truth"],
+            "truth_share_a": found["truth_share_a"],
+        }
+    return {"accuracy": found["share_a"], "ci": None, "n": found["n"], "truth_share_a": None}
+
+
+def _is_one(names: Sequence[str]) -> bool:
+    return len(names) == 1 and names[0] != "people"
+
+
+# A difference from the share of right answers on side A that deserves a warning.
+NOTICEABLE = 0.05
+
+
+def lights(report: Report) -> list[dict[str, str]]:
+    """One sentence per side on whether the position of a response mattered, with its colour."""
+    sides = [(SINGLE, "People", report["human"]["position"])]
+    sides += [
+        (f"judges.{place}", name, judge["position"])
+        for place, (name, judge) in enumerate(named_entries(report, "judges"))
+    ]
+    tests = {each["who"]: each for _, each in members(report, SIDES)}
+    level = level_of(report, SIDES)
+    return [
+        _light(name, found, tests.get(who, {}), level)
+        for who, name, found in sides
+        if found["share_a"] is not None
+    ]
+
+
+def _light(name: str, found: Report, test: Report, level: float) -> dict[str, str]:
+    chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
+    if found["n"] < SMALL:
+        words = f"{name} {chose}: too few to say whether the side mattered."
+        return {"light": "unknown", "text": words}
+    if found["truth_share_a"] is None:
+        return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
+    right = f"it was right in {percent(found['truth_share_a'])}"
+    if test.get("value") is None:
+        return {"light": "unknown", "text": f"{name} {chose}, and {right}."}
+    gap = f"a difference of {points(test['value'])} points"
+    ends = test["ci"]
+    if ends is not None:
+        gap += f", 95 % CI {points_range(ends)}"
+    if holds(test, level):
+        lean = "leans" if name != "People" else "lean"
+        side = "A" if test["value"] > 0 else "B"
+        words = f"{name} {lean} to side {side}: {chose}, and {right} ({gap}, adjusted p "
+        small = abs(test["value"]) < NOTICEABLE
+        return {"light": "amber" if small else "red", "text": f"{words}{p_value(test['p_max'])})."}
+    if ends is not None and -NOTICEABLE < ends[0] and ends[1] < NOTICEABLE:
+        limit = f"{NOTICEABLE * 100:g} points"
+        words = f"No side of {limit} or more for {name}: {chose}, and {right} ({gap})."
+        return {"light": "green", "text": words}
+    words = f"We cannot tell whether the side matters for {name}: {chose}, and {right} ({gap})."
+    return {"light": "unknown", "text": words}
+
+
+def _of_people(study: ReportedStudy) -> Json:
+    answers, sharing = study.data.answers, study.shared.answers
+    if sharing.n != len(answers):
+        sharing = study.shared.of_judgments(answers.item)
+    truth = study.data.truth[answers.item]
+    out = single_order(answers.choice, answers.shown_first, truth, sharing)
+    # An annotator answers an item once, in one order.
+    out["both_orders"] = {"n": 0} | undefined("no_pairs", "consistency", "index", "p")
+    return out
+
+
+class SidesSection(Section):
+    """How often side A was chosen, and how often it was right."""
+
+    name = "sides"
+    analyses = (
+        Analysis(
+            "position",
+            tables=("position", "ties", "verbosity"),
+            paths=(
+                "human.position",
+                "judges.*.position",
+                "judges.*.ties",
+                "human.verbosity",
+                "judges.*.verbosity",
+            ),
+        ),
+    )
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {
+            "human": {"position": _of_people(study)},
+            "judges": [{"position": _position(study, run)} for run in study.data.runs],
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield position(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield position_figure(report)
+
+
+def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
+    """Measure the pull of the longer response in one side's verdicts; ties have none."""
+    data = study.data
+    lengths = np.array([item.lengths for item in data.items], dtype=np.int64).reshape(-1, 2)
+    answer, truth = (
+        np.where(choice == TIE, MISSING, choice).astype(np.int64)
+        for choice in (verdicts.answer, data.truth)
+    )
+    columns = (lengths[:, 0], lengths[:, 1], answer, truth)
+    found = verbosity_bias(*columns)
+    items = np.arange(len(data.items))
+    clusters = study.shared.of_items(items, by_people=verdicts is study.people)
+    out: Json = {"n": found.n, "equal": found.n_equal}
+    put(out, "longer_chosen", number(found.longer_chosen), found.difference.reason)
+    put(out, "longer_true", number(found.longer_true), found.difference.reason)
+    out["difference"] = estimate(found.difference)
+    out["per_doubling"] = estimate(length_pull(*columns, clusters=clusters).per_doubling)
+    return out
+
+
+def verbosity_table(report: Report) -> Table:
+    human = report["human"]
+    sides = [("People, majority", human["verbosity"])]
+    sides += [
+        (name, judge["verbosity"])
+        for name, judge in zip(run_names(report), report["judges"], strict=True)
+    ]
+    rows = []
+    for who, found in sides:
+        if found["n"]:
+            row: list[Any] = [who, found["n"], found["longer_chosen"], found["longer_true"]]
+            for part in (found["difference"], found["per_doubling"]):
+                row += [part["value"], part["ci"]]
+            rows.append(row)
+    columns = (
+        TableColumn("Who"),
+        TableColumn("Items", "count"),
+        TableColumn("is chosen", "percent", "The longer response"),
+        TableColumn("is right", "percent", "The longer response"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("Log odds per doubling", "decimal"),
+        TableColumn("95 %", "range"),
+    )
+    return Table(
+        "verbosity",
+        "Is the longer response chosen more often than it is right?",
+        columns,
+        rows,
+        "Length in characters; responses of one length are left out. The difference (Tango) takes "
+        "items as independent. Log odds of choosing a response for each time it is twice as long, "
+        "among items with the same right response: above 0 length itself pulls.",
+    )
+
+
+class LengthSection(Section):
+    """The preference for the longer response, of the majority and every run."""
+
+    name = "length"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {
+            "human": {"verbosity": verbosity(study, study.people)},
+            "judges": [{"verbosity": verbosity(study, judge)} for judge in study.judges],
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield verbosity_table(report)
+
+
+def _ties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
+    """How often the run answers tie, and how often a tie is true; only if it can choose a tie."""
+    if not run.offers_tie:
+        return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
+    answered, known = verdicts.answer >= 0, data.truth >= 0
+    out: Json = {"n": int(answered.sum()), "ties": int((verdicts.answer == TIE).sum())}
+    put(out, "share", out["ties"] / out["n"] if out["n"] else None)
+    put(out, "truth_share", float((data.truth[known] == TIE).mean()) if known.any() else None)
+    return out
+
+
+def ties(report: Report) -> Table:
+    runs = [(name, judge) for name, judge in named_entries(report, "judges") if judge["ties"]["n"]]
+    return table_of_entries(
+        "ties",
+        "How often a tie is chosen, and how often it is true",
+        runs,
+        [
+            ("Decided", "count", "ties.n"),
+            ("Text tie", "count", "ties.ties"),
+            ("Share", "percent", "ties.share"),
+            ("Share of true ties", "percent", "ties.truth_share"),
+        ],
+    )
+
+
+class Ties(Section):
+    """Ties of the runs that had a tie option."""
+
+    name = "ties"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {"judges": [{"ties": _ties(study.data, *run)} for run in runs]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield ties(report)
+
+
+def _noise(study: ReportedStudy, run: RunData) -> Json:
+    """Measure the share of chance in one reading; only if items were asked repeatedly."""
+    keys = ("accuracy_sd", "run_variance", "item_variance", "certainty_sd")
+    if run.samples < 2:
+        return undefined("one_sample", "same_choice", "flipped", *keys)
+    readings, truth = repeated_readings(study.data, run), study.truth_for(run)
+    found = run_noise(readings, truth, n_draws=study.draws, rng=study.rng())
+    out: Json = {"runs": found.n_runs, "items": found.n_items}
+    put_estimate(out, "same_choice", found.same_choice)
+    put_estimate(out, "flipped", found.flipped)
+    few = found.accuracy_reason or found.reason
+    for key in keys:
+        reason = found.reason if key == "certainty_sd" else few
+        put(out, key, number(getattr(found, key)), reason or "too_few_items")
+    return out
+
+
+def noise(report: Report) -> Table:
+    return table_of_entries(
+        "noise",
+        "What changes when a judge is asked again",
+        [
+            pair
+            for pair in named_entries(report, "judges")
+            if pair[1]["noise"]["same_choice"] is not None
+        ],
+        [
+            ("Readings", "count", "noise.runs"),
+            ("Items", "count", "noise.items"),
+            ("Same choice", "percent", "noise.same_choice"),
+            ("Items that flip", "percent", "noise.flipped"),
+            ("SD of accuracy", "decimal", "noise.accuracy_sd"),
+            ("SD of certainty", "number", "noise.certainty_sd"),
+            ("between readings", "decimal", "noise.run_variance", "Variance of being right"),
+            ("between items", "decimal", "noise.item_variance", "Variance of being right"),
+        ],
+        "The baseline for every other change: two readings of one item agree this often.",
+    )
+
+
+class Noise(Section):
+    """What changes when a judge is asked again."""
+
+    name = "noise"
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return {"judges": [{"noise": _noise(study, run)} for run in study.data.runs]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield noise(report)
+
+
+class Position(Section):
+    """Effects of the side of the screen, of length, and of a tie option."""
+
+    name = "position"
+    title = "Position, length and ties"
+    inside = "Sides of the screen, lengths, ties, and noise"
+    parts = (SidesSection(), LengthSection(), Ties(), Noise())
+
+    def context(self, page: ReportPage) -> Mapping[str, Any]:
+        return {"lights": lights(page.report)}

@@ -1,1 +1,0 @@
-"""The chapter on position, length and ties."""

@@ -1,0 +1,222 @@
+"""Sentences, claims and verdicts of a report, which store the source of their numbers.
+
+A claim has a kind, whose tests are adjusted together, and a neutral text for when its test does not
+hold at the level that Holm leaves to its kind. Every other sentence describes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+from analysis.report.report_json import Json
+from analysis.report.words import figure, listed, number_of, p_value, run_names
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text; `parts` are its pieces, each with the path of the number that it shows, or “”."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.parts)
+
+    @property
+    def numbers(self) -> list[Json]:
+        """Every number: its text, its position in the sentence, and its path."""
+        found, start = [], 0
+        for text, path in self.parts:
+            if path:
+                found.append({"at": start, "text": text, "path": path})
+            start += len(text)
+        return found
+
+
+def shown(text: object, path: str) -> Text:
+    """A number as text, with its place in report.json."""
+    return Text(((str(text), path),))
+
+
+def fill(form: str, **values: object) -> Text:
+    """Fill in the fields of `form`; a field that is a `Text` keeps its places.
+
+    >>> filled = fill("{who} on {n} items.", who="People", n=shown("1,200", "inputs.items"))
+    >>> str(filled), filled.numbers
+    ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
+    """
+    parts: list[tuple[str, str]] = []
+    for literal, name, _, _ in Formatter().parse(form):
+        parts.append((literal, ""))
+        if name is not None:
+            value = values[name]
+            parts += value.parts if isinstance(value, Text) else [(str(value), "")]
+    return Text(tuple(part for part in parts if part[0]))
+
+
+def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Cut a sentence of report.json at its numbers: pieces of text, each with its path or “”."""
+    done = 0
+    for number in numbers:
+        yield sentence[done : number["at"]], ""
+        done = number["at"] + len(number["text"])
+        yield number["text"], number["path"]
+    yield sentence[done:], ""
+
+
+def at(report: Mapping[str, Any], path: str) -> Any:
+    """The value at `path` of report.json, such as “judges.0.high.n”.
+
+    A key that contains dots is taken whole if it is the last one.
+    """
+    found: Any = report
+    keys = path.split(".")
+    for index, key in enumerate(keys):
+        if isinstance(found, Mapping) and key not in found:
+            return found[".".join(keys[index:])]
+        found = found[int(key)] if isinstance(found, list) else found[key]
+    return found
+
+
+Report = Mapping[str, Any]
+
+GROUPS = "groups of personas"
+TOPICS = "features of items"
+SIDES = "sides"
+CALIBRATION = "certainty against accuracy"
+RANKING = "certainty ranks answers"
+TOGETHER = "certainty of judges with that of people"
+CERTAIN = "certain answers"
+WORDING = "wordings"
+PROBES = "probes"
+OWN = "own responses"
+
+# What stands for the people of a study where runs are named by their hash.
+SINGLE, MAJORITY = "people", "majority"
+
+
+def level_of(report: Report, kind: str) -> float:
+    """The level at which claims of a kind hold; 0 where none does, or none was tested."""
+    kinds = report.get("claims_tested", {}).get("kinds", ())
+    return next((float(each["level"]) for each in kinds if each["kind"] == kind), 0.0)
+
+
+def holds(tested: Report, level: float, key: str = "p_max") -> bool:
+    """Whether a test's adjusted p value is at most the level of its kind."""
+    p = tested.get(key)
+    return p is not None and p <= level
+
+
+def members(report: Report, kind: str) -> list[tuple[str, Report]]:
+    """Name and test of every rater of a kind whose tests are listed one by one."""
+    names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
+    names |= _PEOPLE
+    found = report.get("claims_tested", {}).get("members", ())
+    return [(names[each["who"]], each) for each in found if each["kind"] == kind]
+
+
+def held(report: Report, kind: str) -> tuple[list[str], list[str]]:
+    """Names of the raters whose claim holds: those above 0, and those below."""
+    level = level_of(report, kind)
+    found = [(name, each) for name, each in members(report, kind) if holds(each, level)]
+    above = [name for name, each in found if each["t"] > 0]
+    return above, [name for name, each in found if each["t"] <= 0]
+
+
+_PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
+
+
+def sentence_case(words: str) -> str:
+    """Words at the start of a sentence; a run's name stays as it is."""
+    is_people = words.startswith(tuple(_PEOPLE.values()))
+    return words[:1].upper() + words[1:] if is_people else words
+
+
+def of_names(names: Sequence[str]) -> str:
+    """Names in a title, which has room for three."""
+    if len(names) <= 3:
+        return listed(names)
+    people = [name for name in names if name in _PEOPLE.values()]
+    return listed([*people, number_of(len(names) - len(people), "run")])
+
+
+# The path of the threshold that a sentence names.
+THRESHOLD = "parameters.threshold"
+
+# Below tables with a column of detectable differences.
+DETECTABLE = (
+    "Detectable: the smallest true difference that a study as precise as this one finds four times "
+    "out of five."
+)
+
+
+def state_with(state: str, *sentences: str | Text) -> Json:
+    """The state, its sentences, and the places of their numbers in report.json."""
+    return {
+        "state": state,
+        "sentences": [str(sentence) for sentence in sentences],
+        "numbers": [s.numbers if isinstance(s, Text) else [] for s in sentences],
+    }
+
+
+def who_of(judge: Mapping[str, Any]) -> Json:
+    return {key: judge[key] for key in ("judge", "run", "setting", "features")}
+
+
+def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
+    """The adjusted p value, if several runs that compete have a test."""
+    if difference["tests"] < 2 or difference[key] is None:
+        return ""
+    return fill(
+        "; Holm-adjusted p {p} over {family} runs",
+        p=shown(p_value(difference[key]), f"{path}.{key}"),
+        family=shown(difference["tests"], f"{path}.tests"),
+    )
+
+
+def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
+    """What a study as precise as this one would have found; empty where that is unknown."""
+    if difference.get("detectable") is None:
+        return ""
+    return fill(
+        " A study as precise as this one finds a true difference of {gap} points four times "
+        "out of five.",
+        gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
+    )
+
+
+def where_words(difference: Mapping[str, Any]) -> str:
+    """The items of a difference, with the place of their number."""
+    if "asked_of_all" in difference:
+        return "on the {n} items that every competing judge was asked and both decided"
+    return "on the {n} items that both decided"
+
+
+def no_truth_words(report: Mapping[str, Any]) -> str:
+    """Why no answer is right or wrong."""
+    if report["study"].get("perspective") == "own":
+        return "People answered for themselves, so no answer is right or wrong."
+    items, unknown = report["inputs"]["items"], report["inputs"]["truth"]["unknown"]
+    if unknown < items:
+        known = items - unknown
+        has = "item has" if known == 1 else "items have"
+        return (
+            f"{known:,} of {items:,} {has} a known right answer, but no answer that counts decides "
+            f"{'it' if known == 1 else 'any of them'}, so nothing can be correct or wrong."
+        )
+    return "No item has a known right answer, so no answer can be correct or wrong."
+
+
+def uneven(found: Mapping[str, Any]) -> str:
+    """Words for one person's share of the answers, where people would be enough without it."""
+    if not found.get("people_uneven"):
+        return ""
+    n, share = found["clusters"]["people"], found["people_largest"]
+    return f"one of the {n:,} people gave {share * 100:.0f}\u00a0% of the answers"
+
+
+def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:
+    """The sentences of a headline in report.json, with their numbers; early ones have none."""
+    places = verdict.get("numbers") or [[] for _ in verdict["sentences"]]
+    for sentence, numbers in zip(verdict["sentences"], places, strict=True):
+        yield Text(tuple(pieces(sentence, numbers)))

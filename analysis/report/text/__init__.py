@@ -1,1 +1,0 @@
-"""The text of a report: numbers, names and reasons as readers see them."""

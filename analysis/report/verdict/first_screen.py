@@ -1,0 +1,454 @@
+"""What stands below the answer: a chart, three caveats, and what would settle it.
+
+The chart is drawn into the page as lines and words, so it needs no script and prints as it is.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+from analysis.report.rules import LEVEL, MIN_COMPARED, MORE_CHAPTERS
+from analysis.report.sentences import uneven
+from analysis.report.study import competitors
+from analysis.report.verdict.answer import (
+    POWER,
+    counted_people,
+    headline_run,
+    judge_name,
+    people_words,
+    replacement_of,
+)
+from analysis.report.words import listed, number_of, points, points_range
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL
+from analysis.stats.core.shared_variance import (
+    ANNOTATORS_PER_ANSWER,
+    FEW_CLUSTERS,
+    FEWEST_ANNOTATORS,
+)
+
+SHOWN_JUDGES = 3
+# The drawing's own units; a phone shows about one of them per pixel.
+WIDTH, SIDE, TOP, STEP = 360, 14, 22, 36
+NAME_LETTERS = 30
+
+
+@dataclass(frozen=True)
+class ChartLine:
+    """One judge: its name, and where its difference and the ends of its interval, if any, are."""
+
+    name: str
+    words: str
+    y: int
+    at: float
+    ends: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class VerdictChart:
+    """All coordinates are in the drawing's own units; `margin` has the ends of the grey band."""
+
+    title: str
+    caption: str
+    lines: list[ChartLine]
+    ticks: list[tuple[float, str]]
+    zero: float
+    margin: tuple[float, float]
+    height: int
+    left_out: int
+
+    @property
+    def width(self) -> int:
+        return WIDTH
+
+    @property
+    def bottom(self) -> int:
+        return self.height - 22
+
+    @property
+    def band_width(self) -> float:
+        return round(self.margin[1] - self.margin[0], 1)
+
+
+def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
+    """The judges that compete, best first; None if there is no difference."""
+    judges = report["judges"]
+    found, where = [], "on items that both decided"
+    for index in competitors(judges):
+        difference = report["comparison"][index]["difference_general"]
+        ends = difference["ci_as_best"] or difference["ci"]
+        if difference["value"] is not None:
+            if "asked_of_all" in difference:
+                where = "on items that each of them was asked"
+            found.append((difference["value"], ends or (), judge_name(report, index)))
+    if not found:
+        return None
+    found.sort(key=lambda one: -one[0])
+    drawn = found[:SHOWN_JUDGES]
+    margin = float(report["parameters"]["margin"])
+    reach = max(margin, *(abs(end) for value, ends, _ in drawn for end in (value, *ends)))
+    step = next(step for step in (0.05, 0.1, 0.2, 0.25, 0.5, 1) if reach <= 4 * step)
+    reach = step * math.ceil(reach / step - 1e-9)
+
+    def place(value: float) -> float:
+        return round(SIDE + (WIDTH - 2 * SIDE) * (value + reach) / (2 * reach), 1)
+
+    lines = [
+        ChartLine(
+            name if len(name) <= NAME_LETTERS else f"{name[: NAME_LETTERS - 1]}…",
+            f"{points(value)} ({points_range(ends) if ends else 'no interval'})",
+            TOP + STEP * number + 28,
+            place(value),
+            (place(ends[0]), place(ends[1])) if ends else None,
+        )
+        for number, (value, ends, name) in enumerate(drawn)
+    ]
+    n = round(2 * reach / step)
+    ticks = [-reach + step * number for number in range(n + 1)]
+    return VerdictChart(
+        title="Right more or less often than people",
+        caption=(
+            f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "
+            f"intervals, {where}. Grey: equal within ±{margin * 100:g}."
+        ),
+        lines=lines,
+        ticks=[
+            (place(tick), f"{tick * 100:+.0f}".replace("-", "−").replace("+0", "0"))
+            for tick in ticks
+        ],
+        zero=place(0.0),
+        margin=(place(-margin), place(margin)),
+        height=TOP + STEP * len(lines) + 28,
+        left_out=len(found) - len(drawn),
+    )
+
+
+Report = Mapping[str, Any]
+SHOWN_CAVEATS = 3
+
+# What readers must know first, in this order. Each gives a sentence, or nothing where it is not so.
+# That data are simulated stands above the title.
+Caveat = Callable[[Report], str]
+
+
+def _chosen_late(report: Report) -> str:
+    registration = report["registration"]
+    if report["parameters"]["explored"] or registration["late_changes"]:
+        return "The threshold or the margin was chosen after the data."
+    plan = registration["plan"]
+    if not plan:
+        return "No analysis plan was frozen: all is exploratory."
+    return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
+
+
+def _agreement_only(report: Report) -> str:
+    known = report["headline"]["state"] != "no_truth" or not report["judges"]
+    return "" if known else "Agreement is not accuracy: people can agree and be wrong."
+
+
+def _few(report: Report) -> str:
+    found = rests_on(report)
+    for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
+        n = found["clusters"].get(kind)
+        what = "person" if kind == "people" else kind.removesuffix("s")
+        shown = counted_people(found) if kind == "people" else n and number_of(n, what)
+        return f"Only {shown}: others may differ." if n else ""
+    return ""
+
+
+def _unequal(report: Report) -> str:
+    """What people count as where some gave many more answers."""
+    found = rests_on(report)
+    if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
+        return ""
+    shown = counted_people(found)
+    return f"{shown}." if "count as" in shown else ""
+
+
+def rests_on(report: Report) -> Report:
+    """The clusters behind the answer; empty where nothing is compared."""
+    if replaced := replacement_of(report):
+        return replaced.found
+    run = report["headline"].get("run")
+    for entry in report["comparison"]:
+        if entry["run"] == run:
+            found: Report = entry["difference_general"]
+            return found
+    return {}
+
+
+def _of_chapters(report: Report) -> str:
+    """What a chapter of an extra has to say first."""
+    failed = report.get("failed_parts", ())
+    found = (chapter.caveat(report) for chapter in MORE_CHAPTERS if chapter.name not in failed)
+    return next(filter(None, found), "")
+
+
+def _unknown_truth(report: Report) -> str:
+    unknown, n = report["inputs"]["truth"]["unknown"], report["inputs"]["items"]
+    return f"{unknown:,} of {n:,} items have no known answer." if 0 < unknown < n else ""
+
+
+def _excluded(report: Report) -> str:
+    n = report["human"]["not_counted"].get("excluded_people", 0)
+    return f"{n:,} {'person is' if n == 1 else 'people are'} excluded." if n else ""
+
+
+def _averages(report: Report) -> str:
+    return "These are averages: not for decisions about one person."
+
+
+def _stereotypes(report: Report) -> str:
+    return "Answers from profiles may be stereotypes."
+
+
+def _volunteers(report: Report) -> str:
+    return "People chose to take part." if report["human"].get("people") else ""
+
+
+CAVEATS: tuple[Caveat, ...] = (
+    _agreement_only,
+    _chosen_late,
+    _unequal,
+    _few,
+    _of_chapters,
+    _unknown_truth,
+    _excluded,
+    _averages,
+    _stereotypes,
+    _volunteers,
+)
+
+
+def caveats_of(report: Report) -> list[str]:
+    return [sentence for caveat in CAVEATS if (sentence := caveat(report))][:SHOWN_CAVEATS]
+
+
+# Beyond this many times the present size, more data are no advice.
+MOST = 30
+
+
+def settling_of(report: Mapping[str, Any]) -> str:
+    """What would turn “not yet known” into an answer, as one or two sentences."""
+    state = report["headline"]["state"]
+    if state == "no_answers":
+        return "Answers of people and of at least one judge."
+    if state == "no_truth":
+        return _without_truth(report)
+    if state == "judges_only":
+        return "More people at each item, so that a majority decides it."
+    if state == "people_only":
+        return "A judge: run one on the same items."
+    difference = report["comparison"][headline_run(report)]["difference_general"]
+    if state in {"better", "worse", "equivalent"}:
+        if "people" in difference["one"]:
+            return (
+                "It is settled for these people and for items like these. Other people need a "
+                "study of their own."
+            )
+        only = [kind.removesuffix("s") for kind in difference["one"]]
+        kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
+        its_own = f", and for the only {listed(only)}" if only else ""
+        return (
+            f"It is settled for {listed(['items', *kinds])} like these{its_own}. Others need a "
+            "study of their own."
+        )
+    if state == "too_few":
+        more = MIN_COMPARED - difference["n"]
+        return f"At least {more:,} more items that both decide; {MIN_COMPARED} are the least."
+    if difference["too_few"]:
+        return few_kinds(difference)
+    factor, finding = times_more(difference)
+    return _more_in_words(report, difference, factor, finding)
+
+
+def few_kinds(found: Mapping[str, Any]) -> str:
+    """The kinds of which more are needed."""
+    few = [kind for kind in found.get("too_few", ()) if kind != "people" or not uneven(found)]
+    kinds = [f"{kind} ({_so_far(found, kind)})" for kind in few]
+    if uneven(found):
+        spread = f"Answers spread over more of the people: {uneven(found)}"
+        more = f", and more {listed(kinds)}" if kinds else ""
+        return f"{spread}{more}. As it is, nothing can be said about others like them."
+    if not kinds:
+        return "More items, people, personas and questions."
+    return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
+
+
+def _so_far(found: Mapping[str, Any], kind: str) -> str:
+    words = f"{found['clusters'][kind]} so far"
+    if kind == "people" and " (" in (counted := counted_people(found)):
+        return f"{words}, {counted.split(' (')[1].removesuffix(')')}"
+    return words
+
+
+def sensitivity_of(report: Mapping[str, Any]) -> str:
+    """For which epsilon the answer without right labels holds; empty where it depends on none."""
+    found = replacement_of(report)
+    if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
+        return ""
+    yes, no = found.holds_from, found.holds_below
+    if found.state == "not_replaceable":
+        return f"The answer is the same for every ε below {no * 100:.1f} points."
+    if found.why or yes is None:
+        return ""
+    if found.state == "replaceable":
+        return f"The answer is the same for every ε of {_at_least(yes)} points or more."
+    ends = f"With an ε of {_at_least(yes)} points or more the answer would be “could”"
+    return f"{ends}, with one below {no * 100:.1f} “could not”." if no > 0 else f"{ends}."
+
+
+def _at_least(share: float) -> str:
+    """Points rounded up, so that an epsilon which is printed is enough."""
+    return f"{math.ceil(max(share, 0.0) * 1000 - 1e-6) / 10:.1f}"
+
+
+def _without_truth(report: Mapping[str, Any]) -> str:
+    found = replacement_of(report)
+    if found is None:
+        return "Items whose right answer is known: what the person themselves said."
+    if found.why == "one_label":
+        return "A judge that gives more than one label."
+    if found.why == "rare_label":
+        return "More items with the rarer label, or people who give it."
+    if found.why == "clusters":
+        return few_kinds(found.found)
+    if found.why == "order":
+        return "More items, or a judge that follows what people see in them."
+    if found.state != "cannot_tell":
+        return (
+            "Agreement is settled for items and people like these. Whether they are right needs "
+            "items whose right answer is known."
+        )
+    factor = found.times_more()
+    if factor > MOST:
+        return (
+            f"More than {MOST} times as many items and people, or items whose right answer is "
+            "known."
+        )
+    items = rounded(report["inputs"]["items"] * max(factor - 1, 0))
+    people = rounded(report["human"]["annotators"] * max(factor - 1, 0))
+    return (
+        f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
+        f"{'person' if people == 1 else 'people'}, if the agreement seen here is the true one; or "
+        "items whose right answer is known."
+    )
+
+
+def times_more(difference: Mapping[str, Any]) -> tuple[float, str]:
+    """How many times as much data would settle it if the observed difference is the true one.
+
+    With the probability `POWER`, a test at 5 % (divided among the runs that compete) then finds a
+    difference, or finds it inside the margin, whichever needs less. Everything is taken to grow
+    together: items, people, personas and questions.
+    """
+    gap, se, margin = abs(difference["value"]), difference["se"], difference["margin"]
+    if not se:
+        return math.inf, ""
+    quantile = NormalDist().inv_cdf
+    level = LEVEL / difference["family"]
+    apart = quantile(1 - level / 2) + quantile(POWER)
+    inside = quantile(1 - level) + quantile((1 + POWER) / 2)
+    ways = []
+    if gap:
+        ways.append(((apart * se / gap) ** 2, "different"))
+    if gap < margin:
+        ways.append(((inside * se / (margin - gap)) ** 2, "equivalent"))
+    return min(ways, default=(math.inf, ""))
+
+
+def _more_in_words(
+    report: Mapping[str, Any], difference: Mapping[str, Any], factor: float, finding: str
+) -> str:
+    margin = f"{difference['margin'] * 100:g} points"
+    if factor > MOST:
+        n = report["inputs"]["items"]
+        size = f" (about {rounded(n * factor):,} items)" if factor < math.inf else ""
+        return (
+            f"More than {MOST} times as many items and people{size}. Ask first whether a "
+            f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a wider "
+            f"margin than {margin} needs fewer, but must be fixed before a new study."
+        )
+    name = judge_name(report, headline_run(report))
+    found = {
+        "different": f"that {name} is right {'more' if difference['value'] > 0 else 'less'} often",
+        "equivalent": f"that both are right equally often within {margin}",
+    }[finding]
+    items = rounded(report["inputs"]["items"] * (factor - 1))
+    people = rounded(report["human"]["annotators"] * (factor - 1))
+    return (
+        f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
+        f"{'person' if people == 1 else 'people'}, with new personas and questions. If the "
+        f"difference seen here is the true one, four times out of five such a study shows {found}."
+    )
+
+
+def rounded(n: float) -> int:
+    """Rounded up to two digits: more of them would promise too much."""
+    n = max(1, math.ceil(n - 1e-9))
+    unit = 10 ** max(0, len(str(n)) - 2)
+    return math.ceil(n / unit) * unit
+
+
+SETTLED = {"better", "worse", "equivalent"}
+
+
+def labels_needed(report: Mapping[str, Any]) -> int | None:
+    """The labels of people that a verdict still needs; 0 if it is settled, None if unknown.
+
+    It is as rough as the advice on the first screen, from which it follows: the difference seen is
+    taken to be the true one, and items, people, personas and questions to grow together.
+    """
+    state = report["headline"]["state"]
+    if state in SETTLED:
+        return 0
+    if state == "no_truth":
+        return _until_replaceable(report)
+    if state == "judges_only":
+        return MIN_COMPARED
+    if state not in {"too_few", "cannot_tell"}:
+        return None
+    labels = report["human"]["answers"]
+    difference = report["comparison"][headline_run(report)]["difference_general"]
+    if state == "too_few":
+        per_item = max(1, math.ceil(labels / report["inputs"]["items"]))
+        return (MIN_COMPARED - difference["n"]) * per_item
+    if difference["too_few"]:
+        return _until_enough(report, difference)
+    return _more_labels(labels, times_more(difference)[0])
+
+
+def _until_replaceable(report: Mapping[str, Any]) -> int | None:
+    found = replacement_of(report)
+    if found is None:
+        # Without a second label of an item, nobody knows how well people agree.
+        return MIN_COMPARED if report["human"]["answers"] and report["judges"] else None
+    if found.state != "cannot_tell":
+        return 0
+    labels, rarest = report["human"]["answers"], found.found.get("rarest")
+    if found.why == "rare_label":
+        return _more_labels(labels, FEWEST_OF_A_LABEL / rarest) if rarest else None
+    if found.why == "clusters":
+        return _until_enough(report, found.found)
+    if found.why:
+        return None
+    return _more_labels(report["human"]["answers"], found.times_more())
+
+
+def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
+    """Labels until there are enough people, personas and questions, at equal loads."""
+    if not found.get("too_few"):
+        return None
+    labels = report["human"]["answers"]
+    per_item = labels / report["inputs"]["items"]
+    wanted = {"people": max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_item)}
+    present = dict(found["clusters"])
+    if effective := found.get("people_effective"):
+        present["people"] = min(effective, present["people"])
+    factor = max(wanted.get(kind, FEW_CLUSTERS) / present[kind] for kind in found["too_few"])
+    return _more_labels(labels, factor) or None
+
+
+def _more_labels(labels: int, factor: float) -> int | None:
+    return None if math.isinf(factor) else rounded(labels * max(factor - 1, 0))

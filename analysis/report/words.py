@@ -1,0 +1,303 @@
+"""Numbers, names, reasons and limits as readers of a report see them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from analysis.report.rules import TOO_SMALL
+from studies.prompts import base_of, language_name
+
+
+def figure(value: float | None, form: str) -> str:
+    """Format a number with one of Python's formats, with a true minus sign and a dash for None.
+
+    >>> figure(-0.0321, ".3f"), figure(-0.0001, "+.1f"), figure(None, ".3f")
+    ('−0.032', '0.0', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:{form}}".replace("-", "−")
+    # A number that rounds to zero has no sign.
+    return text if text.strip("+−0.") else text.lstrip("+−")
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{figure(value * 100, '.1f')} %"
+
+
+def decimal(value: float | None, digits: int = 3) -> str:
+    return figure(value, f".{digits}f")
+
+
+def number(value: float | None) -> str:
+    """A quantity with its own unit, such as points of certainty."""
+    return figure(value, ".1f")
+
+
+def count(n: int) -> str:
+    """A number of things by itself, as `number_of` writes it."""
+    return f"{n:,}"
+
+
+def number_of(n: int, what: str) -> str:
+    """A number of things in a sentence.
+
+    >>> number_of(1, "item"), number_of(1300, "item"), number_of(2, "person")
+    ('1 item', '1,300 items', '2 people')
+    """
+    many = "people" if what == "person" else f"{what}s"
+    return f"{n:,} {what if n == 1 else many}"
+
+
+def share_of(share: float, n: int, what: str) -> str:
+    """A share of `n` things in a sentence; below ten a count, as in every table.
+
+    >>> share_of(1.0, 1, "item"), share_of(0.4, 5, "item"), share_of(0.65, 1300, "item")
+    ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
+    """
+    shown = percent(share) if n >= TOO_SMALL else f"{share * n:.0f}"
+    return f"{shown} of {number_of(n, what)}"
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares, in percentage points with its sign."""
+    return "–" if value is None else figure(value * 100, "+.1f")
+
+
+def percent_range(ends: Sequence[float] | None) -> str:
+    return "–" if ends is None else f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}"
+
+
+def points_range(ends: Sequence[float] | None) -> str:
+    return "–" if ends is None else f"{points(ends[0])} to {points(ends[1])}"
+
+
+def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
+    return "–" if ends is None else f"{decimal(ends[0], digits)} to {decimal(ends[1], digits)}"
+
+
+def p_cell(p: float | None) -> str:
+    """A p value for a column whose heading says that it is one."""
+    if p is None:
+        return "–"
+    return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def p_value(p: float) -> str:
+    """A p value within a sentence: “< .001” or “= .034”."""
+    return p_cell(p) if p < 0.001 else f"= {p_cell(p)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    >>> listed(["items"]), listed(["items", "people", "personas"])
+    ('items', 'items, people and personas')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+FEATURES = {"all": "whole persona", "none": "no persona"}
+
+
+def features_words(features: str) -> str:
+    """The part of the persona that a run saw, in words."""
+    return FEATURES.get(features, features.replace(",", ", "))
+
+
+def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The shortest name that is unique among the runs: judge, then what differs, then hash."""
+    same = [other for other in among if other["judge"] == entry["judge"]]
+    parts = []
+    if len({other["setting"] for other in same}) > 1:
+        parts.append(entry["setting"])
+    if len({other["features"] for other in same}) > 1:
+        parts.append(features_words(entry["features"]))
+    for key, usual in (("wording", "protocol’s words"), ("framing", "observer")):
+        if len({other.get(key) for other in same}) > 1:
+            parts.append(entry.get(key, usual))
+    alike = [
+        other
+        for other in same
+        if all(other.get(k) == entry.get(k) for k in ("setting", "features", "wording", "framing"))
+    ]
+    if len(alike) > 1:
+        parts.append(entry["run"][:6])
+    return f"{entry['judge']} ({', '.join(parts)})" if parts else str(entry["judge"])
+
+
+def asked_name(entry: Mapping[str, Any]) -> str:
+    """A judge's name with its wording and framing, if they are not the usual ones.
+
+    >>> asked_name({"judge": "j"}), asked_name({"judge": "j", "wording": "short@1"})
+    ('j', 'j (short@1)')
+    """
+    parts = [entry[key] for key in ("wording", "framing") if key in entry]
+    return f"{entry['judge']} ({', '.join(parts)})" if parts else str(entry["judge"])
+
+
+def run_names(report: Mapping[str, Any]) -> list[str]:
+    """The name of each run of the report, in its order."""
+    return [run_name(judge, report["judges"]) for judge in report["judges"]]
+
+
+def whole_runs(report: Mapping[str, Any]) -> list[int]:
+    """Positions of the runs that saw the whole persona; of all runs if none did."""
+    judges = report["judges"]
+    whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
+    return whole or list(range(len(judges)))
+
+
+def named_comparisons(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
+    names = run_names(report)
+    return [(names[index], report["comparison"][index]) for index in whole_runs(report)]
+
+
+def named_entries(report: Mapping[str, Any], part: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and entry of every run in one part of the report: `judges` or `comparison`."""
+    return list(zip(run_names(report), report[part], strict=True))
+
+
+# Extras add those of their chapters when Django starts.
+REASONS = {
+    "no_votes": "nobody answered",
+    "tie": "the maximum is shared",
+    "no_variation": "all values are the same",
+    "too_few_items": "too few items",
+    "too_few_annotators": "people too few, or their shares of the answers too unequal",
+    "too_few_clusters": "too few personas or questions",
+    "no_pairs": "no item has two answers",
+    "empty_group": "nothing to count",
+    "one_order": "each reply puts the whole set in one order",
+    "no_discordant": "both are right and wrong on the same items",
+    "not_certified": "no threshold could be certified",
+    "dependent_items": "items share a persona or a question",
+    "no_truth": "nobody knows the right answer",
+    "not_stated": "no certainty was given",
+    "not_scored": "no answer, or no truth to score it by",
+    "one_sample": "every item was asked once",
+    "not_offered": "not offered in this setting",
+    "not_reported": "not reported",
+    "several_currencies": "people were promised rewards in several currencies",
+    "words_gone": "its words are no longer stored",
+    "no_exclusions": "nobody was excluded",
+    "no_payments": "nobody was paid through this study",
+    "not_identified": "the data do not identify it",
+    "one_judge": "fewer than two runs saw the whole persona",
+    "biased": "chance alone pushes the estimate one way, and no interval allows for that",
+    "not_connected": "some systems never lose to the others, or never meet them",
+    "too_few_systems": "fewer than three systems",
+    "at_chance": "it may be no better than chance",
+    "too_few_of_a_label": "nobody gave one of the labels",
+    "below_one": "may be worth less than one person",
+    "above_any": "may be worth more than any number of people",
+    "not_settled": "the model did not settle",
+    "too_large": "the study is too large for it",
+    "nothing_compared": "the headline compares nothing",
+    "too_few": "too few items",
+    "incomplete_grid": "not every framing was asked with every wording",
+    "no_plan": "no analysis plan was frozen",
+    "no_other_items": "the plan sealed every item of this report, or none",
+    "no_threshold": "this way of labelling has no threshold",
+}
+
+
+def reason(code: str | None) -> str:
+    return REASONS.get(code or "", code or "")
+
+
+Report = Mapping[str, Any]
+
+
+def threshold_words(report: Report) -> str:
+    """The threshold and its origin: “80, set before the data”."""
+    parameters = report["parameters"]
+    kind = "explored" if parameters["explored"] else threshold_standing(report)
+    return f"{parameters['threshold']}, {kind}"
+
+
+def threshold_standing(report: Report) -> str:
+    """The origin of the study's own threshold; only a plan before the data registers anything."""
+    changes = report["registration"]["late_changes"]
+    if any(change["setting"] == "threshold" for change in changes):
+        return "changed after the first data"
+    plan = report["registration"]["plan"]
+    return "registered" if plan and plan["before_data"] else "set before the data"
+
+
+def chosen(report: Report) -> str:
+    return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
+
+
+def late_changes(report: Report) -> list[str]:
+    """Changes to the reading of answers that were made after the first answer."""
+    forms = {
+        "threshold": ("High certainty", 1, "from {:g}"),
+        "margin": ("The margin of equivalence", 100, "{:g} points"),
+    }
+    sentences = []
+    for change in report["registration"]["late_changes"]:
+        what, unit, form = forms[change["setting"]]
+        before, after = (form.format(change[key] * unit) for key in ("before", "after"))
+        sentences.append(
+            f"{what} was changed on {change['on']}, after the first data had arrived: it was "
+            f"{before} and became {after}. What rests on it was chosen post hoc."
+        )
+    return sentences
+
+
+STEREOTYPES = (
+    "A profile is not the person: anyone who judges from one, human or model, may answer with "
+    "a stereotype of people like that."
+)
+OPT_IN = "People chose to take part and were paid; they stand for nobody but themselves."
+CHOSEN_ELSEWHERE = (
+    "How people were chosen, and whether they were paid, is not stored here; they stand for nobody "
+    "but themselves."
+)
+INDIVIDUALS = (
+    "What is measured is how well answers can be guessed on average. It must not be used for "
+    "decisions about individuals."
+)
+
+
+def language_limit(
+    language: str, asked_in: Collection[str] = (), items: Collection[str] = ()
+) -> str:
+    """The sentence on languages; `asked_in` are those of the judges' prompts, if there are any.
+
+    `items` are the languages of the items' own texts.
+    """
+    if not language:
+        return "The language is not stated; other languages may come out differently."
+    if {base_of(each) for each in items} - {base_of(language)}:
+        own = " and ".join(f"“{each}”" for each in items)
+        judges = " and ".join(language_name(each) for each in sorted(asked_in))
+        around = f"people were asked in {language_name(language)}" + (
+            f", and judges in {judges}" if judges else ""
+        )
+        return (
+            f"The items' own texts are in {own}; around them, {around}. Part of what sets judges "
+            "and people apart may be the language; others may come out differently."
+        )
+    others = sorted({each for each in asked_in if each != base_of(language)})
+    if others:
+        names = " and ".join(language_name(each) for each in others)
+        whose = "The prompts of judges" if len(set(asked_in)) == 1 else "The prompts of some judges"
+        return (
+            f"People were asked in {language_name(language)}. {whose} are in {names} "
+            "around the items' own words, so that part of what sets judges and people apart may "
+            "be the language; others may come out differently."
+        )
+    return (
+        f"Everything was asked in the language “{language}”; other languages may come out "
+        "differently."
+    )
+
+
+def certainty_limit(threshold: float) -> str:
+    """The sentence on what high certainty does not mean; at 80 the threshold lies inside a band."""
+    high = f"A certainty of {threshold:g} or more counts as high"
+    if threshold == 80:
+        return f"{high}; one of exactly 80 is high and still only in the band “Confident”."
+    return f"{high}; the bands that people and models were shown begin elsewhere."

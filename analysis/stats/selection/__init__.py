@@ -1,1 +1,0 @@
-"""Selection of answers with a guarantee on their share of errors."""

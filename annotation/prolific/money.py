@@ -1,0 +1,363 @@
+"""Money on Prolific: who decides about it, reservations, and bonuses.
+
+    prepared → ready → sent → paid
+                 ↑______|    only when Prolific refused, or a user checks and nothing arrived
+
+A payment whose answer was lost stays `sent`: it is resolved by reading the bonuses that
+participants have received, never by paying again.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from annotation.models import (
+    Bonus,
+    BonusPayment,
+    ProlificReservation,
+    ProlificStudy,
+    ProlificSubmission,
+)
+from annotation.prolific.api import types
+from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, alone, connect
+from annotation.prolific.api.transport import NotAllowed, ProlificError
+from studies.models import Membership, Study
+from studies.money import format_money, major_units
+from studies.selectors import studies_for
+from studies.services.studies import lock_study, record
+from studies.statements import clock
+
+
+def is_owner(user: User, study: Study) -> bool:
+    return studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists()
+
+
+def owners_only(user: User | None, study: Study) -> None:
+    """Raise `NotAllowed` for a user who is no owner; commands pass no user and are allowed."""
+    if user is not None and not is_owner(user, study):
+        raise NotAllowed(why_not(study))
+
+
+def why_not(study: Study) -> str:
+    """The reason why a user who is no owner cannot continue, and whom to ask."""
+    owned = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
+    names = ", ".join(owned.order_by("pk").values_list("user__username", flat=True))
+    owners = names or "an administrator"
+    return f"Only an owner of this study can approve, reject or pay. Ask {owners}."
+
+
+def note_reservation(
+    row: ProlificStudy,
+    *,
+    places: int,
+    rewards: int,
+    total: int | None,
+    user: User | None = None,
+) -> None:
+    """Store that the last `places` of a study are paid for; a repeat stores nothing twice.
+
+    `total` is the whole cost with fees and tax, None if Prolific did not state it.
+    """
+    ProlificReservation.objects.get_or_create(
+        prolific_study=row,
+        places_after=row.places,
+        defaults={
+            "places": places,
+            "rewards": rewards,
+            "fees": None if total is None else max(0, total - rewards),
+            "user": user,
+        },
+    )
+
+
+def with_fees(study: Study, rewards: int) -> int | None:
+    """The cost of rewards with fees and tax, at the rate of the study's newest reservation.
+
+    None before Prolific has stated a rate.
+    """
+    newest = (
+        ProlificReservation.objects.filter(
+            prolific_study__study=study, fees__isnull=False, rewards__gt=0
+        )
+        .order_by("-pk")
+        .first()
+    )
+    if newest is None or newest.fees is None:
+        return None
+    rate = Decimal(newest.rewards + newest.fees) / newest.rewards
+    return int((rewards * rate).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+
+
+State = BonusPayment.State
+# Prolific carries payments out after it has answered: until then a missing one means nothing.
+SETTLES_WITHIN = dt.timedelta(minutes=15)
+# The reasons of bonuses that pay for work: a person gets one of them, or is approved.
+PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
+TURNED_AWAY = "time until they were turned away"
+FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
+
+
+@dataclass(frozen=True)
+class BonusLine:
+    """A bonus for one submission, in minor units."""
+
+    submission_id: int
+    amount: int
+    reason: str
+
+
+def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
+    """The largest of these shares of a reward, in whole minor units, never more than the reward."""
+    share = min(Decimal(1), max(shares, default=Decimal(0)))
+    return int((Decimal(reward) * share).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+
+
+@transaction.atomic
+def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = None) -> BonusPayment:
+    """Store a payment and its bonuses. Nothing is sent.
+
+    Raises `NotAllowed` when a participant already has such a bonus, or is paid for the same work by
+    another bonus or an approval, or while a payment is unclear.
+    """
+    study = lock_study(study_id)
+    if not 0 < len(lines) <= MAX_BULK_BONUS:
+        raise NotAllowed(f"Select from 1 to {MAX_BULK_BONUS} submissions for one payment.")
+    if any(line.amount <= 0 or not line.reason.strip() for line in lines):
+        raise NotAllowed("Every bonus needs an amount above zero and a reason.")
+    if BonusPayment.objects.filter(prolific_study__study=study, state=State.SENT).exists():
+        raise NotAllowed(
+            "An earlier payment is not confirmed yet. Wait for its confirmation, then try again."
+        )
+    found = ProlificSubmission.objects.filter(
+        prolific_study__study=study, pk__in=[line.submission_id for line in lines]
+    ).select_related("prolific_study")
+    submissions = {submission.pk: submission for submission in found}
+    if len(submissions) != len(lines):
+        raise NotAllowed(
+            "Some submissions are not part of this study, or are selected twice. Select them again."
+        )
+    rows = {submission.prolific_study for submission in submissions.values()}
+    if len(rows) != 1:
+        raise NotAllowed("The submissions belong to several groups. Pay one group at a time.")
+    made = [
+        Bonus(
+            submission=submissions[line.submission_id],
+            amount=line.amount,
+            reason=line.reason.strip()[:200],
+            before=submissions[line.submission_id].bonuses,
+        )
+        for line in lines
+    ]
+    _refuse_to_pay_twice(made)
+    payment = BonusPayment.objects.create(prolific_study=rows.pop(), user=user)
+    for bonus in made:
+        bonus.payment = payment
+    Bonus.objects.bulk_create(made)
+    return payment
+
+
+def with_work_bonus(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
+    """The submissions of these people that have a bonus for work, prepared or paid."""
+    return _of_same_people(submissions).filter(
+        bonus_lines__is_open=True, bonus_lines__reason__in=FOR_WORK
+    )
+
+
+def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[ProlificSubmission]:
+    """These submissions, and the others of the same annotators."""
+    found = list(submissions)
+    people = [submission.annotator_id for submission in found if submission.annotator_id]
+    return ProlificSubmission.objects.filter(
+        Q(pk__in=[submission.pk for submission in found]) | Q(annotator__in=people)
+    )
+
+
+def _refuse_to_pay_twice(made: Sequence[Bonus]) -> None:
+    """Raise `NotAllowed` for a bonus that exists, or for work that is paid in another way.
+
+    The study is locked, as it is while an approval is stored, so neither overtakes the other.
+    """
+    there = Bonus.objects.filter(
+        is_open=True, submission__in=[bonus.submission_id for bonus in made]
+    ).values_list("submission_id", "reason")
+    if set(there) & {(bonus.submission_id, bonus.reason) for bonus in made}:
+        raise NotAllowed(
+            "A selected participant already has a bonus for this reason. Load the page again."
+        )
+    working = [b.submission for b in made if b.submission is not None and b.reason in FOR_WORK]
+    if with_work_bonus(working).exists():
+        raise NotAllowed(
+            "A selected participant already has a bonus for their work. Load the page again."
+        )
+    approved = Q(status=types.APPROVED) | Q(
+        status=types.AWAITING_REVIEW, approval_asked_at__isnull=False
+    )
+    if _of_same_people(working).filter(approved).exists():
+        raise NotAllowed(
+            "A selected participant is already approved, which pays the full reward. "
+            "Load the page again."
+        )
+
+
+def set_up(*, payment_id: int) -> BonusPayment:
+    """Announce the payment to Prolific; no money moves. Repeats change nothing once it is ready.
+
+    Raises `NotAllowed` if it was cancelled meanwhile, and a `ProlificError`.
+    """
+    payment = _payment(payment_id)
+    client = connect()
+    with alone(payment.prolific_study.study_id, client):
+        payment = _payment(payment_id)
+        if payment.state != State.PREPARED:
+            return payment
+        row = payment.prolific_study
+        currency = row.paid_in
+        # The only place where the platform uses major units: 450 cents are 4.50.
+        lines = [
+            (line.submission.submission_id, f"{major_units(line.amount, currency):f}")
+            for line in payment.lines.select_related("submission")
+            if line.submission is not None
+        ]
+        # A lost answer leaves a payment that is set up and never paid: that costs nothing.
+        made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
+        # Only from prepared: somebody may have cancelled it while Prolific answered.
+        stored = BonusPayment.objects.filter(pk=payment.pk, state=State.PREPARED).update(
+            bulk_id=made.id, total=made.total, fees=made.fees, tax=made.tax, state=State.READY
+        )
+        payment = _payment(payment_id)
+        if not stored:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}. Nothing was paid.")
+    return payment
+
+
+def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
+    """Pay a set-up payment once; `confirmed` is the total that a user saw and agreed to.
+
+    Raises `NotAllowed` when it was sent before, the total differs or the user is no owner of the
+    study, and a `ProlificError`. After one with `outcome_unknown` the payment stays sent and is
+    looked up.
+    """
+    payment = _payment(payment_id)
+    study: Study = payment.prolific_study.study
+    owners_only(user, study)
+    client = connect()
+    with alone(study.pk, client):
+        payment = _payment(payment_id)
+        if payment.state == State.READY and payment.total != confirmed:
+            total = format_money(payment.total, payment.prolific_study.paid_in)
+            raise NotAllowed(f"The total is {total} now. Confirm it.")
+        _note_what_was_paid(payment, client)
+        # Stored before it is sent, and only from ready, so that it cannot be sent a second time.
+        now = clock.now()
+        taken = BonusPayment.objects.filter(pk=payment.pk, state=State.READY).update(
+            state=State.SENT, sent_at=now
+        )
+        if not taken:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+        try:
+            client.pay_bonuses(str(payment.bulk_id))
+        except ProlificError as error:
+            if not error.outcome_unknown:
+                _back_to_ready(payment.pk)
+            raise
+        # Another process that reads the bonuses may have seen it arrive before.
+        BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
+            state=State.PAID, paid_at=clock.now()
+        )
+        record(study, "bonuses paid", user=user, people=payment.lines.count(), total=payment.total)
+    return _payment(payment_id)
+
+
+def confirm_sent(*, study_id: int, client: ProlificClient) -> int:
+    """Look up payments whose answer was lost and return how many were paid."""
+    confirmed = 0
+    for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
+        if all(_arrivals(payment, client)):
+            confirmed += BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
+                state=State.PAID, paid_at=clock.now()
+            )
+    return confirmed
+
+
+def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
+    """Make a payment ready again that was sent long enough ago and has reached nobody.
+
+    Raises `NotAllowed` while that is not certain.
+    """
+    payment = _payment(payment_id)
+    study = payment.prolific_study.study
+    client = connect()
+    with alone(study.pk, client):
+        payment = _payment(payment_id)
+        if payment.state != State.SENT or payment.sent_at is None:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+        if not clock.is_long_ago(payment.sent_at, SETTLES_WITHIN):
+            raise NotAllowed("Prolific may still be paying. Look again after 15 minutes.")
+        arrived = _arrivals(payment, client)
+        if all(arrived):
+            confirm_sent(study_id=study.pk, client=client)
+        elif any(arrived):
+            raise NotAllowed(
+                "Some participants were paid and others were not. Contact Prolific's support."
+            )
+        else:
+            _back_to_ready(payment.pk)
+            record(study, "bonuses not paid", user=user, payment=payment.pk)
+    return _payment(payment_id)
+
+
+@transaction.atomic
+def cancel(*, payment_id: int) -> BonusPayment:
+    """Cancel a payment that was not sent."""
+    payment = _payment(payment_id)
+    cancelled = BonusPayment.objects.filter(
+        pk=payment_id, state__in=[State.PREPARED, State.READY]
+    ).update(state=State.CANCELLED)
+    if not cancelled:
+        raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+    Bonus.objects.filter(payment=payment).update(is_open=False)
+    return _payment(payment_id)
+
+
+def _payment(payment_id: int) -> BonusPayment:
+    return BonusPayment.objects.select_related("prolific_study__study").get(pk=payment_id)
+
+
+def _back_to_ready(payment_id: int) -> None:
+    BonusPayment.objects.filter(pk=payment_id, state=State.SENT).update(
+        state=State.READY, sent_at=None
+    )
+
+
+def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
+    """Store each participant's bonuses so far, so that an arrival is visible afterwards.
+
+    Raises `NotAllowed` if one was approved on Prolific since, which pays for the same work.
+    """
+    if payment.state != State.READY:
+        return
+    for line in payment.lines.select_related("submission"):
+        if line.submission is not None:
+            there = client.submission(line.submission.submission_id)
+            if there.status == types.APPROVED and line.reason in FOR_WORK:
+                raise NotAllowed(
+                    "A participant of this payment was approved on Prolific meanwhile, which pays "
+                    "the full reward. Cancel this payment, then prepare it again for the others."
+                )
+            line.before = list(there.bonuses)
+            line.save(update_fields=["before"])
+
+
+def _arrivals(payment: BonusPayment, client: ProlificClient) -> list[bool]:
+    """For each line, whether there is one more bonus of its amount than before."""
+    arrived = []
+    for line in payment.lines.select_related("submission"):
+        if line.submission is not None:
+            now = client.submission(line.submission.submission_id).bonuses
+            arrived.append(now.count(line.amount) > line.before.count(line.amount))
+    return arrived

@@ -1,1 +1,0 @@
-"""Payments and reservations on Prolific, by our records and by Prolific's."""

@@ -1,0 +1,485 @@
+"""Quality figures and advisory flags of annotators. A flag decides nothing.
+
+Every flag names its rule, the value and the threshold. Disagreement and wrong guesses are not
+misconduct: a researcher decides on each exclusion and gives a reason.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import comb, log, sqrt
+from statistics import NormalDist, median, stdev
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.fields.json import KT
+
+from annotation.models import Annotation, Annotator, Assignment
+from studies.models import Choice, Item, Study
+
+
+class ComparedAnswer(NamedTuple):
+    """One answer; other answers are compared with it if it `counts`."""
+
+    annotator: int
+    item: int
+    choice: str
+    counts: bool
+
+
+@dataclass
+class RaterAgreement:
+    """How an annotator's answers compare with the others'.
+
+    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of one
+    item are not independent, so they are not used for tests. `against` counts the items on which
+    the annotator was outvoted, of those on which annotators disagreed and one answer won; for each
+    of these items, `chances` holds the share of its annotators who were outvoted.
+    """
+
+    same: int = 0
+    compared: int = 0
+    against: int = 0
+    chances: list[float] = field(default_factory=list)
+
+    @property
+    def share(self) -> float | None:
+        return self.same / self.compared if self.compared else None
+
+    @property
+    def share_against(self) -> float | None:
+        return self.against / len(self.chances) if self.chances else None
+
+    @property
+    def expected_against(self) -> float | None:
+        return sum(self.chances) / len(self.chances) if self.chances else None
+
+    @property
+    def probability(self) -> float:
+        """The probability of being outvoted this often or more if every answer could be anyone's.
+
+        Given how an item was answered, each of its annotators is equally likely to be the one
+        outvoted; the items are then independent, however difficult they are.
+        """
+        return at_least(self.against, self.chances)
+
+
+def agreement(
+    own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
+) -> RaterAgreement:
+    """The agreement of one annotator with the counting answers `given` by everybody, by item."""
+    person = RaterAgreement()
+    for row in own:
+        votes = Counter(given.get(row.item, {}))
+        if not row.counts:
+            votes[row.choice] += 1
+        total, alike = votes.total(), votes[row.choice]
+        person.same += alike - 1
+        person.compared += total - 1
+        most = max(votes.values())
+        winners = [choice for choice, count in votes.items() if count == most]
+        if len(winners) == 1 and most < total:
+            person.chances.append((total - most) / total)
+            person.against += row.choice != winners[0]
+    return person
+
+
+def at_least(successes: int, chances: Sequence[float]) -> float:
+    """The probability of this many successes or more in independent trials, one for each chance.
+
+    >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
+    (0.25, 1.0)
+    """
+    counts = [1.0]
+    for chance in chances:
+        counts = [
+            (counts[n] if n < len(counts) else 0.0) * (1 - chance)
+            + (counts[n - 1] if n else 0.0) * chance
+            for n in range(len(counts) + 1)
+        ]
+    return min(1.0, sum(counts[successes:]))
+
+
+# People who read fast and skip what they have seen before reach 1,000 words a minute. At half as
+# much again nobody takes in both responses.
+FASTEST_WORDS_PER_MINUTE = 1_500
+# The least standard deviation of the logarithm of a person's times for different items, that is
+# about a quarter of the typical time. Within people it is usually .3 to .6.
+LEAST_SPREAD_OF_TIMES = 0.25
+# A shorter absence may be a notification.
+HIDDEN_SECONDS = 5
+# The browser stops counting after a minute without a movement. From then on the missing time can be
+# quiet reading.
+QUIET_SECONDS = 60
+# A pattern is flagged if it is this improbable in a careful annotator's answers. With 100
+# annotators and two such rules, one false flag is expected in five studies.
+IMPROBABLE = 0.001
+SMALLEST_SPREAD = 3
+# Some people use two values only, such as 80 and 85: a small spread counts only if this share of
+# the certainties is one value.
+SAME_CERTAINTY = 0.95
+# A habit, as opposed to a slip: at least this share of the answers.
+MOST_ANSWERS = 0.5
+# Fewer answers say nothing about an annotator.
+FEWEST = 10
+
+# How people answer is no reason for a decision about their pay, so settling leaves out agreement
+# and certainty.
+OF_CONDUCT = frozenset(
+    {"speed", "even_times", "page_hidden", "no_active_time", "one_sided", "failed_checks"}
+)
+
+_STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+_ANSWERED_HERE = frozenset(Annotation.Standing.values) - {Annotation.Standing.IMPORTED}
+_CHOICES = tuple(Choice.values)
+
+RULES = {
+    "speed": "Faster than reading",
+    "even_times": "The same time for every item",
+    "page_hidden": "Away from the page while answering",
+    "no_active_time": "No active time from the browser",
+    "one_sided": "Mostly the same side",
+    "flat_certainty": "Always the same certainty",
+    "failed_checks": "Failed attention checks",
+    "media_missing": "Answered without pictures or recordings",
+    "disagreement": "Disagrees with other annotators",
+}
+
+# How reliable each rule is; tests simulate the rates stated for the last one.
+CAUTIONS = {
+    "speed": "Measured with the slower of two clocks. Typical reading speed is about 238 words per "
+    "minute.",
+    "even_times": "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and "
+    "more where all items are very short.",
+    "page_hidden": "Another page or program was in front, for example a chat. It may also be a "
+    "second tab with music or messages. A window next to the page is not seen.",
+    "no_active_time": "A browser without scripts sends none, and neither does a program that only "
+    "sends answers. Few people switch scripts off.",
+    "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
+    "flat_certainty": "A rule of thumb. Its error rate is unknown.",
+    "failed_checks": "Careful annotators miss one now and then.",
+    "media_missing": "A file did not load, and the annotator chose to answer without it. Look at "
+    "the items: the fault may be the server's.",
+    "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 where "
+    "annotators judge very differently. Disagreeing is not misconduct.",
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A rule that was triggered, its value, and the threshold."""
+
+    rule: str
+    value: float
+    threshold: float
+
+    @property
+    def label(self) -> str:
+        return RULES[self.rule]
+
+    @property
+    def caution(self) -> str:
+        return CAUTIONS[self.rule]
+
+    def __str__(self) -> str:
+        return {
+            "speed": f"Read {self.value:.0f} words per minute; flagged above {self.threshold:.0f}.",
+            "even_times": f"Times for the items vary by {self.value:.0%}; flagged below "
+            f"{self.threshold:.0%}.",
+            "page_hidden": f"The page was hidden for {HIDDEN_SECONDS} seconds or more in "
+            f"{self.value:.0%} of the answers; flagged from {self.threshold:.0%}.",
+            "no_active_time": f"{self.value:.0%} of the answers came without active time; flagged "
+            f"from {self.threshold:.0%}.",
+            "one_sided": f"Chose response A in {self.value:.0%} of the answers. The probability of "
+            f"a pattern this one-sided is below {self.threshold:g}.",
+            "flat_certainty": f"Stated the same certainty almost every time. Standard deviation: "
+            f"{self.value:.3g}, flagged below {self.threshold:.3g}.",
+            "failed_checks": f"Failed {self.value:.0f} attention checks; flagged from "
+            f"{self.threshold:.0f}.",
+            "media_missing": f"Gave {self.value:.0f} answers without a picture or recording that "
+            f"did not load; flagged from {self.threshold:.0f}.",
+            "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
+            f"a unanimous answer; expected: {self.threshold:.0%}.",
+        }[self.rule]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """An annotator's figures. A figure that cannot be computed from the data is None."""
+
+    answers: int = 0
+    words_per_minute: float | None = None
+    spread_of_times: float | None = None
+    hidden: float | None = None
+    without_active_time: float | None = None
+    median_active_seconds: float | None = None
+    median_elapsed_seconds: float | None = None
+    share_a: float | None = None
+    sd_certainty: float | None = None
+    checks_seen: int = 0
+    checks_failed: int = 0
+    media_missing: int = 0
+    agreement: float | None = None
+    compared: int = 0
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return tuple(flag.rule for flag in self.flags)
+
+
+NOTHING = Quality()
+
+
+class _AnswerRow(NamedTuple):
+    annotator: int
+    item: int
+    split: str
+    right: str
+    shown_first: str
+    choice: str
+    certainty: int | None
+    active_ms: int | None
+    elapsed_ms: int | None
+    standing: str
+    media_missing: bool
+    initial_media_missing: bool | None
+    excluded: object
+
+
+@dataclass(frozen=True)
+class _Others:
+    """The data an annotator is compared with: the lengths of the items and everybody's answers.
+
+    `given` counts the answers that are in the analysis, by item: r1, r2, ties.
+    """
+
+    words: Mapping[int, int]
+    given: Mapping[int, tuple[int, ...]]
+
+
+def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
+    """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
+
+    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so
+    that a large study can be processed in parts.
+    """
+    shown = Annotator.objects.filter(study=study)
+    if people is not None:
+        shown = shown.filter(pk__in=people)
+    others = _others(study, Assignment.objects.filter(annotator__in=shown))
+    rows = (
+        Annotation.objects.filter(assignment__annotator__in=shown)
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .order_by("assignment__annotator", "assignment__position")
+        .values_list(
+            "assignment__annotator",
+            "assignment__item",
+            "assignment__item__split",
+            "assignment__item__check_answer",
+            "assignment__shown_first",
+            "choice",
+            "certainty",
+            "active_ms",
+            "elapsed_ms",
+            "standing",
+            "media_missing",
+            "assignment__initial_answer__media_missing",
+            "assignment__annotator__excluded_at",
+        )
+    )
+    by_person = groupby(
+        (_AnswerRow(*row) for row in rows.iterator()), key=lambda row: row.annotator
+    )
+    return {annotator: _quality(list(own), others) for annotator, own in by_person}
+
+
+def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
+    """Everybody's answers to the items of `places`."""
+    items = places.order_by().values("item")
+    counted = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study,
+            assignment__annotator__excluded_at=None,
+            assignment__item__split=Item.Split.MAIN,
+            standing__in=_STANDING,
+            assignment__item__in=items,
+        )
+        .values_list("assignment__item")
+        .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
+        .order_by()
+    )
+    # Not with an iterator: for its cursor PostgreSQL plans to be fast for the first rows only, and
+    # goes through all items of the study to find those of a page.
+    given = {item: tuple(counts) for item, *counts in counted}
+    return _Others(_words(study, items), given)
+
+
+def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
+    """The number of words in the question, the context and all responses that an item shows.
+
+    The profile is not counted: an annotator who has just read it for another item need not read it
+    again.
+    """
+    rows = (
+        Item.objects.filter(study=study, pk__in=items)
+        .order_by()
+        .values_list("pk", "question", "context", KT("r1__text"), KT("r2__text"))
+    )
+    words = {
+        pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows.iterator()
+    }
+    if study.shows_whole_sets:
+        sets = Item.objects.filter(study=study, pk__in=items).exclude(option_set={})
+        for pk, others in sets.values_list("pk", "option_set__others").iterator():
+            words[pk] += sum(len(each["text"].split()) for each in others)
+    return words
+
+
+def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> RaterAgreement:
+    """How an annotator's answers compare with those in the analysis."""
+    own = [
+        ComparedAnswer(
+            row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded
+        )
+        for row in rows
+    ]
+    nobody = (0,) * len(_CHOICES)
+    given = {
+        row.item: dict(zip(_CHOICES, others.given.get(row.item, nobody), strict=True))
+        for row in rows
+    }
+    return agreement(own, given)
+
+
+def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
+    main = [row for row in rows if row.split == Item.Split.MAIN]
+    checks = [row for row in rows if row.split == Item.Split.ATTENTION_CHECK]
+    sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]
+    certainties = [row.certainty for row in main if row.certainty is not None]
+    compared = _agreement(main, others)
+    timed = [row for row in main if row.elapsed_ms and row.standing in _ANSWERED_HERE]
+    both = [row for row in timed if row.active_ms is not None]
+    figures = Quality(
+        answers=len(main),
+        words_per_minute=_pace(main, others.words),
+        spread_of_times=stdev(log(_longest(row)) for row in timed) if len(timed) > 1 else None,
+        hidden=_share(_was_hidden(row) for row in both),
+        without_active_time=_share(row.active_ms is None for row in timed),
+        median_active_seconds=_median_seconds([row.active_ms for row in main]),
+        median_elapsed_seconds=_median_seconds([row.elapsed_ms for row in main]),
+        share_a=sum(sides) / len(sides) if sides else None,
+        sd_certainty=stdev(certainties) if len(certainties) > 1 else None,
+        checks_seen=len(checks),
+        checks_failed=sum(row.choice != row.right for row in checks),
+        media_missing=sum(row.media_missing or bool(row.initial_media_missing) for row in main),
+        agreement=compared.share,
+        compared=compared.compared,
+    )
+    flags = [
+        *_time_flags(figures, len(timed), len(both)),
+        *_flags(figures, sides, certainties, compared),
+    ]
+    flags.sort(key=lambda flag: list(RULES).index(flag.rule))
+    return Quality(**{**figures.__dict__, "flags": tuple(flags)})
+
+
+def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
+    """Flags of the two clocks; `timed` answers have the server's, `both` the browser's as well."""
+    pace = figures.words_per_minute
+    if figures.answers >= FEWEST and pace is not None and pace > FASTEST_WORDS_PER_MINUTE:
+        yield Flag("speed", pace, FASTEST_WORDS_PER_MINUTE)
+    spread = figures.spread_of_times
+    if timed >= FEWEST and spread is not None and spread < least_spread(timed):
+        yield Flag("even_times", spread, least_spread(timed))
+    if both >= FEWEST and figures.hidden is not None and figures.hidden >= MOST_ANSWERS:
+        yield Flag("page_hidden", figures.hidden, MOST_ANSWERS)
+    missing = figures.without_active_time
+    if timed >= FEWEST and missing is not None and missing >= MOST_ANSWERS:
+        yield Flag("no_active_time", missing, MOST_ANSWERS)
+
+
+def least_spread(answers: int) -> float:
+    """The spread of the logarithms of so many times that few annotators stay below.
+
+    One in 1,000 of those whose spread is `LEAST_SPREAD_OF_TIMES`, by the chi-squared distribution
+    in the approximation of Wilson and Hilferty, and fewer of all others.
+    """
+    ninth = 2 / (9 * (answers - 1))
+    root = max(0.0, 1 - ninth + NormalDist().inv_cdf(IMPROBABLE) * sqrt(ninth))
+    return LEAST_SPREAD_OF_TIMES * root**1.5
+
+
+def _flags(
+    figures: Quality,
+    sides: Sequence[bool],
+    certainties: Sequence[int],
+    agreement: RaterAgreement,
+) -> Iterable[Flag]:
+    if len(sides) >= FEWEST and figures.share_a is not None:
+        rarer = min(sum(sides), len(sides) - sum(sides))
+        if 2 * at_most(rarer, len(sides), 0.5) < IMPROBABLE:
+            yield Flag("one_sided", figures.share_a, IMPROBABLE)
+    spread = figures.sd_certainty
+    if len(certainties) >= FEWEST and spread is not None and spread < SMALLEST_SPREAD:
+        if Counter(certainties).most_common(1)[0][1] >= SAME_CERTAINTY * len(certainties):
+            yield Flag("flat_certainty", spread, SMALLEST_SPREAD)
+    if figures.checks_failed:
+        yield Flag("failed_checks", figures.checks_failed, 1)
+    if figures.media_missing:
+        yield Flag("media_missing", figures.media_missing, 1)
+    against, expected = agreement.share_against, agreement.expected_against
+    if figures.answers >= FEWEST and against is not None and expected is not None:
+        if agreement.probability < IMPROBABLE:
+            yield Flag("disagreement", against, expected)
+
+
+def at_most(successes: int, trials: int, probability: float) -> float:
+    """The binomial probability of this many successes or fewer.
+
+    >>> at_most(0, 10, 0.5)
+    0.0009765625
+    """
+    return sum(
+        comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
+        for k in range(successes + 1)
+    )
+
+
+def _is_side(row: _AnswerRow) -> bool:
+    return row.choice != "tie"
+
+
+def _pace(rows: Sequence[_AnswerRow], words: Mapping[int, int]) -> float | None:
+    """The median of words read per minute, by the slower of the two clocks of each answer.
+
+    The server's clock starts again at a reload, and the browser's clock stops while the page is
+    hidden: the longer of the two is the time the annotator had.
+    """
+    paces = [
+        words[row.item] * 60_000 / longest
+        for row in rows
+        if row.item in words and (longest := _longest(row)) > 0
+    ]
+    return median(paces) if paces else None
+
+
+def _longest(row: _AnswerRow) -> int:
+    return max(row.active_ms or 0, row.elapsed_ms or 0)
+
+
+def _was_hidden(row: _AnswerRow) -> bool:
+    """Whether the page was hidden for a while, by the difference of the two clocks."""
+    active, elapsed = row.active_ms or 0, row.elapsed_ms or 0
+    return active < QUIET_SECONDS * 1000 and elapsed - active >= HIDDEN_SECONDS * 1000
+
+
+def _share(found: Iterable[bool]) -> float | None:
+    each = list(found)
+    return sum(each) / len(each) if each else None
+
+
+def _median_seconds(milliseconds: Iterable[int | None]) -> float | None:
+    known = [value / 1000 for value in milliseconds if value is not None]
+    return median(known) if known else None

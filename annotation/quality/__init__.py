@@ -1,1 +1,0 @@
-"""How carefully annotators worked: flags and agreement."""

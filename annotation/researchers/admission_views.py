@@ -1,0 +1,365 @@
+"""Pages on who takes part: “About you”, places, invited ids, and related studies."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.errors import InvitationError, PlacesError, QuotaError
+from annotation.models import DemographicQuestion, Invitation, RelatedStudy
+from annotation.seats.capacity import SeatCapacity, places_of
+from annotation.seats.quotas import (
+    QuotaQuestion,
+    have_entered,
+    is_sentence,
+    seen_questions,
+    set_about_questions,
+)
+from annotation.services.admission.invitations import invite
+from annotation.services.admission.related_studies import seen_selection, set_related_studies
+from annotation.services.capacity import raise_places
+from studies.errors import StaleVersion
+from studies.models import Membership, Study
+from studies.pages.responses import whole_number
+from studies.selectors import get_study, studies_for
+from studies.statements.kept_figures import kept
+
+Row = dict[str, str]
+
+
+def read_rows(data: Mapping[str, Any], name: str, fields: Sequence[str], *, most: int) -> list[Row]:
+    """The rows that were sent: `name`-0-field, `name`-1-field …; `name`-rows counts them."""
+    count = whole_number(data.get(f"{name}-rows", ""), most=most) or 0
+    return [
+        {field: data.get(f"{name}-{number}-{field}", "").strip() for field in fields}
+        for number in range(count)
+    ]
+
+
+def arranged(rows: Sequence[Row], action: str) -> list[Row]:
+    """The rows after a button such as “remove-2”, “up-1” or “down-0”; others change nothing."""
+    verb, _, place = action.partition("-")
+    number = whole_number(place)
+    changed = list(rows)
+    if number is None or number >= len(changed):
+        return changed
+    if verb == "remove":
+        del changed[number]
+    elif verb == "up" and number > 0:
+        changed[number - 1 : number + 1] = changed[number], changed[number - 1]
+    elif verb == "down" and number < len(changed) - 1:
+        changed[number : number + 2] = changed[number + 1], changed[number]
+    return changed
+
+
+def lines(text: str) -> list[str]:
+    """The lines of a text box that say something."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+_REFUSED = 422
+_MOST_QUESTIONS = 20
+_MOST_OPTIONS = 40
+_FIELDS = ("key", "label", "options", "sentence")
+_KEY = re.compile(r"[-a-zA-Z0-9_]{1,40}")
+
+# Questions that studies often balance, under the names that Prolific's filters know.
+READY: dict[str, Row] = {
+    "gender": {
+        "key": "gender",
+        "label": "What is your gender?",
+        "options": "Woman\nMan\nNon-binary",
+    },
+    "age": {
+        "key": "age",
+        "label": "How old are you?",
+        "options": "18–29\n30–44\n45–59\n60 or older",
+    },
+    "politics": {
+        "key": "politics",
+        "label": "Generally speaking, what do you consider yourself?",
+        "options": "Democrat\nRepublican\nIndependent",
+    },
+    "education": {
+        "key": "education",
+        "label": "What is the highest level of education that you completed?",
+        "options": "No formal education\nSecondary school\nVocational training\nBachelor’s degree\n"
+        "Master’s degree or higher",
+    },
+}
+NAMES = {
+    "gender": "gender",
+    "age": "age",
+    "politics": "political affiliation",
+    "education": "education",
+}
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def questions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show, arrange and store the questions; only “Save questions” stores anything."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    fixed = have_entered(study)
+    seen = now = seen_questions(study)  # Before the rows are read: a later change is then noticed.
+    rows, fault = _stored_rows(study), ""
+    if request.method == "POST" and not fixed:
+        action = request.POST.get("do", "save")
+        if ready := READY.get(action.removeprefix("use-")) if action[:4] == "use-" else None:
+            return _use(request, study, [*rows, ready], seen=now)
+        seen = request.POST.get("seen", now)
+        rows = arranged(read_rows(request.POST, "question", _FIELDS, most=_MOST_QUESTIONS), action)
+        if action == "add" or action.removeprefix("add-") in READY:
+            rows.append(READY.get(action.removeprefix("add-"), dict.fromkeys(_FIELDS, "")))
+        if action == "save":
+            try:
+                set_about_questions(
+                    study_id=study.pk,
+                    questions=_read(study, rows),
+                    seen=request.POST.get("seen"),
+                    user=cast(User, request.user),
+                )
+            except QuotaError as error:
+                fault = str(error)
+            except StaleVersion as error:
+                fault, seen = str(error), now
+            else:
+                messages.success(request, f"Questions saved: {len(rows)}.")
+                return redirect("people:questions", slug)
+    used = {key for group in study.quota_groups.all() for key in group.criteria}
+    taken = {row["key"] for row in rows}
+    context = {
+        "study": study,
+        "rows": [row | {"is_used": row["key"] in used} for row in rows],
+        "seen": seen,
+        "fixed": fixed,
+        "fault": fault,
+        "ready": [(key, name) for key, name in NAMES.items() if key not in taken],
+        "is_full": len(rows) >= _MOST_QUESTIONS,
+        "has_groups": bool(used) or study.quota_groups.exists(),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/setup/questions.html", context, status=status)
+
+
+def _use(request: HttpRequest, study: Study, rows: Sequence[Row], *, seen: str) -> HttpResponse:
+    """Store one more of the usual questions, and show the quota groups that it makes."""
+    try:
+        set_about_questions(
+            study_id=study.pk,
+            questions=_read(study, rows),
+            seen=seen,
+            user=cast(User, request.user),
+        )
+    except (QuotaError, StaleVersion) as error:
+        messages.error(request, str(error))
+    return redirect("people:quota", study.slug)
+
+
+def _stored_rows(study: Study) -> list[Row]:
+    return [
+        {
+            "key": question.key,
+            "label": question.label,
+            "options": "\n".join(option["label"] for option in question.options),
+            "sentence": question.sentence,
+        }
+        for question in study.demographic_questions.all()
+    ]
+
+
+def _read(study: Study, rows: Sequence[Row]) -> list[QuotaQuestion]:
+    """The questions in the rows; `QuotaError` says what is missing, and in which question."""
+    stored = {question.key: question for question in study.demographic_questions.all()}
+    found: list[QuotaQuestion] = []
+    for number, row in enumerate(rows, start=1):
+        labels = lines(row["options"])
+        _check(number, row["label"], labels)
+        _check_sentence(number, row.get("sentence", ""))
+        key = row["key"] or _name(row["label"], {question.key for question in found})
+        if not _KEY.fullmatch(key):
+            raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
+        if any(question.key == key for question in found):
+            raise QuotaError(f"Question {number} is there twice. Remove one of the two.")
+        known = {o["label"]: o["value"] for o in stored[key].options} if key in stored else {}
+        values: dict[str, str] = {}
+        for label in labels:
+            values[known.get(label) or _name(label, {*values, *known.values()})] = label
+        found.append(QuotaQuestion(key, row["label"], values, row.get("sentence", "")))
+    return found
+
+
+def _check(number: int, label: str, options: Sequence[str]) -> None:
+    if not label:
+        raise QuotaError(f"Question {number} has no text. Write the question, or remove it.")
+    if len(label) > 200:
+        raise QuotaError(f"Question {number} is longer than 200 letters. Shorten it.")
+    if not 2 <= len(options) <= _MOST_OPTIONS:
+        raise QuotaError(
+            f"Question {number} has {len(options)} option{'' if len(options) == 1 else 's'}. "
+            f"Write 2 to {_MOST_OPTIONS}, one per line."
+        )
+    if len(set(options)) < len(options):
+        raise QuotaError(f"Question {number} has the same option twice. Remove one of them.")
+    if any(len(option) > 200 for option in options):
+        raise QuotaError(f"Question {number} has an option of more than 200 letters. Shorten it.")
+
+
+def _check_sentence(number: int, sentence: str) -> None:
+    if sentence and not is_sentence(sentence):
+        raise QuotaError(
+            f"Question {number}: write {{answer}} where the answer belongs in the sentence, in up "
+            "to 200 letters, for example “The person is {answer}.”"
+        )
+
+
+def _name(label: str, taken: set[str]) -> str:
+    """A short name for exports, made of the words on the page and not used yet."""
+    base = slugify(label).replace("-", "_")[:36] or "option"
+    names = [base, *(f"{base}_{number}" for number in range(2, 1000))]
+    reserved = {*taken, DemographicQuestion.PREFER_NOT_TO_SAY}
+    return next(name for name in names if name not in reserved)
+
+
+_MOST_PLACES = 1_000
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def places(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the cost of more answers and places; when sent a second time, open them."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    now = _places(study) if request.method == "GET" else places_of(study)
+    then, fault = None, ""
+    if request.method == "POST":
+        try:
+            per_item = _number(request, "annotations_per_item", study.annotations_per_item)
+            targets = {
+                group.quota_group.pk: _number(
+                    request, f"target-{group.quota_group.pk}", group.quota_group.target
+                )
+                for group in now.groups
+            }
+            then = places_of(study, annotations_per_item=per_item, targets=targets)
+            if "sure" in request.POST:
+                raise_places(
+                    study_id=study.pk,
+                    version=_number(request, "version", 0, most=2**31),
+                    annotations_per_item=per_item,
+                    targets=targets,
+                    user=cast(User, request.user),
+                )
+                messages.success(request, "Places and quota increased.")
+                return redirect("people:places", slug)
+            if then == now:
+                fault = "Nothing changed. Enter a higher number in at least one field"
+        except PlacesError as error:
+            fault = str(error)
+    context = {
+        "seen": seen_selection(study),  # Before the selection is read.
+        "study": study,
+        "now": now,
+        "then": None if fault else then,
+        "fault": fault,
+        "fixed": have_entered(study),
+        "others": _others(request, study),
+        "related": set(study.related_studies.values_list("related", flat=True)),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/places.html", context, status=status)
+
+
+def _places(study: Study) -> SeatCapacity:
+    """The current capacity, to be looked at; what is changed is counted again."""
+    return kept(
+        "places",
+        study.pk,
+        study.version,
+        count=lambda: places_of(study),
+        rows=lambda found: found.items,
+    )
+
+
+def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST_PLACES) -> int:
+    number = whole_number(request.POST.get(name, ""), most=most)
+    if number is None or number < least:
+        raise PlacesError(f"Enter whole numbers from the current value to {most:,}")
+    return number
+
+
+def _others(request: HttpRequest, study: Study) -> list[Study]:
+    """The studies that may be selected: those the editor can see, and those already selected."""
+    named = RelatedStudy.objects.filter(study=study).values("related")
+    seen = studies_for(request.user).exclude(pk=study.pk)
+    found = seen | Study.objects.filter(pk__in=named)
+    return list(found.distinct().order_by("title", "slug"))
+
+
+@require_POST
+@login_required
+def related(request: HttpRequest, slug: str) -> HttpResponse:
+    """Store the studies whose annotators are excluded; unknown studies are skipped."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    chosen = set(request.POST.getlist("related"))
+    try:
+        set_related_studies(
+            study_id=study.pk,
+            related_ids=[other.pk for other in _others(request, study) if other.slug in chosen],
+            seen=request.POST.get("seen"),
+            user=cast(User, request.user),
+        )
+    except StaleVersion:
+        messages.error(
+            request,
+            "Someone else changed this selection while you edited. Nothing was saved. The page "
+            "shows theirs: select again.",
+        )
+    else:
+        messages.success(
+            request,
+            "Selection saved. Participants of the selected studies can no longer join this one.",
+        )
+    return redirect("people:places", slug)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def invitations(request: HttpRequest, slug: str) -> HttpResponse:
+    """The list of invited ids: how many it has, and a box to add more."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    if study.entry != Study.Entry.LIST:
+        raise Http404("this study has no list")
+    text = fault = ""
+    if request.method == "POST":
+        text = request.POST.get("ids", "")
+        try:
+            invited = invite(study_id=study.pk, text=text, user=cast(User, request.user))
+        except InvitationError as error:
+            fault = str(error)
+        else:
+            messages.success(
+                request, f"Added: {invited.added:,}. Already on the list: {invited.known:,}."
+            )
+            return redirect("people:invitations", slug)
+    on_list = Invitation.objects.filter(study=study)
+    arrived = study.annotators.filter(is_imported=False).count()
+    context = {
+        "study": study,
+        "text": text,
+        "fault": fault,
+        "invited": on_list.count(),
+        "arrived": arrived,
+        "link": f"{settings.PUBLIC_BASE_URL}{reverse('annotation:entry', args=[slug])}"
+        "?PROLIFIC_PID=",
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/invitations.html", context, status=status)

@@ -1,1 +1,0 @@
-"""Pages on which editors set up what annotators are asked: questions, quotas, checks and texts."""

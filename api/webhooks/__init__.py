@@ -1,1 +1,0 @@
-"""Outgoing webhooks: finding events, signing them, and sending them until they arrive."""

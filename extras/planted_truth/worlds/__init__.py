@@ -1,1 +1,0 @@
-"""Data with a known truth: simulated people, judges and systems, and published tables."""

@@ -1,1 +1,0 @@
-"""Whether a model changed during a run: anchors asked twice, and the versions a server names."""

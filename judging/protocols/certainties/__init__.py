@@ -1,1 +1,0 @@
-"""Protocols that ask for certainty in other ways than with the choice, as a number."""

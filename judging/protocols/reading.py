@@ -1,0 +1,504 @@
+"""Reading a reply: the verdict in brackets first, then statements in other forms.
+
+A range, a bound (“over 80”), another scale and a certainty in words are no number from 1 to 100.
+
+A reply that gives several verdicts is read where one of them has a certainty, and the others are
+mentioned later in its reasons, or where only the last one stands by itself. What is denied,
+compared with or conditional is no verdict. Any other reply with several is asked again.
+
+A sentence states a choice if it names one response and all its other words are known: who chooses,
+a choice, and what may lead to it. A reason behind it is not read. So whatever denies, doubts,
+reports or compares is no statement, and the question is asked again. All statements of a reply
+have to agree.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+
+from judging.engine.interface import Side
+from judging.engine.messages import without_thoughts
+
+# Raised by one whenever a reply can be read otherwise than before: answers that were read by
+# another version are not mixed with new ones.
+READING_VERSION = 3
+# What the codes of lenient reading mean, in words for pages.
+READ_AS = {
+    "json": "a JSON object",
+    "tag": "a tag or a box",
+    "brackets": "other brackets",
+    "label": "a label, such as “Answer:”",
+    "first_line": "the first line",
+    "final_line": "the last line",
+    "words": "a sentence that chooses",
+    "certainty": "the certainty in another form",
+}
+
+
+# No pattern sees more of a reply, so the time that reading takes has a limit.
+FIRST, LAST = 2_000, 6_000
+_BLANKS = re.compile(r"\s{17,}")
+_LONG_RUN = re.compile(r"([^\w\s])\1{32,}")
+_MARKS = re.compile(
+    r"[*`$~]|(?<!\w)_+|_+(?!\w)|^[ \t]*(?:#{1,6}|>|[-•–+](?=\s))[ \t]*", re.MULTILINE
+)
+_WIDE = str.maketrans("：（）【】「」，；％［］｛｝", ":()[]“”,;%[]{}")
+# A reply that changes its mind, or says something else in the end.
+CHANGED = re.compile(
+    r"\b(?:reflection|reconsider\w*|wait|correction|actually|final(?:ly)?|no,|nein,|überlegung"
+    r"|korrektur|doch)\b|\A\W*(?:no|or|sorry|nein|oder|o|ou|non|或|不)\b",
+    re.IGNORECASE,
+)
+# The beginning of a next turn, or of a next task that the model makes up.
+_NEXT_TURN = re.compile(
+    r"^[#* \t]*+(?:"
+    r"\[(?:user profile|user question|question|context|response [ab]|article|profile)\][ \t]*$"
+    r"(?!\s*\Z)"
+    r"|(?:user|human|instruction|system|nutzer|benutzer)\s*\d*\s*:"
+    r"|(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
+    r"|frage|aufgabe)\b"
+    r"|(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
+    r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text that was made of a reply, and where in the reply each of its characters stands."""
+
+    text: str
+    places: Sequence[int]
+
+    def sub(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Placed":
+        """The text with each match replaced by a text that is as long at most."""
+        pieces: list[str] = []
+        places: list[int] = []
+        end = 0
+        for found in pattern.finditer(self.text):
+            piece = new(found)
+            pieces += self.text[end : found.start()], piece
+            places += self.places[end : found.start()]
+            places += self.places[found.start() : found.start() + len(piece)]
+            end = found.end()
+        return Placed("".join((*pieces, self.text[end:])), [*places, *self.places[end:]])
+
+
+def readable(reply: str) -> Placed:
+    """What is read of a reply: no thoughts, no long runs of one sign, no middle of a long one."""
+    text = without_thoughts(reply)
+    placed = Placed(text, range(len(text)))
+    placed = placed.sub(_BLANKS, _few_blanks).sub(_LONG_RUN, lambda run: run[1] * 32)
+    if len(placed.text) <= FIRST + LAST:
+        return placed
+    text, places = placed.text, placed.places
+    gap = [places[FIRST]] * 2
+    return Placed(f"{text[:FIRST]}\n\n{text[-LAST:]}", [*places[:FIRST], *gap, *places[-LAST:]])
+
+
+def _few_blanks(run: re.Match[str]) -> str:
+    return "\n" * min(run[0].count("\n"), 3) or " " * 16
+
+
+def plain(text: str) -> str:
+    """The text with blanks for markup and with narrow signs; everything keeps its place."""
+    return _MARKS.sub(lambda mark: " " * len(mark[0]), text.translate(_WIDE))
+
+
+def without_next_turn(text: str, start: int = 0) -> str:
+    """The text up to the next turn or task that the model makes up behind `start`."""
+    cut = _NEXT_TURN.search(text, start)
+    return text[: cut.start()] if cut and text[: cut.start()].strip() else text
+
+
+_STATED_NUMBER = r"(?<![\d.,/–-])(?P<number>\d{1,3}(?:[.,]\d{1,4})?)(?!\d)"
+_UNIT = (
+    r"\s*(?P<unit>%|percent\b|per\s+cent\b|prozent\b|por\s+ciento\b|pour\s+cent\b"
+    r"|(?:/|out\s+of|von|sobre|sur)\s*(?:100|10)\b"
+    r"|(?!\s*(?:(?:/|out\s+of|von|sobre|sur)\s*\d|,?\s*(?:on\s+a|auf\s+einer)\b)))"
+)
+_STATED_RANGE = (
+    r"(?P<range>\s*%?\s*(?:[-–—~或到至]|to|bis|a|à|or|and|und|y|et|oder|,?\s*(?:maybe|perhaps))"
+    r"\s*\d)?"
+)
+NAME = (
+    r"(?<![a-z])(?:certain(?:ty)?|confiden(?:ce|t)|sure|sicher(?:heit)?|gewissheit|konfidenz"
+    r"|certeza|confianza|segur[oa]|certitude|confiance|sûre?|确定性?|置信度|信心|把握)"
+)
+_BOUND = re.compile(
+    r"(?:\b(?:over|above|below|under|at\s+(?:least|most)|(?:more|less)\s+than|up\s+to|between|not"
+    r"|mindestens|höchstens|über|unter|zwischen|nicht(?:\s+zu)?|más\s+del?|menos\s+de|al\s+menos|entre"
+    r"|plus\s+de|moins\s+de|au\s+moins)|超过|至少|[<>≥≤])\s*\Z",
+    re.IGNORECASE,
+)
+_STATED_SCALE = re.compile(
+    r"\[{0,2}\b1\]{0,2}\s*(?:-|–|to|bis|a|à|到|至)\s*\[{0,2}100\b\]{0,2}", re.IGNORECASE
+)
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"{_STATED_NUMBER}{_UNIT}\s*(?:de\s+)?{NAME}",
+        rf"{NAME}[^.\d\n;。]{{0,40}}?[\s\[(:]*{_STATED_NUMBER}{_UNIT}{_STATED_RANGE}",
+        rf"\[\[\s*{_STATED_NUMBER}{_UNIT}{_STATED_RANGE}\s*\]\]",
+    )
+)
+_NEXT = re.compile(
+    rf"[\s,;:|()\[\]\"'/–—-]{{0,6}}[~≈]?{_STATED_NUMBER}{_UNIT}{_STATED_RANGE}(?=\s*[\])}}|]|[.,;]?\s*$|\s*[.;]\s)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def stated(text: str, behind: int | None = None, *, only_whole: bool = False) -> int | None:
+    """The only certainty that a text states by name, or as a number `behind` a verdict."""
+    text = _STATED_SCALE.sub(lambda scale: " " * len(scale[0]), text)
+    named = [found for form in _FORMS for found in form.finditer(text)]
+    if only_whole and not all(found["number"].isdigit() for found in named):
+        return None
+    values = {_stated_value(text, found) for found in named}
+    if behind is not None and (found := _NEXT.match(text, behind)):
+        values.add(_stated_value(text, found))
+    return values.pop() if len(values) == 1 else None
+
+
+def _stated_value(text: str, found: "re.Match[str]") -> int | None:
+    start = found.start("number")
+    before = text[max(0, start - 20) : start].rstrip("~≈([ ")
+    if found.groupdict().get("range") or _BOUND.search(before):
+        return None
+    return whole(found["number"], found["unit"] or "")
+
+
+def whole(number: str, unit: str = "") -> int | None:
+    """A stated number as a whole one from 1 to 100; None if it is on another scale."""
+    try:
+        value = Decimal(number.replace(",", "."))
+    except InvalidOperation:
+        return None
+    is_decimal = "." in number or "," in number
+    if re.search(r"(?<!\d)10\Z", unit.strip()):
+        value *= 10
+    elif not unit and is_decimal and 0 < value < 1:
+        value *= 100
+    elif not unit and is_decimal and (value <= 1 or value % 1):
+        return None  # 1.0 may be all of a share, and 8.5 is of another scale
+    rounded = int(value.quantize(Decimal(1), ROUND_HALF_UP))
+    return rounded if 1 <= rounded <= 100 else None
+
+
+def of_json(value: object) -> int | None:
+    """The certainty in a JSON object: 80, 0.8, "80 %" or "8/10"."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return whole(repr(value))
+    found = (
+        re.fullmatch(rf"\s*{_STATED_NUMBER}{_UNIT}\s*", value, re.I)
+        if isinstance(value, str)
+        else None
+    )
+    return whole(found["number"], found["unit"] or "") if found else None
+
+
+_SIDES: dict[str, Side] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
+_MARK = r"[*_`\"']{0,3}"
+_WORD = (
+    rf"{_MARK}(?:(?:answer|response|assistant|pair|option|antwort)\s+)?"
+    rf"([A-WYZ]|tie|both|neither|none|equal){_MARK}"
+)
+_OPEN, _CLOSE = r"\\?\[\\?\[", r"\\?\]\\?\]"
+_VERDICT = re.compile(rf"{_OPEN}\s*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
+_CONTINUED = re.compile(rf"[\s*_`\"']*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
+# The letter alone, alone on the first line, or followed only by the certainty.
+_BARE = re.compile(
+    r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?"
+    r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
+)
+_RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
+# A number in brackets; a second one, in or behind them, makes a range of it.
+_NUMBER = re.compile(
+    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*(?:{_CLOSE}|({_RANGE}[\s%\d]+{_CLOSE}))",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(rf"{_OPEN}1{_CLOSE}\s*\w*\s*{_OPEN}100{_CLOSE}")
+_BEHIND = re.compile(
+    r"[\s\-–—:,]{0,4}[(\[]?(?:about |around |[~≈])?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)"
+)
+_NOT_MEANT = re.compile(
+    r"\b(?:not|never|neither|nor|\w+n['’]t|nicht|kein\w*|than|over|versus|vs\.?"
+    r"|unlike|against|instead\s+of|compared\s+(?:to|with)|als|statt|anstatt|gegenüber)"
+    r"(?:[ \t]+(?:choose|pick|prefer|the|die|response|answer|option|antwort)){0,3}[ \t*_`\"'“(]*\Z",
+    re.IGNORECASE,
+)
+_NOT_MEANT_BEHIND = re.compile(
+    r"[*_`\"'”)]*[ \t,]*(?:if|wenn|falls)\b"
+    r"|[*_`\"'”)]*[ \t]+(?:is|was|would|does|ist|wäre|würde)(?:n['’]t\b|[ \t]+(?:not|nicht)\b)",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(
+    r"(?:^|(?<=[.!?\n]))[\s*_#>`]*(?:(?:my|the|meine|die|final|so|therefore|thus|daher)\s+)*"
+    r"(?:(?:answer|verdict|choice|decision|conclusion|antwort|entscheidung|fazit)(?:\s+is)?)?"
+    r"[\s*_:]*\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A verdict in a text: its word, where its letter is, and where it starts and ends.
+
+    `numbers` are the certainties behind it, 0 for one that is not from 1 to 100. `is_bracketed` is
+    false for a letter alone.
+    """
+
+    word: str
+    position: int
+    start: int
+    end: int
+    numbers: frozenset[int]
+    is_bracketed: bool
+
+    @property
+    def side(self) -> Side | None:
+        return _SIDES.get(self.word)
+
+
+def decide(text: str) -> tuple[Found | None, int | None]:
+    """The verdict that counts, and its certainty; None if there is none or it is ambiguous."""
+    text = _SCALE.sub(lambda scale: " " * len(scale[0]), text)
+    found = _found(text)
+    if not found:
+        return None, None
+    text = without_next_turn(text, found[0].end)
+    found = _found(text)
+    meant = [each for each in found if not _is_given_up(text, each)]
+    chosen = _chosen(text, meant)
+    if chosen is None:
+        return None, None
+    if not chosen.numbers and any(each.numbers for each in found if each.word != chosen.word):
+        return None, None  # the number of a letter that is given up may be that of the other one
+    numbers = chosen.numbers or frozenset(map(_value, _NUMBER.finditer(text)))
+    if not numbers:
+        return chosen, stated(plain(text[chosen.end :]), only_whole=True)
+    return chosen, next(iter(numbers)) or None if len(numbers) == 1 else None
+
+
+def _found(text: str) -> list[Found]:
+    opening = _CONTINUED.match(text)
+    matches = [*([opening] if opening else []), *_VERDICT.finditer(text)]
+    bare = None if matches else _BARE.match(text)
+    ends = [*(m.start() for m in matches[1:]), len(text)]
+    return [
+        Found(m[1].upper(), m.start(1), *m.span(), _numbers(text, m.end(), end), bare is None)
+        for m, end in zip([bare] if bare else matches, ends, strict=False)
+    ]
+
+
+def _numbers(text: str, start: int, end: int) -> frozenset[int]:
+    """The numbers on the line of a verdict, or on the next one with words if nothing else is."""
+    if (alone := _BEHIND.match(text, start, end)) is not None:
+        return frozenset({_value(alone)})
+    behind = re.match(r"\s*[^\n]*", text[start:end])
+    return frozenset(map(_value, _NUMBER.finditer(behind[0] if behind else "")))
+
+
+def _value(number: "re.Match[str]") -> int:
+    is_range = number.re is _NUMBER and number[2]
+    return int(number[1]) if 1 <= int(number[1]) <= 100 and not is_range else 0
+
+
+def _is_given_up(text: str, found: Found) -> bool:
+    line = text[max(0, found.start - 60) : found.start].rpartition("\n")[2]
+    return bool(_NOT_MEANT.search(line) or _NOT_MEANT_BEHIND.match(text, found.end))
+
+
+def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
+    certain = [each for each in meant if each.numbers]
+    if len({each.word for each in meant}) == 1:
+        return (certain or meant)[-1]
+    if not certain:
+        alone = [each for each in meant if _ALONE.search(text, max(0, each.start - 80), each.start)]
+        return alone[0] if alone and alone == [meant[-1]] else None
+    if len({each.word for each in certain}) > 1:
+        return None
+    for each in meant:
+        between = text[each.end : certain[0].start]
+        if each.word == certain[0].word:
+            continue
+        if each.start > certain[-1].end:
+            if CHANGED.search(text, certain[-1].end, each.start):
+                return None
+        elif not re.search(r"[.:;!?\n]", between):
+            return None  # “[[A]] beats [[B]] [[70]]”
+    return certain[-1]
+
+
+_ANSWER_KEYS = frozenset(
+    "answer choice verdict winner preferred preference selection decision better best final_answer"
+    " final_verdict preferred_response better_response chosen_response result option judgment pick"
+    " antwort wahl urteil entscheidung respuesta elección réponse choix 答案 选择 结论".split()
+)
+_CERTAINTY_KEYS = frozenset("certainty confidence sicherheit certeza certitude 置信度".split())
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_VALUE = re.compile(r"\W*(?:(?:response|answer|option)[\s_]*)?\W*([abc])\W*", re.IGNORECASE)
+_TAG = re.compile(
+    r"(?:<(?:answer|verdict|choice|decision|final_answer)>\s*\[*|boxed\{\s*)([ABC])\]*\s*(?:</|\})",
+    re.IGNORECASE,
+)
+_NOUN = (
+    r"(?:response|answer|option|assistant|choice|antwort|respuesta|opción|réponse|回答|选项|答案)"
+)
+# A letter; “A” before a small word is an article, unless one stands before it too.
+_LETTER = (
+    r"(?:A(?!\s+[a-zà-ÿ])|(?<=[a-zà-ÿ] )A|A(?=\s+(?:because|is|wins|edges|or|and|would)\b)|[BC])"
+)
+_NAMED = re.compile(
+    rf"(?<![A-Za-zÀ-ÿ])(?i:{_NOUN})\s*[\[(\"'“]{{0,2}}([ABC])\b[\])\"”]{{0,2}}"
+    rf"|(?<![A-Za-zÀ-ÿ0-9&'’])[\[(\"'“]{{0,2}}({_LETTER})(?![A-Za-zÀ-ÿ0-9&'’]|-\w)[\])\"”]{{0,2}}"
+)
+_CHOICE = (
+    "answer choice verdict decision preference prediction result selection winner conclusion best"
+    " correct better choose chooses chose chosen choosing pick picks prefer prefers preferred it"
+    " select selects selected recommend go say suitable wins edges fits suits matches aligns lean"
+    " antwort wahl entscheidung urteil besser beste wähle wählt wählen bevorzugt bevorzugen tippe"
+    " tippen nehme nehmen respuesta elección opción mejor elijo elegiría prefiere preferiría"
+    " réponse choix meilleure choisirais choisirait préfère préférerait response option"
+)
+_KNOWN = frozenset(
+    f"{_CHOICE} the a my their her his this that these i we you he she they person user somebody"
+    " someone s d ll is be am are would should will must likely most probably clearly still more"
+    " appropriate right final overall therefore thus so hence sure well okay yes believe think"
+    " guess with to for of by on based given profile question one towards slightly strongly also"
+    " here and in conclusion summary seems appears ich wir sie er diese dieser die der das nutzer"
+    " würde würden sollte wird ist wäre lautet für auf zu eher wohl wahrscheinlich daher also meine"
+    " richtige richtig la el le les l mi ma mon es sería est serait correcta correcte bonne esta"
+    " cette persona personne yo je por pour que creo pienso crois pense".split()
+)
+_CHOOSES = re.compile(rf"\b(?:{'|'.join(_CHOICE.split())})\b|答案|选择|结论|更好", re.IGNORECASE)
+_CHINESE = re.compile(r"我|会|这个人|更|最终|的|答案|选择|结论|应该|是|为|好|喜欢|倾向于|选")
+_SENTENCE = re.compile(r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;。！？；]?")
+# What leads to a choice: a reason that names no response, or “…, so”.
+_LEAD = re.compile(
+    r"\A\W*(?:given|based\s+on|considering|since|because|da|weil|angesichts|dado|étant)\b[^,]*,"
+    r"|\A.*,\s*(?:so|but|therefore|thus|daher|also|aber|pero|mais|por\s+lo\s+que|donc)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\s*(?:[,;:(|–—-](?!\s*(?:but|if|unless|or|not|aber|wenn|oder|nicht|pero|si|mais)\b)"
+    rf"|\b(?:because|since|as|due|weil|denn|da|porque|parce|car|with|mit|con|avec|it)\b|{NAME})",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:not|never|neither|\w+n['’]t|less|worse|nicht|kein\w*|weder|no|nunca|pas|jamais)\b|不|没",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A choice: the place of its letter, where it ends, how it was read, a certainty with it."""
+
+    side: Side
+    position: int
+    end: int
+    code: str
+    certainty: int | None = None
+
+
+def statements(text: str) -> list[Statement]:
+    """What a text without markup states, each in the form that says most."""
+    tags = (
+        Statement(_side(found[1]), found.start(1), found.end(), "tag")
+        for found in _TAG.finditer(text)
+    )
+    rest = _OBJECT.sub(lambda found: " " * len(found[0]), text)
+    return [*_in_objects(text), *tags, *_in_sentences(rest)]
+
+
+def contradict(text: str, side: Side) -> bool:
+    """Whether a sentence seems to choose another response: it is enough that nothing denies it."""
+    for sentence in _SENTENCE.finditer(text):
+        named = {_side(found[1] or found[2]) for found in _NAMED.finditer(sentence[0])}
+        if named and side not in named:
+            words = _NAMED.sub(" ", sentence[0])
+            if CHANGED.search(words) or (_CHOOSES.search(words) and not _DENIED.search(words)):
+                return True
+    return False
+
+
+def _side(letter: str) -> Side:
+    return "A" if letter in "Aa" else "B" if letter in "Bb" else "C"
+
+
+def _in_objects(text: str) -> Iterator[Statement]:
+    for found in _OBJECT.finditer(text):
+        try:
+            fields = json.loads(found[0])
+        except (ValueError, RecursionError):
+            continue
+        lower = {key.strip().lower().replace(" ", "_"): value for key, value in fields.items()}
+        values = [value for key, value in lower.items() if key in _ANSWER_KEYS]
+        letter = _VALUE.fullmatch(values[0]) if values and isinstance(values[0], str) else None
+        if letter is None or len(values) > 1:
+            continue
+        certain = [of_json(value) for key, value in lower.items() if key in _CERTAINTY_KEYS]
+        place = found.start() + found[0].rindex(
+            letter[1], 0, found[0].rindex(values[0]) + len(values[0])
+        )
+        certainty = certain[0] if len(certain) == 1 else None
+        yield Statement(_side(letter[1]), place, found.end(), "json", certainty)
+
+
+def _in_sentences(text: str) -> Iterator[Statement]:
+    names = {_side(name[1] or name[2]) for name in _NAMED.finditer(text)}
+    for found in _SENTENCE.finditer(text):
+        is_question = found[0].rstrip().endswith(("?", "？"))
+        if len(found[0]) <= 400 and not is_question:
+            if made := _of(found[0], found.start(), is_only=len(names) == 1, text=text):
+                yield made
+
+
+def _of(sentence: str, start: int, *, is_only: bool, text: str) -> Statement | None:
+    """What a sentence states, if it does; `is_only`: the text names no other response."""
+    if lead := _LEAD.match(sentence):
+        if not _NAMED.search(lead[0]):
+            sentence = " " * lead.end() + sentence[lead.end() :]
+    names = list(_NAMED.finditer(sentence))
+    reason = _REASON.search(sentence, names[0].end()) if names else None
+    if reason and reason[0].strip().isalpha():
+        names = [name for name in names if name.end() <= reason.start()]  # “… because A is long”
+    if len({_side(name[1] or name[2]) for name in names}) != 1:
+        return None
+    name, end = names[0], names[0].end()
+    before, behind = sentence[: name.start()], sentence[end : reason.start() if reason else None]
+    is_first = not text[: start + name.start()].strip()
+    if is_first and re.match(r"[).:]", sentence[end - 1 : end + 1].strip()[-1:]):
+        behind = ""  # “B) Take the bus.”
+    words = re.findall(r"[^\W\d_]+", _CHINESE.sub(" ", f"{before} {behind}").lower())
+    if not _KNOWN.issuperset(words):
+        return None
+    is_alone = not words and not _CHINESE.search(before)
+    if is_alone and not _stands_alone(sentence, name, start, text, is_only=is_only):
+        return None
+    if not is_alone and not _CHOOSES.search(f"{before} {behind}"):
+        return None
+    code = "label" if before.rstrip(" [(\"'").endswith((":", "=")) else "words"
+    if is_alone:
+        code = "brackets" if name[0][0] in "[(" else "first_line" if is_first else "final_line"
+    return Statement(
+        _side(name[1] or name[2]), start + name.start(name.lastindex or 1), start + end, code
+    )
+
+
+def _stands_alone(
+    sentence: str, name: "re.Match[str]", start: int, text: str, *, is_only: bool
+) -> bool:
+    """Whether a letter is a line of its own, or begins a reply that names no other response."""
+    rest = sentence[name.end() :]
+    if re.fullmatch(rf"[^\w]*(?:(?:\w+\s+)?{NAME})?[^\w]*(?:\d{{1,3}}\s*%?)?[^\w]*", rest, re.I):
+        first, last = start + name.start(), start + len(sentence)
+        line = text[text.rfind("\n", 0, first) + 1 : first] + text[last:].split("\n", 1)[0]
+        if not re.search(r"\w", line):
+            return True
+    return is_only and not text[: start + name.start()].strip() and not _DENIED.search(text)

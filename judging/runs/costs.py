@@ -1,0 +1,487 @@
+"""What runs cost: usage of a question, a probe before many, and estimates."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Min
+
+from judging.drift import count_new
+from judging.engine.messages import as_text, length
+from judging.errors import BadRun
+from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.models.judges import USUAL_SLOTS
+from judging.prompts.asking import Asking, messages_of
+from judging.protocols.registry import protocol
+from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
+from judging.runs.extension import extended, never_asked, run_for, take_over
+from judging.runs.row_creation import (
+    chosen_items,
+    count_missing,
+    count_sides,
+    missing_judgments,
+    requests_in,
+)
+from judging.runs.spec import Reuse, RunSpec
+from judging.selectors import run_progress
+from judging.worker import chunks
+from studies.errors import StudyError
+from studies.models import Item, Side, Study
+
+_SAMPLED_ANSWERS = 20  # answered questions that represent the others
+_PER_MILLION = 10**6
+
+
+@dataclass(frozen=True)
+class RunUsage:
+    """Tokens and time of one question with all its requests; `latency_ms` is None if unknown."""
+
+    prompt_tokens: float
+    completion_tokens: float
+    latency_ms: float | None
+
+    @property
+    def tokens(self) -> float:
+        return self.prompt_tokens + self.completion_tokens
+
+    def dollars(self, judge: Judge, questions: int, *, by_batch: bool) -> Decimal | None:
+        """Cost of `questions` questions; None if the judge has no price."""
+        if judge.price_input is None or judge.price_output is None:
+            return None
+        each = judge.price_input * Decimal(self.prompt_tokens)
+        each += judge.price_output * Decimal(self.completion_tokens)
+        share = judge.batch_price if by_batch else Decimal(1)
+        return each * questions * share / _PER_MILLION
+
+    def seconds(self, judge: Judge, questions: int) -> float | None:
+        """The time by the strictest limit of the judge's addresses; None if unknown."""
+        if self.latency_ms is None:
+            return None
+        slots = min(judge.slots, USUAL_SLOTS) if judge.concurrency is None else judge.slots
+        by_slots = questions * self.latency_ms / 1000 / (slots * len(judge.base_urls))
+        by_requests = questions * 60 / judge.rpm if judge.rpm else 0.0
+        by_tokens = questions * self.tokens * 60 / judge.tpm if judge.tpm else 0.0
+        return max(by_slots, by_requests / len(judge.base_urls), by_tokens / len(judge.base_urls))
+
+
+def usage_of(run: JudgeRun) -> RunUsage | None:
+    """The usage of the first questions of a run; None before one has been answered.
+
+    Requests that brought no reply are included, because they are paid for like the others.
+    """
+    ended = [Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED]
+    first = list(
+        Judgment.objects.filter(run=run.pk, state__in=ended, reused_from=None, asked_with=None)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:_SAMPLED_ANSWERS]
+    )
+    if not first:
+        return None
+    return usage_in(Attempt.objects.filter(judgment__in=first), questions=len(first))
+
+
+def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> RunUsage:
+    """The mean usage of a question, from the requests of `questions` questions."""
+    prompt = completion = 0
+    latencies = []
+    for attempt in attempts:
+        if attempt.outcome == Attempt.Outcome.SENT:
+            continue  # its possible maximum does not predict its usage
+        prompt += attempt.prompt_tokens or 0
+        completion += attempt.completion_tokens or 0
+        if attempt.latency_ms is not None:
+            latencies.append(attempt.latency_ms)
+    mean = sum(latencies) / len(latencies) if latencies else None
+    return RunUsage(prompt / questions, completion / questions, mean)
+
+
+def duration(seconds: float) -> str:
+    """A future duration, in words."""
+    if seconds < 1.5:
+        return "a second" if seconds else "no time"
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The first question of a run that brought a reply, and the expected usage of the open ones.
+
+    `kept_form` is None if no structured reply was requested, `dollars` if the judge has no
+    price, `seconds` if the rest is asked by batch.
+    """
+
+    judgment: Judgment
+    prompt: str
+    reply: str
+    asked_for_probabilities: bool
+    kept_form: bool | None
+    latency_ms: int | None
+    left: int
+    tokens: int
+    seconds: float | None
+    dollars: Decimal | None
+
+    @property
+    def reading(self) -> str:
+        """How the reply was read, in words."""
+        if not self.judgment.choice:
+            return self.judgment.get_state_display()
+        certainty = self.judgment.certainty
+        of = f", certainty {certainty}" if certainty else ""
+        return f"{self.judgment.get_choice_display()}{of}"
+
+    @property
+    def probabilities(self) -> str:
+        """Whether option probabilities arrived, in words."""
+        if reported := self.judgment.probabilities:
+            return ", ".join(f"{option} {share:.3f}" for option, share in reported.items())
+        if reason := (self.judgment.details or {}).get("no_probabilities"):
+            return f"requested, none stored: {reason}"
+        return "requested, none received" if self.asked_for_probabilities else "not requested"
+
+    @property
+    def form(self) -> str:
+        """Whether the structured reply had the right form, in words."""
+        if self.kept_form is None:
+            return "not requested"
+        return "received as requested" if self.kept_form else "requested, none received"
+
+    @property
+    def time(self) -> str:
+        return "within a day" if self.seconds is None else duration(self.seconds)
+
+
+def probe_run(*, run_id: int) -> Probe:
+    """Ask the question of a run's probe in this process, if it has none yet, and return the probe.
+
+    The question belongs to the run, so its answer counts and is not paid for again. Raises
+    `BadRun` if no reply came.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    if run.probe_first:
+        chunks.judge_chunk(run_id=run_id)
+        run.refresh_from_db()
+    probe = probe_of(run)
+    if probe is None:
+        reason = run.sentence or "A worker is processing this run. Wait for it, then try again."
+        raise BadRun(f"No reply received. {reason}")
+    return probe
+
+
+def probe_of(run: JudgeRun) -> Probe | None:
+    """The probe of a run, read from the database; None before a reply came."""
+    return probes_of([run]).get(run.pk)
+
+
+def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
+    """The probes of those of the runs that have replies, by the run's id; four queries."""
+    ids = [run.pk for run in runs]
+    replied = Attempt.objects.filter(
+        judgment__run__in=ids, judgment__anchor="", outcome=Attempt.Outcome.REPLIED
+    )
+    first = dict(replied.order_by().values_list("judgment__run").annotate(first=Min("judgment")))
+    open_ = Judgment.everything.filter(
+        run__in=ids, state__in=Judgment.OPEN, asked_with=None
+    ).order_by()
+    left = dict(open_.values_list("run").annotate(n=Count("pk")))
+    judgments = (
+        Judgment.objects.select_related("item__persona")
+        .prefetch_related("attempts")
+        .in_bulk(first.values())
+    )
+    return {
+        run.pk: _probe(run, judgments[first[run.pk]], left.get(run.pk, 0))
+        for run in runs
+        if run.pk in first
+    }
+
+
+def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
+    attempts = list(judgment.attempts.all())
+    last = [attempt for attempt in attempts if attempt.outcome == Attempt.Outcome.REPLIED][-1]
+    usage = usage_in(attempts)
+    return Probe(
+        judgment=judgment,
+        prompt=as_text(messages_of(run, judgment.item, shown_first=judgment.shown_first)),
+        reply=last.text,
+        asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
+        kept_form=protocol(run.setting).keeps_form(last.text) if run.judge.structured else None,
+        latency_ms=last.latency_ms,
+        left=left,
+        tokens=round(usage.tokens * left),
+        seconds=None if run.by_batch else usage.seconds(run.judge, left),
+        dollars=usage.dollars(run.judge, left, by_batch=run.by_batch),
+    )
+
+
+_SAMPLED_ITEMS = 20  # items whose prompts are built to estimate their length
+_LETTERS_PER_TOKEN = 4
+_ASSUMED_MS = 2000.0  # of a reply, for a judge that has never replied
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """The estimate of starting a run; `dollars` and `seconds` are None if unknown.
+
+    `answered` exist already, `reused` would be copied from other runs. `is_tried` means that
+    tokens, money and time come from the run's own replies instead of its prompts.
+    """
+
+    judge: Judge
+    questions: int
+    answered: int
+    reused: int
+    tokens: int
+    dollars: Decimal | None
+    seconds: float | None
+    is_tried: bool
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
+
+
+@dataclass(frozen=True)
+class JudgeEstimate:
+    """The estimate of one judge over all its runs."""
+
+    judge: Judge
+    rows: list[RunEstimate]
+
+    @property
+    def runs(self) -> int:
+        return len(self.rows)
+
+    @property
+    def questions(self) -> int:
+        return sum(row.questions for row in self.rows)
+
+    @property
+    def answered(self) -> int:
+        return sum(row.answered + row.reused for row in self.rows)
+
+    @property
+    def tokens(self) -> int:
+        return sum(row.tokens for row in self.rows)
+
+    @property
+    def dollars(self) -> Decimal | None:
+        each = [row.dollars for row in self.rows if row.dollars is not None]
+        return sum(each, Decimal(0)) if len(each) == self.runs else None
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
+
+    @property
+    def seconds(self) -> float | None:
+        """The sum over its runs, because they share its slots."""
+        each = [row.seconds for row in self.rows if row.seconds is not None]
+        return sum(each) if len(each) == self.runs else None
+
+
+@dataclass(frozen=True)
+class CampaignEstimate:
+    judges: list[JudgeEstimate]
+
+    @property
+    def runs(self) -> int:
+        return sum(row.runs for row in self.judges)
+
+    @property
+    def questions(self) -> int:
+        return sum(row.questions for row in self.judges)
+
+    @property
+    def answered(self) -> int:
+        return sum(row.answered for row in self.judges)
+
+    @property
+    def reused(self) -> int:
+        return sum(row.reused for judge in self.judges for row in judge.rows)
+
+    @property
+    def tokens(self) -> int:
+        return sum(row.tokens for row in self.judges)
+
+    @property
+    def dollars(self) -> Decimal | None:
+        """The sum over the judges with a price; None if none has one."""
+        priced = [row.dollars for row in self.judges if row.dollars is not None]
+        return sum(priced, Decimal(0)) if priced else None
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of the slowest judge, as judges work in parallel; None if one is unknown."""
+        each = [row.seconds for row in self.judges if row.seconds is not None]
+        return max(each) if len(each) == len(self.judges) else None
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
+
+    @property
+    def unpriced(self) -> list[str]:
+        return [row.judge.name for row in self.judges if row.dollars is None]
+
+    @property
+    def asking(self) -> int:
+        """The number of runs that ask something."""
+        return sum(bool(row.questions) for judge in self.judges for row in judge.rows)
+
+    @property
+    def untried(self) -> int:
+        """The number of runs that ask something and have no reply yet, which a probe would test."""
+        rows = (row for judge in self.judges for row in judge.rows)
+        return sum(bool(row.questions) and not row.is_tried for row in rows)
+
+
+def estimate_plan(
+    study: Study, plan: CampaignPlan, *, user: User | None = None
+) -> CampaignEstimate:
+    """Count what a campaign would ask now, and estimate tokens, cost and time. Stores nothing.
+
+    If a run has replies, the estimate includes repeated requests and thinking.
+    Raises `BadPlan` or `StudyError`.
+    """
+    return estimate_cells(cells_of(study, plan), user=user)
+
+
+def estimate_cells(cells: list[CampaignCell], *, user: User | None = None) -> CampaignEstimate:
+    """Estimate some runs of a plan."""
+    common = _Common(user)
+    return gather(estimate_run(cell.run, cell.spec, common) for cell in cells)
+
+
+def gather(found: Iterable[RunEstimate]) -> CampaignEstimate:
+    """Estimates of runs by judge."""
+    rows: dict[str, list[RunEstimate]] = defaultdict(list)
+    for row in found:
+        rows[row.judge.name].append(row)
+    return CampaignEstimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
+
+
+def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
+    """Estimate what a probed run asks when it is started."""
+    return RunEstimate(
+        judge=run.judge,
+        questions=probe.left,
+        answered=1,
+        reused=0,
+        tokens=probe.tokens,
+        dollars=probe.dollars,
+        seconds=probe.seconds,
+        is_tried=True,
+    )
+
+
+def estimate_run(run: JudgeRun, spec: RunSpec, common: "_Common | None" = None) -> RunEstimate:
+    """Count what starting `run`, stored or not, would ask, and estimate tokens, cost and time."""
+    common = common or _Common()
+    if not common.sample(run.study):
+        raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
+    there = run_progress(run)
+    new = count_missing(run, spec.limit, sides=common.sides(run, spec.limit))
+    items = common.items(run.study, spec.limit) if run.anchors else 0
+    anchors = count_new(run, items=items, questions=new)
+    asked_again = there.left + there.error
+    if run.pk is not None and protocol(run.setting).shares_requests:
+        asked_again = requests_in(run, (*Judgment.OPEN, Judgment.State.ERROR))
+    questions = new + asked_again + anchors
+    reused = len(_taken_over(run, spec, common.user))
+    questions -= reused
+    usage = None if run.pk is None else usage_of(run)
+    expected = usage or _guess(run, common)
+    return RunEstimate(
+        judge=run.judge,
+        questions=questions,
+        answered=there.ended - there.error,
+        reused=reused,
+        tokens=round(expected.tokens * questions),
+        dollars=expected.dollars(run.judge, questions, by_batch=spec.by_batch),
+        seconds=None if spec.by_batch else expected.seconds(run.judge, questions),
+        is_tried=usage is not None,
+    )
+
+
+def estimate_start(
+    study: Study, judge: Judge, spec: RunSpec, *, user: User | None = None
+) -> RunEstimate:
+    """Estimate the start of a run, or the continuation of the one that has these parameters."""
+    spec.check(judge)
+    return estimate_run(run_for(study, judge, spec), spec, _Common(user))
+
+
+def estimate_extension(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> RunEstimate:
+    """Estimate an extension of a run by items, samples, or the other order."""
+    return estimate_run(extended(run, spec), spec, _Common(user))
+
+
+def _taken_over(run: JudgeRun, spec: RunSpec, user: User | None) -> list[Judgment]:
+    if spec.reuse == Reuse.FRESH:
+        return []
+    missing = missing_judgments(run, spec.limit)
+    waiting = [judgment for judgment in missing if judgment.state == Judgment.State.PENDING]
+    return take_over(run, [*never_asked(run), *waiting], spec.reuse, user=user)
+
+
+class _Common:
+    """What the estimates of several runs share, read once; `user` may see some other studies."""
+
+    def __init__(self, user: User | None = None) -> None:
+        self.user = user
+        self._samples: dict[int, list[Item]] = {}
+        self._latencies: dict[int, float] = {}
+        self._sides: dict[tuple[int, int | None, str], int] = {}
+        self._items: dict[tuple[int, int | None], int] = {}
+
+    def sample(self, study: Study) -> list[Item]:
+        """Some items, spread over the study; empty if it has none."""
+        if study.pk not in self._samples:
+            keys = list(chosen_items(study, None).values_list("pk", flat=True))
+            chosen = keys[:: max(1, len(keys) // _SAMPLED_ITEMS)]
+            items = Item.objects.filter(pk__in=chosen).select_related("persona")
+            self._samples[study.pk] = list(items)
+        return self._samples[study.pk]
+
+    def items(self, study: Study, limit: int | None) -> int:
+        """The number of items that a run asks about."""
+        key = study.pk, limit
+        if key not in self._items:
+            self._items[key] = chosen_items(study, limit).count()
+        return self._items[key]
+
+    def sides(self, run: JudgeRun, limit: int | None) -> int:
+        """What `count_sides` finds for a run."""
+        key = run.study_id, limit, run.orders
+        if key not in self._sides:
+            self._sides[key] = count_sides(run.study, limit, run.orders)
+        return self._sides[key]
+
+    def latency(self, judge: Judge) -> float:
+        """The mean time of a reply in the judge's last run, or an assumption."""
+        if judge.pk not in self._latencies:
+            last = judge.runs.filter(tokens__gt=0).order_by("-pk").first()
+            usage = usage_of(last) if last else None
+            known = None if usage is None else usage.latency_ms
+            self._latencies[judge.pk] = _ASSUMED_MS if known is None else known
+        return self._latencies[judge.pk]
+
+
+def _guess(run: JudgeRun, common: _Common) -> RunUsage:
+    """The usage of a question, guessed from the length of some prompts at four letters a token."""
+    items = common.sample(run.study)
+    asking = Asking.of(run)
+    asked, steps = asking.reply_format, asking.reply_format.steps
+    # The replies to earlier steps are short.
+    sent = [
+        length(asked.conversation(asking.messages(item, shown_first=Side.R1), ("",) * step))
+        for item in items
+        for step in range(steps)
+    ]
+    mean = sum(sent) / len(items) / _LETTERS_PER_TOKEN
+    return RunUsage(mean, asking.protocol.reply_tokens, common.latency(run.judge) * steps)

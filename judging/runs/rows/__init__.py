@@ -1,1 +1,0 @@
-"""From the description of a run to its rows: what goes together, orders, extension and reuse."""

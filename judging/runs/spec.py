@@ -1,0 +1,337 @@
+"""The description of a run, and which ways of asking go together."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Self
+
+from judging.backends.backend import INSTEAD_OF_REPLY, WITH_REPLY
+from judging.bias.registry import probe_choice
+from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
+from judging.models import Judge, JudgeRun
+from judging.protocols import framings, registry
+from judging.protocols.protocol import JudgingProtocol
+from studies.models import Item, Study
+from studies.prompts import base_of, language_name, prompt_languages
+from studies.texts.slots import steps_of
+
+MOST_SAMPLES = 100
+MOST_ANCHORS = 1000
+
+_NOT_POSITIVE = Reason("not_positive", "{field} must be more than 0 US dollars, not {value}.")
+NO_PRICE = Reason(
+    "no_price",
+    "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
+    "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
+    "server), or use {names[token_budget]}.",
+)
+_NO_START = Reason(
+    "no_start",
+    "{field} are asked at the start and at the end, and a batch has neither. Leave {field} or "
+    "{names[by_batch]} out.",
+)
+_NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
+_ONLY_DISCUSSED = Reason(
+    "only_discussed",
+    "{field}: “{setting}” goes on from the replies of a jury. When all its judges have answered, "
+    "start it at the jury on the page of its campaign.",
+)
+_NO_STEPS_IN_BATCHES = Reason(
+    "steps_in_batch",
+    "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
+    "{field} out.",
+)
+_REFLECTS_IN_BATCH = Reason(
+    "steps_in_batch",
+    "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
+    "{field} out.",
+)
+_NO_READING = Reason("no_reading", "{field} must be strict or lenient, not “{value}”.")
+_NO_PROFILE = Reason(
+    "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
+)
+
+
+class Reuse(StrEnum):
+    """Which answers of other runs are used: none, those to the same request, those to its prompt.
+
+    A request is the same if everything is that is sent. The number of its seed does not matter at
+    a temperature of 0.
+    """
+
+    FRESH = "fresh"
+    IDENTICAL = "identical"
+    SAME_PROMPT = "same_prompt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """The judge, the questions, and the limits of a run.
+
+    `limit`: the number of items, in the order of their keys.
+    `budget`, `token_budget`: US dollars and tokens of the whole run.
+    `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
+    `reuse`: which answers that other runs have paid for are copied instead of asking again.
+    `by_batch`: ask by files at a lower price, from this start.
+    `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
+    `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
+    `prompt_language`: that of the words around the items; empty for that of the study.
+    `reading`: how replies are read, in a new run.
+    `discusses`: the ids of the runs whose replies are shown.
+    `anchors`: the number of items that are asked again at the start and the end.
+    """
+
+    study_id: int
+    judge_id: int
+    setting: str = registry.DEFAULT
+    features: str = "all"
+    orders: str = JudgeRun.Orders.RANDOM
+    samples: int = 1
+    seed: int | None = None
+    limit: int | None = None
+    budget: Decimal | None = None
+    token_budget: int | None = None
+    extend: bool = False
+    reuse: Reuse = Reuse.FRESH
+    by_batch: bool = False
+    wording_id: int | None = None
+    framing: str = framings.OBSERVER
+    bias_probe: str = ""
+    prompt_language: str = ""
+    reading: str = JudgeRun.Reading.LENIENT
+    discusses: tuple[int, ...] = ()
+    anchors: int = 0
+
+    @classmethod
+    def of(cls, run: JudgeRun, **changes: Any) -> Self:
+        """The description of a stored run, with some changes."""
+        fields: dict[str, Any] = {
+            "study_id": run.study_id,
+            "judge_id": run.judge_id,
+            "setting": run.setting,
+            "features": run.features,
+            "orders": run.orders,
+            "samples": run.samples,
+            "seed": run.seed,
+            "by_batch": run.by_batch,
+            "wording_id": run.wording_id,
+            "framing": run.framing,
+            "bias_probe": run.bias_probe,
+            "prompt_language": run.prompt_language,
+            "reading": run.reading,
+            "discusses": tuple(run.discusses),
+            "anchors": run.anchors,
+        }
+        return cls(**fields | changes)
+
+    def check(self, judge: Judge) -> None:
+        """Raise `InvalidValue`, or `ConflictingValue` if this judge does not support a value."""
+        if not 1 <= self.samples <= MOST_SAMPLES:
+            raise InvalidValue(
+                "samples", OUT_OF_RANGE, low=1, high=MOST_SAMPLES, value=self.samples
+            )
+        if self.limit is not None and self.limit < 1:
+            raise InvalidValue("limit", TOO_SMALL, low=1, value=self.limit)
+        if self.token_budget is not None and self.token_budget < 1:
+            raise InvalidValue("token_budget", TOO_SMALL, low=1, value=self.token_budget)
+        if self.budget is not None:
+            if not self.budget.is_finite() or self.budget <= 0:
+                raise InvalidValue("budget", _NOT_POSITIVE, value=self.budget)
+            if not judge.is_priced:
+                raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
+        if self.by_batch and not judge.capabilities.batch:
+            raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
+        if not 0 <= self.anchors <= MOST_ANCHORS:
+            raise InvalidValue(
+                "anchors", OUT_OF_RANGE, low=0, high=MOST_ANCHORS, value=self.anchors
+            )
+        if self.by_batch and self.anchors:
+            raise ConflictingValue("anchors", _NO_START)
+        if self.by_batch and registry.protocol(self.setting).steps > 1:
+            raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
+        if self.reading not in JudgeRun.Reading.values:
+            raise InvalidValue("reading", _NO_READING, value=self.reading)
+        if registry.protocol(self.setting).needs_others != bool(self.discusses):
+            raise ConflictingValue("setting", _ONLY_DISCUSSED, setting=self.setting)
+        self._check_probe()
+
+    def _check_probe(self) -> None:
+        choice = probe_choice(self.bias_probe)
+        if choice.reflects and self.by_batch:
+            raise ConflictingValue("by_batch", _REFLECTS_IN_BATCH)
+        if choice.probe is not None and not choice.probe.has_target:
+            framing = framings.framing(self.framing)
+            if not framing.shows_profile:
+                raise ConflictingValue(
+                    "bias_probe", _NO_PROFILE, probe=choice.probe.name, framing=framing.name
+                )
+
+
+_NOT_TRANSLATED = Reason(
+    "not_translated",
+    "{field}: this study is in {name}, and there are no prompts in this language. Choose one of: "
+    "{languages}.",
+)
+_NO_LANGUAGE = Reason(
+    "no_language", "{field}: there are no prompts in “{value}”. Use one of: {languages}."
+)
+_NOT_IN_LANGUAGE = Reason(
+    "not_in_language", "{field}: “{value}” has words only in these languages: {languages}."
+)
+_NO_CRITERIA = Reason(
+    "no_criteria",
+    "{field}: “{setting}” needs criteria, and this study has none. Add them under Settings.",
+)
+_NO_PROBABILITIES = Reason(
+    "no_probabilities",
+    "{field}: “{setting}” needs option probabilities, and judge “{judge}” does not request them. "
+    "Use a judge that gives them next to the reply.",
+)
+_ONLY_PROBABILITIES = Reason(
+    "only_probabilities",
+    "{field}: “{setting}” reads the words of a reply, and judge “{judge}” gives only option "
+    "probabilities.",
+)
+_NOTHING_TO_ASK = Reason(
+    "nothing_to_ask",
+    "{field}: “{setting}” cannot ask about any item of this study. Of each it says: {why}",
+)
+_MEDIA_NOT_TAKEN = Reason(
+    "media_not_taken",
+    "{field}: items of this study have {noun}, and judge “{judge}” does not say that its model "
+    "takes {noun}. If it does, say so in the judge's settings. Otherwise choose another judge.",
+)
+_MEDIA_NOT_SENT = Reason(
+    "media_not_sent",
+    "{field}: items of this study have files of the type {type}, which the backend {backend} "
+    "cannot send. It sends {sent}. Choose another judge, or import the files in another format.",
+)
+_MEDIA_PROBE = Reason(
+    "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
+)
+_MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
+_NO_FORM = Reason(
+    "no_form",
+    "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
+)
+_SHOWS_NO_PROFILE = Reason(
+    "shows_no_profile",
+    "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",
+)
+_NO_FRAMING = Reason(
+    "no_framing", "{field}: “{setting}” has its own way to address a model. Use observer."
+)
+_OTHER_STEPS = Reason(
+    "other_steps",
+    "{field}: this wording has {found} messages, and “{setting}” asks {steps}. Write "
+    "“{{{{ then }}}}” on a line of its own between the messages.",
+)
+_NO_OWN_SOURCES = Reason(
+    "no_own_sources",
+    "{field}: judge “{judge}” does not say which responses are its own. Add its models, family or "
+    "provider to the judge first.",
+)
+_KEEPS_SPELLING = Reason(
+    "keeps_spelling",
+    "{field}: the wording “{wording}” keeps profiles as a file spells them, so changed profiles "
+    "would differ in more than the change. Save its text as a wording of your own and use that.",
+)
+
+
+def language_for(study: Study, asked: str) -> str:
+    """The language in which judges are asked: the one `asked` for, otherwise the study's.
+
+    Raises `ConflictingValue` if there are no prompts in it; it is never replaced by another.
+    """
+    language = base_of(asked or study.language)
+    if language in prompt_languages():
+        return language
+    languages = ", ".join(prompt_languages())
+    if asked:
+        raise ConflictingValue("prompt_language", _NO_LANGUAGE, value=asked, languages=languages)
+    name = language_name(study.language)
+    raise ConflictingValue("prompt_language", _NOT_TRANSLATED, name=name, languages=languages)
+
+
+def check_combination(run: JudgeRun) -> None:
+    """Raise `ConflictingValue` if a run, which need not be stored, cannot be asked as it says."""
+    protocol, framing = registry.protocol(run.setting), framings.framing(run.framing)
+    if protocol.needs_criteria and not run.study.criteria:
+        raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)
+    if not asks_something(protocol, run.study):
+        why = protocol.why_left_out
+        raise ConflictingValue("setting", _NOTHING_TO_ASK, setting=protocol.name, why=why)
+    protocol.check(run)
+    _check_judge(run, protocol)
+    _check_media(run)
+    choice = probe_choice(run.bias_probe)
+    if choice.asks_own and not run.judge.own_sources:
+        raise ConflictingValue("bias_probe", _NO_OWN_SOURCES, judge=run.judge.name)
+    if framing.name != framings.OBSERVER and not protocol.takes_framing:
+        raise ConflictingValue("framing", _NO_FRAMING, setting=protocol.name)
+    if not framing.shows_profile and run.features != "all":
+        raise ConflictingValue("features", _SHOWS_NO_PROFILE, framing=framing.name)
+    if run.wording is None:
+        _check_language("setting", protocol.name, protocol.languages, run)
+    else:
+        _check_steps(run, protocol)
+        probe = choice.probe
+        changes_profile = probe is not None and not probe.has_target and not choice.asks_own
+        if run.wording.exact_texts and changes_profile:
+            raise ConflictingValue("bias_probe", _KEEPS_SPELLING, wording=run.wording)
+    _check_language("framing", framing.name, framing.languages, run)
+    _check_language("bias_probe", choice.name, choice.languages, run)
+
+
+def asks_something(protocol: JudgingProtocol, study: Study) -> bool:
+    """Whether the study has an item that the protocol can ask about."""
+    left_out = protocol.left_out
+    return not left_out or Item.objects.filter(study=study).exclude(**left_out).exists()
+
+
+def _check_media(run: JudgeRun) -> None:
+    """Whether the judge can be sent the pictures and sounds of the study."""
+    judge = run.judge
+    types = run.study.media_types
+    if types and run.bias_probe:
+        raise ConflictingValue("bias_probe", _MEDIA_PROBE)
+    for kind in types:
+        takes, noun = _MEDIA_NOUNS[kind.partition("/")[0]]
+        sent = judge.capabilities.media
+        if kind not in sent:
+            raise ConflictingValue(
+                "judge",
+                _MEDIA_NOT_SENT,
+                type=kind,
+                backend=judge.backend,
+                sent=", ".join(sorted(sent)) or "texts only",
+            )
+        if not getattr(judge, takes):
+            raise ConflictingValue("judge", _MEDIA_NOT_TAKEN, noun=noun, judge=judge.name)
+
+
+def _check_judge(run: JudgeRun, protocol: JudgingProtocol) -> None:
+    judge, setting = run.judge, protocol.name
+    if judge.probabilities == INSTEAD_OF_REPLY and protocol.reads_words:
+        raise ConflictingValue("setting", _ONLY_PROBABILITIES, setting=setting, judge=judge.name)
+    if protocol.needs_probabilities and judge.probabilities not in (WITH_REPLY, INSTEAD_OF_REPLY):
+        raise ConflictingValue("setting", _NO_PROBABILITIES, setting=setting, judge=judge.name)
+    if judge.structured and not protocol.has_form:
+        raise ConflictingValue("setting", _NO_FORM, setting=setting, judge=judge.name)
+
+
+def _check_language(
+    field: str, value: str, languages: tuple[str, ...] | None, run: JudgeRun
+) -> None:
+    if languages is not None and run.prompt_language not in languages:
+        raise ConflictingValue(field, _NOT_IN_LANGUAGE, value=value, languages=", ".join(languages))
+
+
+def _check_steps(run: JudgeRun, protocol: JudgingProtocol) -> None:
+    assert run.wording is not None  # noqa: S101 - as the caller has seen
+    for template in filter(None, (run.wording.template, run.wording.template_without_persona)):
+        found = len(steps_of(template))
+        if found != protocol.steps:
+            raise ConflictingValue(
+                "wording", _OTHER_STEPS, found=found, setting=protocol.name, steps=protocol.steps
+            )

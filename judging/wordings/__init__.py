@@ -1,1 +1,0 @@
-"""Wordings of a study's own: recovered from released files, or written; checked and versioned."""

@@ -1,1 +1,0 @@
-"""What a worker stores: the ledger of requests and answers, budgets, and the thread that writes."""

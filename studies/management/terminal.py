@@ -1,0 +1,59 @@
+"""What commands share: the study that is named, options of files, progress, invalid settings."""
+
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any, TextIO
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from studies.importers.files.answer_rows import Scale, scale_of
+from studies.models import Study
+
+
+def find_study(slug: str) -> Study:
+    """The study with this short name. Raises `CommandError` that lists the existing ones."""
+    try:
+        return Study.objects.get(slug=slug)
+    except Study.DoesNotExist:
+        known = ", ".join(Study.objects.order_by("slug").values_list("slug", flat=True)[:20])
+        raise CommandError(
+            f"There is no study “{slug}”. "
+            + (f"Use one of: {known}." if known else "Create one with create_study.")
+        ) from None
+
+
+def add_skip_faulty(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+    )
+
+
+def add_scale(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--scale",
+        type=_scale,
+        metavar="LOW-HIGH",
+        help="scale of the certainties, if it is not 1-100",
+    )
+
+
+def _scale(text: str) -> Scale:
+    if (found := scale_of(text)) is None:
+        raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
+    return found
+
+
+def explain(error: ValidationError) -> str:
+    """One line for each invalid setting, with the reason."""
+    lines = [f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
+    return "The study was not created.\n" + "\n".join(lines)
+
+
+def progress_bar(stream: TextIO, *, total: int, label: str = "") -> Any:
+    """A bar of tqdm on `stream`, which is cleared when the work ends or fails.
+
+    Use it with `with`; `update(n)` counts. It does nothing if `stream` is not a terminal.
+    """
+    from tqdm import tqdm  # Here, because only some commands show progress.
+
+    return tqdm(total=total, desc=label, file=stream, disable=None, leave=False, dynamic_ncols=True)

@@ -1,0 +1,61 @@
+"""Addresses that clients of this program must not reach, and the header Retry-After.
+
+For judges and webhooks alike. Pure: no Django.
+"""
+
+import ipaddress
+import math
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+# Addresses at which cloud providers serve a machine's credentials, apart from link-local ones.
+_METADATA = frozenset(
+    {"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}
+)
+# Networks of IPv6 whose addresses end in one of IPv4, which is reached through a translator.
+_ENDING_IN_IPV4 = tuple(
+    ipaddress.IPv6Network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")
+)
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def is_link_local(address: str) -> bool:
+    """Whether an IP address is link-local, or serves a cloud provider's metadata."""
+    return any(each.is_link_local or str(each) in _METADATA for each in _reached(address))
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to neither this machine nor a private or special network."""
+    return not is_link_local(address) and all(
+        each.is_global and not each.is_multicast for each in _reached(address)
+    )
+
+
+def _reached(address: str) -> list[Address]:
+    """The address, or those of IPv4 that one of IPv6 stands for."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv4Address) or found in (
+        ipaddress.IPv6Address("::"),
+        ipaddress.IPv6Address("::1"),
+    ):
+        return [found]
+    inner = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
+    if any(found in network for network in _ENDING_IN_IPV4):
+        inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
+    return [each for each in inner if each is not None] or [found]
+
+
+def seconds_to_wait(value: str | None) -> float | None:
+    """Seconds from a header with a number or a date; None for anything else."""
+    try:
+        seconds = float(value or "")
+        return seconds if 0 <= seconds < math.inf else None
+    except ValueError:
+        pass
+    try:
+        date = parsedate_to_datetime(value or "")
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())

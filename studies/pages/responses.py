@@ -1,0 +1,80 @@
+"""What views of every app share: numbers from requests, long lists, CSV, pages in frames."""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+
+from studies.exporters.tables import CsvWriter
+from studies.statements.kept_figures import LARGE, kept
+
+LARGEST_ID = 2**63 - 1  # the largest that a database can hold
+_MOST_DIGITS = len(str(LARGEST_ID))
+
+
+def whole_number(text: str, *, most: int = LARGEST_ID) -> int | None:
+    """The whole number from 0 to `most` that `text` states; None for anything else."""
+    text = text.strip()
+    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _MOST_DIGITS:
+        return None
+    number = int(text[-_MOST_DIGITS:])
+    return number if number <= most else None
+
+
+class LongList(Paginator):
+    """A paginator that finds the ids of a page of a large list from the nearer end, then its rows.
+
+    `name` and `key` say which list it is: a large one is not counted for every page.
+    """
+
+    object_list: QuerySet[Any]
+
+    def __init__(self, rows: QuerySet[Any], per_page: int, *, name: str, key: object) -> None:
+        super().__init__(rows, per_page)
+        self.count = kept(name, key, count=rows.count, rows=int)
+
+    def page(self, number: int | str) -> Page:
+        if self.count <= LARGE:
+            return super().page(number)
+        number = self.validate_number(number)
+        first = (number - 1) * self.per_page
+        end = min(first + self.per_page, self.count)
+        ids = self.object_list.prefetch_related(None).values_list("pk", flat=True)
+        if first < self.count / 2:
+            found = list(ids[first:end])
+        else:
+            found = list(ids.reverse()[self.count - end : self.count - first])[::-1]
+        rows = self.object_list.in_bulk(found)
+        return Page([rows[pk] for pk in found if pk in rows], number, self)
+
+
+def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable[Any]]) -> HttpResponse:
+    """The rows as the file `name`.csv; `name` contains only letters, digits, - and _."""
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    writer = CsvWriter(response)
+    writer.row(header)
+    writer.rows(rows)
+    return response
+
+
+def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let only this site show the page in a frame; every other page refuses frames."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        response.policy_changes = {"frame-ancestors": "'self'"}  # type: ignore[attr-defined]
+        return response
+
+    return xframe_options_sameorigin(wrapper)
+
+
+def with_frames(response: HttpResponse) -> HttpResponse:
+    """Let a page show pages of this site in frames."""
+    response.policy_changes = {"frame-src": "'self'"}  # type: ignore[attr-defined]
+    return response

@@ -1,0 +1,438 @@
+"""Pages about who works on a study, what they changed, and the study as a whole."""
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.validators import validate_slug
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from studies.errors import StaleVersion, StudyError
+from studies.models import Membership, Retention, Study, StudyLog
+from studies.pages.listing import role_of
+from studies.pages.responses import LongList, csv_response
+from studies.pages.settings_views import MAY_CREATE
+from studies.selectors import get_study, studies_for
+from studies.services import whole_studies as archives
+from studies.services.accounts import team
+from studies.services.whole_studies import (
+    backups_sentence,
+    content_of,
+    copy_study,
+    delete_study,
+    planned,
+    seen_dates,
+    set_retention,
+)
+from studies.statements import clock
+
+_ROLES = [
+    (Membership.Role.VIEWER, "Viewer: reads everything"),
+    (Membership.Role.EDITOR, "Editor: changes the study and asks people and judges"),
+    (Membership.Role.OWNER, "Owner: also changes the team and deletes the study"),
+]
+
+
+class InvitationForm(forms.Form):
+    role = forms.ChoiceField(label="Role", choices=_ROLES)
+    note = forms.CharField(
+        label="Whom is it for?",
+        max_length=200,
+        required=False,
+        help_text="Only your team sees this.",
+    )
+
+
+class MemberForm(forms.Form):
+    """A member, and the role that they get where one is set."""
+
+    user = forms.IntegerField()
+    role = forms.ChoiceField(choices=Membership.Role.choices, required=False)
+
+
+class CopyForm(forms.Form):
+    title = forms.CharField(label="Title", max_length=200)
+    slug = forms.CharField(
+        label="Short name",
+        max_length=60,
+        validators=[validate_slug],
+        help_text="Part of the study’s addresses: letters, digits, - and _.",
+    )
+    with_items = forms.BooleanField(
+        label="With the items, practice items and attention checks", required=False
+    )
+
+
+class RetentionForm(forms.Form):
+    identities_days = forms.IntegerField(
+        label="Delete the platform’s ids this many days after closing",
+        required=False,
+        min_value=1,
+        max_value=3650,
+        help_text="Empty keeps them. Answers stay, under pseudonyms. Pay first.",
+    )
+    delete_on = forms.DateField(
+        label="Delete the study with everything in it on",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Empty keeps it. It is deleted on that day if it is closed.",
+    )
+
+    def clean_delete_on(self) -> dt.date | None:
+        on: dt.date | None = self.cleaned_data["delete_on"]
+        if on is not None and on <= clock.now().date():
+            raise forms.ValidationError("This day is not in the future. Choose a later one.")
+        return on
+
+
+class DeletionForm(forms.Form):
+    confirmation = forms.CharField(label="Short name of the study")
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._slug = study.slug
+        self.fields["confirmation"].label = f"Type “{study.slug}” to confirm"
+        self.fields["confirmation"].widget.attrs["autocomplete"] = "off"
+
+    def clean_confirmation(self) -> str:
+        typed: str = self.cleaned_data["confirmation"]
+        if typed != self._slug:
+            raise forms.ValidationError(
+                f"This is not the short name. Type “{self._slug}”. Nothing was deleted."
+            )
+        return typed
+
+
+_REFUSED = 422
+
+
+@require_GET
+@login_required
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the members of the study, their roles and open invitations."""
+    return _team_page(request, get_study(request.user, slug), InvitationForm())
+
+
+def _team_page(
+    request: HttpRequest, study: Study, form: InvitationForm, *, link: str = ""
+) -> HttpResponse:
+    """The team; `link` is that of a new invitation, which is shown this once."""
+    may_change = role_of(request.user, study) == Membership.Role.OWNER
+    found = study.memberships.select_related("user").order_by("created_at", "pk")
+    owner = Membership.Role.OWNER
+    context = {
+        "study": study,
+        "members": [
+            (row, team.granted_by(study, row.user_id) if may_change and row.role == owner else [])
+            for row in found
+        ],
+        "roles": Membership.Role.choices,
+        "invitations": team.open_invitations(study).select_related("invited_by"),
+        "may_change": may_change,
+        "form": form,
+        "link": link,
+    }
+    return render(request, "studies/team.html", context, status=_REFUSED if form.errors else 200)
+
+
+@require_POST
+@login_required
+def invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make a link that invites one person."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _team_page(request, study, form)
+    try:
+        _, secret = team.invite(study_id=study.pk, by=_user(request), **form.cleaned_data)
+    except StudyError as error:
+        form.add_error(None, str(error))
+        return _team_page(request, study, form)
+    address = f"{reverse('invitation')}?{urlencode({'secret': secret})}"
+    return _team_page(request, study, InvitationForm(), link=settings.PUBLIC_BASE_URL + address)
+
+
+@require_POST
+@login_required
+def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
+    """Withdraw an invitation."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    public_id = request.POST.get("invitation", "")
+    if team.withdraw_invitation(study_id=study.pk, public_id=public_id, by=_user(request)):
+        messages.success(request, "The invitation was withdrawn. Its link no longer works.")
+    else:
+        messages.warning(request, "The invitation was used or withdrawn already.")
+    return redirect("studies:team", slug)
+
+
+@require_POST
+@login_required
+def change_role(request: HttpRequest, slug: str) -> HttpResponse:
+    """Change the role of a member."""
+
+    def change(study: Study, user_id: int, role: str) -> str:
+        member = team.set_role(
+            study_id=study.pk, user_id=user_id, role=role, by=_user(request), keep=_kept(request)
+        )
+        return f"{member.user.get_username()} is {member.get_role_display()} now."
+
+    return _changed(request, slug, change, needs_role=True)
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, slug: str) -> HttpResponse:
+    """Remove a member."""
+
+    def end(study: Study, user_id: int, role: str) -> str:
+        team.remove_member(
+            study_id=study.pk, user_id=user_id, by=_user(request), keep=_kept(request)
+        )
+        return "The member was removed."
+
+    return _changed(request, slug, end)
+
+
+@require_POST
+@login_required
+def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make another member the owner."""
+
+    def give(study: Study, user_id: int, role: str) -> str:
+        kept = _kept(request)
+        team.hand_over(study_id=study.pk, to=user_id, by=_user(request), keep=kept)
+        return "The study was handed over. You are an editor of it now."
+
+    return _changed(request, slug, give)
+
+
+def _changed(
+    request: HttpRequest,
+    slug: str,
+    change: Callable[[Study, int, str], str],
+    *,
+    needs_role: bool = False,
+) -> HttpResponse:
+    """Make one change to one member and show the outcome."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    form = MemberForm(request.POST)
+    if not form.is_valid() or (needs_role and not form.cleaned_data["role"]):
+        return HttpResponse("Choose a member and a role.", status=400, content_type="text/plain")
+    try:
+        done = change(study, form.cleaned_data["user"], form.cleaned_data["role"])
+    except Membership.DoesNotExist:
+        raise Http404("not a member") from None
+    except StudyError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
+    # An owner who removed themselves cannot open the team's page any more.
+    is_member = studies_for(_user(request)).filter(pk=study.pk).exists()
+    return redirect("studies:team", slug) if is_member else redirect("studies:list")
+
+
+def _kept(request: HttpRequest) -> list[str]:
+    """The keys of what a former owner has given out and what goes on working."""
+    return request.POST.getlist("keep")
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+_PER_PAGE = 50
+
+
+@require_GET
+@login_required
+def activity(request: HttpRequest, slug: str) -> HttpResponse:
+    """The log with its filters in the query; with `?format=csv` as a file."""
+    study = get_study(request.user, slug)
+    chosen = {name: request.GET.get(name, "") for name in ("event", "user", "since", "until")}
+    found = _filtered(study, chosen)
+    if request.GET.get("format") == "csv":
+        return _file(study, found)
+    key = (study.pk, *chosen.values())
+    context = {
+        "study": study,
+        "chosen": chosen,
+        "entries": LongList(found, _PER_PAGE, name="activity", key=key).get_page(
+            request.GET.get("page")
+        ),
+        "events": sorted(set(study.log.order_by().values_list("event", flat=True))),
+        "users": sorted(
+            set(
+                study.log.order_by()
+                .exclude(user=None)
+                .values_list("user__username", flat=True)
+                .distinct()
+            )
+        ),
+    }
+    return render(request, "studies/activity.html", context)
+
+
+def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
+    found = study.log.select_related("user")
+    if chosen["event"]:
+        found = found.filter(event=chosen["event"])
+    if chosen["user"]:
+        found = found.filter(user__username=chosen["user"])
+    if since := _day(chosen["since"]):
+        found = found.filter(created_at__gte=since)
+    if until := _day(chosen["until"]):
+        found = found.filter(created_at__lt=until + dt.timedelta(days=1))
+    return found
+
+
+def _day(text: str) -> dt.datetime | None:
+    """The beginning of a day; None for a text that names none."""
+    try:
+        day = parse_date(text)
+    except ValueError:
+        day = None
+    return timezone.make_aware(dt.datetime.combine(day, dt.time())) if day else None
+
+
+def _file(study: Study, entries: QuerySet[StudyLog]) -> HttpResponse:
+    def row(entry: StudyLog) -> list[Any]:
+        name = entry.user.get_username() if entry.user else entry.detail.get("by", "")
+        detail = json.dumps(entry.detail, ensure_ascii=False, sort_keys=True)
+        return [entry.created_at.isoformat(), name, entry.event, detail]
+
+    rows = (row(entry) for entry in entries.iterator(1000))
+    return csv_response(f"{study.slug}-activity", ["time", "user", "event", "detail"], rows)
+
+
+@require_GET
+@login_required
+def whole_study(request: HttpRequest, slug: str) -> HttpResponse:
+    """Copy, archive or delete the study."""
+    return _whole_study_page(request, get_study(request.user, slug))
+
+
+def _whole_study_page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    copying: CopyForm | None = None,
+    deletion: DeletionForm | None = None,
+    keeping: RetentionForm | None = None,
+) -> HttpResponse:
+    proposed = {"title": f"Copy of {study.title}"[:200], "slug": f"{study.slug}-copy"[:60]}
+    errors = any(form is not None and form.errors for form in (copying, deletion, keeping))
+    context = {
+        "seen": seen_dates(study),  # Before the dates are read.
+        "study": study,
+        "copying": copying or CopyForm(initial=proposed | {"with_items": True}),
+        "deletion": deletion or DeletionForm(study=study),
+        "keeping": keeping or RetentionForm(initial=_retention_of(study)),
+        "planned": planned(study),
+        "backups": backups_sentence(study),
+        "content": content_of(study),
+        "may_copy": _signed_in_user(request).has_perm(MAY_CREATE),
+        "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
+    }
+    status = _REFUSED if errors else 200
+    return render(request, "studies/whole_study.html", context, status=status)
+
+
+@require_POST
+@login_required
+def copy(request: HttpRequest, slug: str) -> HttpResponse:
+    """Copy the study into a draft of this user, who may have to be no more than a viewer."""
+    study = get_study(request.user, slug)
+    user = _signed_in_user(request)
+    if not user.has_perm(MAY_CREATE):
+        raise PermissionDenied
+    form = CopyForm(request.POST)
+    if form.is_valid():
+        try:
+            made = copy_study(study_id=study.pk, by=user, **form.cleaned_data)
+        except StudyError as error:
+            form.add_error("slug", str(error))
+        except ValidationError as error:
+            form.add_error("slug", " ".join(error.messages))
+        else:
+            messages.success(request, "The copy is a draft without answers.")
+            return redirect("studies:detail", made.slug)
+    return _whole_study_page(request, study, copying=form)
+
+
+@require_POST
+@login_required
+def archive(request: HttpRequest, slug: str) -> HttpResponse:
+    """Archive the study, or take it out of the archive."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    try:
+        if study.archived_at is None:
+            archives.archive(study_id=study.pk, by=_signed_in_user(request))
+            messages.success(request, "The study is archived. The list of studies hides it.")
+        else:
+            archives.restore(study_id=study.pk, by=_signed_in_user(request))
+            messages.success(request, "The study is in the list of studies again.")
+    except StudyError as error:
+        messages.error(request, str(error))
+    return redirect("studies:whole", slug)
+
+
+def _retention_of(study: Study) -> dict[str, Any]:
+    rows = Retention.objects.filter(study=study)
+    return dict(rows.values("identities_days", "delete_on").first() or {})
+
+
+@require_POST
+@login_required
+def retention(request: HttpRequest, slug: str) -> HttpResponse:
+    """Store on which dates data of the study is deleted."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    form = RetentionForm(request.POST)
+    if not form.is_valid():
+        return _whole_study_page(request, study, keeping=form)
+    try:
+        set_retention(
+            study_id=study.pk,
+            seen=request.POST.get("seen"),
+            user=_signed_in_user(request),
+            **form.cleaned_data,
+        )
+    except StaleVersion as error:
+        form.add_error(None, str(error))
+        return _whole_study_page(request, study, keeping=form)
+    messages.success(request, "The dates are stored.")
+    return redirect("studies:whole", slug)
+
+
+@require_POST
+@login_required
+def delete(request: HttpRequest, slug: str) -> HttpResponse:
+    """Delete the study with everything in it, after its short name was typed."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    form = DeletionForm(request.POST, study=study)
+    if form.is_valid():
+        try:
+            delete_study(study_id=study.pk, by=_signed_in_user(request))
+        except StudyError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"“{study.title}” was deleted.")
+            return redirect("studies:list")
+    return _whole_study_page(request, study, deletion=form)
+
+
+def _signed_in_user(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,311 @@
+"""What frames every page of a study: the same seven sections, and what each app adds to them.
+
+An app registers its sources when it is ready. A source is a function of the study that returns what
+the app has to say now. Sources of marks are called for every page of a study, so each makes at most
+two queries.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from django.db.models import TextChoices
+from django.urls import reverse
+
+from studies.models import Item, Study
+from studies.statements.kept_figures import kept
+
+SECTIONS = ("overview", "items", "annotators", "judges", "report", "exports", "settings")
+TASKS = (
+    "items",
+    "profile",
+    "question",
+    "checks",
+    "texts",
+    "annotators",
+    "judges",
+    "plan",
+    "launch",
+)
+CARDS = ("answers", "quota", "funnel", "coverage", "judges", "money")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the navigation shows next to a section.
+
+    `count` says how many things the section has. `alert` says in two or three words what waits for
+    the researcher there: “3 to approve”.
+    """
+
+    section: str
+    count: int | None = None
+    alert: str = ""
+
+
+class TaskState(TextChoices):
+    NOT_STARTED = "not_started", "Not started"
+    DONE = "done", "Done"
+    ATTENTION = "attention", "Needs attention"
+
+
+@dataclass(frozen=True)
+class SetupTask:
+    """One line of the list that sets a study up; `key` is one of `TASKS`.
+
+    `summary` is one line: what is set, or what to do. `address` is the page where it is done.
+    Several apps may give a task the same key: the list then shows the one that needs most. A study
+    is set up without the tasks that are optional.
+    """
+
+    key: str
+    title: str
+    state: TaskState
+    summary: str
+    address: str
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that waits for the researcher: a sentence, and the button that leads to it."""
+
+    sentence: str
+    address: str
+    button: str
+    is_urgent: bool = False
+    for_editors: bool = True
+
+
+@dataclass(frozen=True)
+class SectionPage:
+    """A page of a section, in the second row of the navigation.
+
+    The row appears on the pages of the section if it has at least two such pages.
+    """
+
+    section: str
+    title: str
+    address: str
+    for_editors: bool = False
+
+
+@dataclass(frozen=True)
+class MonitorCard:
+    """A part of the card `key` of `CARDS`; `template` shows it with `part.context`."""
+
+    key: str
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+Entry = TypeVar("Entry")
+
+
+class Registry(Generic[Entry]):
+    """Sources of one kind of entry, in the order in which apps registered them."""
+
+    def __init__(self) -> None:
+        self._sources: list[Callable[[Study], Iterable[Entry]]] = []
+
+    def register(self, source: Callable[[Study], Iterable[Entry]]) -> None:
+        """Add a source; a second call with the same one changes nothing."""
+        if source not in self._sources:
+            self._sources.append(source)
+
+    def of(self, study: Study) -> list[Entry]:
+        return [entry for source in self._sources for entry in source(study)]
+
+
+marks: Registry[Mark] = Registry()
+setup_tasks: Registry[SetupTask] = Registry()
+needs: Registry[Need] = Registry()
+cards: Registry[MonitorCard] = Registry()
+# Parts of the launch page, above the button that opens the study.
+launch_parts: Registry[MonitorCard] = Registry()
+section_pages: Registry[SectionPage] = Registry()
+
+
+@dataclass(frozen=True)
+class ListCell:
+    """What the list of studies shows in one column; an alert says what waits there, in few words.
+
+    `when` is for the column “updated”, which shows the latest moment that any app names.
+    """
+
+    text: str = ""
+    alert: str = ""
+    when: datetime | None = None
+
+
+# The columns that apps fill, by name. A source gets all studies of the page and returns cells by
+# the study's id, in a fixed number of queries.
+COLUMNS = {"quota": "Quota", "judges": "Judges", "cost": "Cost", "updated": "Updated"}
+_column_sources: dict[str, list[Callable[[Sequence[Study]], Mapping[int, ListCell]]]] = {
+    name: [] for name in COLUMNS
+}
+
+
+def register_column(name: str, source: Callable[[Sequence[Study]], Mapping[int, ListCell]]) -> None:
+    """Add a source to a column of the list; a second call changes nothing."""
+    if source not in _column_sources[name]:
+        _column_sources[name].append(source)
+
+
+def column_cells(name: str, studies: Sequence[Study]) -> dict[int, list[ListCell]]:
+    """The cells of a column, by the study's id; several apps may add to one cell."""
+    found: dict[int, list[ListCell]] = {study.pk: [] for study in studies}
+    for source in _column_sources[name]:
+        for pk, cell in source(studies).items():
+            found[pk].append(cell)
+    return found
+
+
+Found = TypeVar("Found")
+
+
+def once(study: Study, name: str, find: Callable[[], Found]) -> Found:
+    """What `find` returns, found once for this object of a study: sources of a page share it."""
+    known: dict[str, Found] = study.__dict__.setdefault("_found_once", {})
+    if name not in known:
+        known[name] = find()
+    return known[name]
+
+
+# The section of a page, by the name of its address or the namespace before it.
+_SECTION_OF = {"studies:detail": "overview", "studies:launch": "overview"}
+
+
+def register_pages(section: str, *names: str) -> None:
+    """Mark `section` as current on pages with these names: “people:” for a whole namespace."""
+    _SECTION_OF.update(dict.fromkeys(names, section))
+
+
+def section_of(view_name: str) -> str:
+    """The section that a page belongs to; empty for a page outside all of them."""
+    namespace = view_name.partition(":")[0]
+    return _SECTION_OF.get(view_name) or _SECTION_OF.get(f"{namespace}:", "")
+
+
+_SECTIONS = {
+    "overview": ("Overview", "studies:detail"),
+    "items": ("Items", "studies:items"),
+    "annotators": ("Annotators", "people:list"),
+    "judges": ("Judges", "judging:list"),
+    "report": ("Report", "analysis:list"),
+    "exports": ("Exports", "exports:list"),
+    "settings": ("Settings", "studies:settings"),
+}
+
+
+@dataclass(frozen=True)
+class NavigationLink:
+    """A section as the navigation shows it. `current` is the value of aria-current, or empty."""
+
+    title: str
+    address: str
+    current: str
+    count: int | None
+    alerts: tuple[str, ...]
+
+
+def navigation(study: Study, *, view_name: str, path: str) -> list[NavigationLink]:
+    """The sections of `study`, seen from the page at `path`."""
+    found = marks.of(study)
+    here = section_of(view_name)
+    links = []
+    for section, (title, name) in _SECTIONS.items():
+        address = reverse(name, args=[study.slug])
+        current = ("page" if address == path else "true") if section == here else ""
+        own = [mark for mark in found if mark.section == section]
+        counts = [mark.count for mark in own if mark.count is not None]
+        alerts = tuple(mark.alert for mark in own if mark.alert)
+        links.append(
+            NavigationLink(title, address, current, sum(counts) if counts else None, alerts)
+        )
+    return links
+
+
+@dataclass(frozen=True)
+class SectionLink:
+    """A page of the current section; `current` is the value of aria-current, or empty."""
+
+    title: str
+    address: str
+    current: str
+
+
+def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> list[SectionLink]:
+    """The pages of the current section, if there are several."""
+    here = section_of(view_name)
+    found = [
+        page
+        for page in section_pages.of(study)
+        if page.section == here and (may_edit or not page.for_editors)
+    ]
+    if len(found) < 2:
+        return []
+    above = [page.address for page in found if path.startswith(page.address)]
+    nearest = max(above, key=len, default="")
+    return [
+        SectionLink(
+            page.title,
+            page.address,
+            ("page" if page.address == path else "true") if page.address == nearest else "",
+        )
+        for page in found
+    ]
+
+
+def item_pages(study: Study) -> list[SectionPage]:
+    return [
+        SectionPage("items", "All items", reverse("studies:items", args=[study.slug])),
+        SectionPage("items", "Import", reverse("studies:import", args=[study.slug]), True),
+    ]
+
+
+def settings_pages(study: Study) -> list[SectionPage]:
+    pages = {
+        "studies:settings": "Settings",
+        "studies:team": "Team",
+        "studies:providers": "Items and providers",
+        "studies:activity": "Activity",
+        "studies:whole": "Copy, archive, delete",
+    }
+    return [
+        SectionPage("settings", title, reverse(name, args=[study.slug]))
+        for name, title in pages.items()
+    ]
+
+
+def items_mark(study: Study) -> list[Mark]:
+    return [Mark("items", once(study, "items", lambda: _items(study)))]
+
+
+def _items(study: Study) -> int:
+    return kept(
+        "navigation-items",
+        study.pk,
+        study.version,
+        count=lambda: Item.objects.filter(study=study).count(),
+        rows=int,
+    )
+
+
+def register_own_pages() -> None:
+    """What this app adds to its own pages."""
+    marks.register(items_mark)
+    section_pages.register(item_pages)
+    register_pages("items", "studies:items", "studies:item", "studies:import")
+    register_pages("items", "studies:import-job", "studies:import-columns")
+    register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
+    register_pages("items", "studies:items-delete")
+    section_pages.register(settings_pages)
+    register_pages(
+        "settings", "studies:settings", "studies:providers", "studies:activity", "studies:whole"
+    )
+    register_pages(
+        "settings", "studies:copy", "studies:delete", "studies:retention", "studies:team"
+    )
+    register_pages("settings", "studies:team-invite")

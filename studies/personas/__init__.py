@@ -1,1 +1,0 @@
-"""A persona as text, and the named sets of its features."""

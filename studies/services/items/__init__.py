@@ -1,1 +1,0 @@
-"""The items of a study as annotators get them: samples, draws, hash, expected time, preview."""

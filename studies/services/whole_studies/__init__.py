@@ -1,1 +1,0 @@
-"""Whole studies: copies, the archive, retention dates, deletion, and people no longer shown."""
