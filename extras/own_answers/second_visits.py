@@ -341,7 +341,7 @@ COLUMNS = (
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
     Column(
-        "media_missing", "boolean", "Whether the person answered without media that did not load."
+        "media_missing", "boolean", "Whether media did not load at this answer."
     ),
 )
 

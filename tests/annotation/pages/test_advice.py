@@ -10,7 +10,7 @@ from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, InitialAnswer
 from annotation.participants.items import item_page as frames
 from annotation.participants.items.task_views import ITEM
-from annotation.quality.flags import quality_of
+from annotation.quality import quality_of
 from studies.models import Item, Study
 from tests.annotation.pages.walking import item_page, post_answer, start, token_of
 from tests.factories import make_item, make_study, sign_in
