@@ -340,9 +340,7 @@ COLUMNS = (
     Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
-    Column(
-        "media_missing", "boolean", "Whether media did not load at this answer."
-    ),
+    Column("media_missing", "boolean", "Whether media did not load at this answer."),
 )
 
 
