@@ -60,7 +60,7 @@ def save_note(
     """
     text = text.strip()
     locked = lock_study(study.pk)  # Of two first notes, the second finds the other.
-    locked.all_items.only("pk").get(pk=item_id)
+    locked.all_items(manager="everything").only("pk").get(pk=item_id)
     note = _next_version(study, item_id, text, version=version, user=user)
     before = set(note.tags.values_list("name", flat=True))
     note.tags.exclude(name__in=tags).delete()

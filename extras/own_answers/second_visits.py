@@ -174,6 +174,7 @@ def _forget(annotator: Annotator) -> None:
 
 
 AT_END = AtEnd("own_answers", plan_retest, _forget)
+AGAIN = ShownAgain("second visits", _items)
 
 
 _REFUSED = 422
@@ -339,9 +340,7 @@ COLUMNS = (
     Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
-    Column(
-        "media_missing", "boolean", "Whether media did not load, and the person chose to answer."
-    ),
+    Column("media_missing", "boolean", "Whether media did not load at this answer."),
 )
 
 
@@ -387,6 +386,3 @@ SECOND_VISITS = ExportTable(
     "Second visits: one row per item that a person answered again",
     _table,
 )
-
-
-AGAIN = ShownAgain("second visits", _items)

@@ -75,6 +75,10 @@ def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monke
 
     assert answer.status_code == 404
     assert not ItemNote.objects.exists()
+    monkeypatch.undo()
+    make_item(study=study, key="two", split="practice")
+    client.post(reverse("studies:item-note", args=["s", "two"]), {"text": "A note."})
+    assert ItemNote.objects.get().item.key == "two"
 
 
 def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkeypatch):
