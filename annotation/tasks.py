@@ -5,7 +5,7 @@ from celery import shared_task
 from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.sync.sync import follow_all, refresh
 from annotation.prolific.sync.webhooks import handle
-from annotation.services.expiry import release_expired
+from annotation.services.endings import release_expired
 
 
 @shared_task

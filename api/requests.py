@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from api.models import IdempotentRequest
 from api.problems import Problem
 from studies.models import AccessToken
-from studies.services.accounts.access_tokens import find_token
+from studies.services.accounts.credentials import find_token
 from studies.statements import clock
 
 _WINDOW = timedelta(minutes=1)

@@ -421,7 +421,7 @@ def set_up() -> None:
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True)
     # A database that is used again expects its files elsewhere than in a new folder.
-    from studies.file_storage.location import adopt_location
+    from studies.file_storage.storage import adopt_location
 
     adopt_location()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.db import DatabaseError, connection
 
 from config.health import newer_database
-from studies.file_storage.location import note_location
+from studies.file_storage.storage import note_location
 from studies.statements.clock import wrong_clock
 
 logger = logging.getLogger(__name__)

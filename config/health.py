@@ -18,8 +18,7 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
-from studies.file_storage.location import wrong_location
-from studies.file_storage.storage import StorageUnreachable, files_storage
+from studies.file_storage.storage import StorageUnreachable, files_storage, wrong_location
 from studies.models import Heartbeat
 from studies.statements import clock
 

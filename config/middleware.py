@@ -133,7 +133,7 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
 
             from api.problems import Problem
             from api.requests import count_request
-            from studies.services.accounts.access_tokens import find_token
+            from studies.services.accounts.credentials import find_token
 
             found = find_token(token.strip())
             if found is not None:

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from studies.file_storage.storage import files_storage
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored, files_storage
 
 
 def path_of(stored: Stored) -> Path:

@@ -18,7 +18,7 @@ from analysis.lifecycle.storage import check_parameters, report_dir
 from analysis.models import Recheck, Report, ShareLink
 from analysis.report.report_json import without_people
 from analysis.tasks import build_report, recheck_report
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.jobs.retry import same_job
 from studies.models.keys import random_id
 from studies.models.studies import Study

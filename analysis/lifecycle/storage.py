@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404
 from analysis.data.answers import exclusions_since, withdrawn_answers
 from analysis.errors import BadParameters, ForeignFiles
 from analysis.models import ComparedItem, Export, Report
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
 from studies.models.studies import Membership, Study
 from studies.selectors import studies_for

@@ -18,7 +18,7 @@ from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
 from analysis.report.report_json import to_json
 from analysis.report.words import listed
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.jobs.runner import JobProgress, carry_out
 
 SHOWN_ITEMS = 10

@@ -32,7 +32,7 @@ from analysis.lifecycle.storage import (
 from analysis.models import Report
 from analysis.report.rules import ANALYSES
 from analysis.report.table_files import read_item_rows
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for

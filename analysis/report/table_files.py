@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.report.tables import Cell, Table, compact, csv_columns
 from studies.exporters.tables import Book, CsvWriter, csv_cells, workbook
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 
 # More rows than fit on a page of a paper: such a table is in its own file, not in all.tex.
 LONG = 60

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from annotation.content.comprehension import as_toml, questions_of, read_questions, set_questions
 from annotation.errors import AnnotationError
 from annotation.seats import quotas
-from annotation.seats.quota_files import plan_to_toml, read_plan
+from annotation.seats.quotas import plan_to_toml, read_plan
 from studies.errors import StudyError
 from studies.models import Study
 from studies.study_files.folder import Folder

@@ -1,8 +1,11 @@
-"""Which annotator is using the browser, and which step they may see."""
+"""Which annotator is using the browser, which step they may see, and when their time ends."""
 
+import datetime as dt
+import math
 import re
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -14,14 +17,57 @@ from django.utils import translation
 from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
-from annotation.participants.deadline import deadline_of
+from annotation.seats.assignment import is_doubtful
 from annotation.seats.completion_codes import code_for
-from annotation.seats.flow import step_of
+from annotation.seats.flow import ACTIVE, step_of, warning_time
 from annotation.seats.open_items import annotator_of
-from annotation.seats.platform_status import is_doubtful
+from annotation.services.endings import extensions_left
 from studies.models import Study
 from studies.pages.signed_in import signed_in
 from studies.selectors import studies_for
+from studies.statements import clock
+
+
+class Deadline:
+    """The data of the time notice on every page; read when the page shows it."""
+
+    def __init__(self, annotator: Annotator, expires_at: dt.datetime) -> None:
+        self.annotator = annotator
+        self.expires_at = expires_at
+        self.warns_at = expires_at - warning_time(annotator.study)
+
+    @property
+    def is_near(self) -> bool:
+        return clock.now() >= self.warns_at
+
+    @property
+    def warns_in(self) -> int:
+        """Seconds from now, because no device's clock can be trusted; 0 when the warning is due."""
+        return max(0, math.ceil((self.warns_at - clock.now()).total_seconds()))
+
+    @property
+    def clock(self) -> str:
+        return f"{self.expires_at.astimezone(dt.UTC):%H:%M}"
+
+    @property
+    def iso(self) -> str:
+        return self.expires_at.astimezone(dt.UTC).isoformat()
+
+    @property
+    def may_extend(self) -> bool:
+        """Whether the annotator may ask for more time; far from the limit nothing is read."""
+        return not self.is_near or extensions_left(self.annotator) > 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ends": self.iso, "warns_in": self.warns_in}
+
+
+def deadline_of(annotator: Annotator) -> Deadline | None:
+    """The annotator's deadline; None when their part is over or has no limit."""
+    if annotator.state not in ACTIVE or annotator.expires_at is None:
+        return None
+    return Deadline(annotator, annotator.expires_at)
+
 
 # The order of the steps. Steps that a study does not have are skipped by their state alone.
 ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")

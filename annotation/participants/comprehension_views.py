@@ -18,8 +18,8 @@ from annotation.content.comprehension import (
 from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import AnswerForm, QuizForm
-from annotation.participants.items.context import item_context
-from annotation.participants.items.task_views import next_url
+from annotation.participants.item_context import item_context
+from annotation.participants.item_views import next_url
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
 

@@ -2,27 +2,37 @@
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.content.comprehension import OpenQuestion
-from annotation.content.texts import consent_text
+from annotation.content.comprehension import OpenQuestion, unfair_checks
+from annotation.content.texts import consent_text, setting_of
 from annotation.participants.access import may_preview, see_other, study_page
 from annotation.participants.added_steps import STEPS as ADDED
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
-from annotation.participants.items.context import ShownInitial, instructions_context, item_context
-from annotation.participants.items.progress import ItemProgress, ProgressOnItems
+from annotation.participants.item_context import (
+    ItemProgress,
+    ProgressOnItems,
+    ShownInitial,
+    instructions_context,
+    item_context,
+)
 from studies.models import Item, Side, Study
-from studies.pages.responses import whole_number
+from studies.pages.responses import whole_number, with_frames
+from studies.prompts import build_prompt
+from studies.selectors import get_study
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
+
 
 STEPS = {
     "consent": _("Consent"),
@@ -190,3 +200,46 @@ def _practice(study: Study) -> dict[str, Any]:
         "action": _url(study, "practice"),
         "draft_key": "",
     }
+
+
+@require_safe
+@login_required
+def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
+    """Show one step in both sizes; for an item also the prompt that a model gets."""
+    study = get_study(request.user, slug)
+    steps = steps_of(study)
+    if step not in steps:
+        raise Http404
+    context: dict[str, Any] = {
+        "study": study,
+        "steps": steps,
+        "step": step,
+        "unfair": unfair_checks(study),
+    }
+    query = ""
+    if step in ITEM_STEPS and (shown := _shown_item(study, step, request.GET.get("item", "1"))):
+        item, number, total = shown
+        query = "?" + urlencode({"item": number})
+        setting = setting_of(study)
+        context |= {
+            "item": item,
+            "number": number,
+            "total": total,
+            "before": number - 1,
+            "after": number + 1 if number < total else 0,
+        }
+        if step == "task":
+            prompt = build_prompt(item, setting=setting, shown_first=Side.R1)
+            context |= {"setting": setting, "prompt": prompt}
+    context["framed"] = reverse("annotation:preview", args=[slug, step]) + query
+    return with_frames(render(request, "annotation/researcher/preview.html", context))
+
+
+def _shown_item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
+    """The item with that number in the order of keys, its number, and the number of items."""
+    items = items_of(study, step)
+    total = items.count()
+    if not total:
+        return None
+    number = min(whole_number(asked) or 1, total)
+    return items[number - 1], number, total

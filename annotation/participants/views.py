@@ -23,6 +23,7 @@ from annotation.participants.access import (
     bind,
     closed,
     code_context,
+    deadline_of,
     find_annotator,
     is_opened,
     may_preview,
@@ -34,21 +35,19 @@ from annotation.participants.access import (
     took_part,
 )
 from annotation.participants.added_steps import NOTES, STEPS
-from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
-from annotation.participants.items.context import instructions_context, task_url
-from annotation.participants.items.progress import progress_of
-from annotation.participants.items.task_views import next_url
+from annotation.participants.item_context import instructions_context, progress_of, task_url
+from annotation.participants.item_views import next_url
 from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
+from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
 from annotation.seats.identity import has_come
-from annotation.seats.platform_status import is_doubtful
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
-from studies.services.accounts.rate_limits import minutes
+from studies.services.accounts.sign_ins import minutes
 from studies.texts.markdown import render_markdown
 
 REFUSED = 422

@@ -24,8 +24,7 @@ from annotation.seats.quotas import (
     seen_questions,
     set_about_questions,
 )
-from annotation.services.admission.invitations import invite
-from annotation.services.admission.related_studies import seen_selection, set_related_studies
+from annotation.services.admission import invite, seen_selection, set_related_studies
 from annotation.services.capacity import raise_places
 from studies.errors import StaleVersion
 from studies.models import Membership, Study

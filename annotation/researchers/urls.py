@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation.participants import preview_views
+from annotation.participants import preview
 from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
@@ -31,8 +31,8 @@ urlpatterns = [
     path("checks/", text_views.checks, name="checks"),
     path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
-    path("preview/", preview_views.frames, name="preview"),
-    path("preview/<slug:step>/", preview_views.frames, name="preview-step"),
+    path("preview/", preview.frames, name="preview"),
+    path("preview/<slug:step>/", preview.frames, name="preview-step"),
     path("invitations/", admission_views.invitations, name="invitations"),
     path("places/", admission_views.places, name="places"),
     path("places/quota/", quota_views.quota, name="quota"),

@@ -28,10 +28,10 @@ from annotation.researchers.selectors import (
     people_of,
     quota_grid,
 )
-from annotation.seats import first_answers
+from annotation.seats import flow
 from annotation.seats.completion_codes import codes_of
 from annotation.seats.flow import ACTIVE
-from annotation.services.release import release_unanswered
+from annotation.services.endings import release_unanswered
 from studies.models import Item, Membership, Study
 from studies.money import format_money
 from studies.pages.listing import role_of
@@ -93,10 +93,10 @@ def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
     """Seats and places of annotators who never answered; a platform decides about these itself."""
     if study.entry == Study.Entry.PROLIFIC:
         return {}
-    silent = first_answers.never_answered(study)
+    silent = flow.never_answered(study)
     return {
         "silent": silent.count(),
-        "silent_seats": first_answers.seats_held(silent),
+        "silent_seats": flow.seats_held(silent),
         "first_answer_minutes": settings.FIRST_ANSWER_MINUTES,
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
     }

@@ -30,7 +30,7 @@ from annotation.researchers.selectors import (
     quota_grid,
     seconds_of_an_item,
 )
-from annotation.seats.forecast import named_groups
+from annotation.seats.capacity import named_groups
 from studies.models import Item, Study
 from studies.money import sums_in_words
 from studies.pages.listing import recent_seat_groups, study_figures

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Annotation, Annotator, Assignment
-from annotation.seats.platform_status import is_doubtful
+from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
 from annotation.seats.side_order import (
     Showing,
     choose_orders,
@@ -23,6 +22,26 @@ from annotation.seats.side_order import (
 )
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
+
+# Whoever has one of these statuses takes no place on the platform any more, without a rejection.
+LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
+
+
+def has_lost_place(annotator: Annotator) -> bool:
+    """Whether the platform has given the annotator's place to others, by the last reading."""
+    newest = annotator.prolific_submissions.order_by("-started_at", "-pk").first()
+    return newest is not None and newest.status in LEFT
+
+
+def is_doubtful(annotator: Annotator) -> bool:
+    """Whether the platform said that it does not know the annotator's session.
+
+    Until it does, they hold neither a seat nor a place and see no completion code.
+    """
+    return ProlificIdentity.objects.filter(
+        annotator=annotator, unknown_since__isnull=False
+    ).exists()
+
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5

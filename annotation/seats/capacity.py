@@ -1,15 +1,236 @@
-"""The number of seats and places of a study, and the cost of more."""
+"""The number of seats and places of a study, the cost of more, and whether enough people can come.
+
+Seats belong to items, places belong to people: a study can only be filled if at least as many
+people can still come as its open seats need. Everybody gets `each` different items.
+"""
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Sum
 
-from annotation.models import QuotaGroup
-from annotation.seats.forecast import SeatForecast, forecast_of, widened
+from annotation.models import Annotator, QuotaGroup
 from studies.models import Item, Study
 from studies.money import format_money
+from studies.selectors import SeatGroup, seat_groups
+
+_MOST_NAMED = 6
+
+# Number of open seats at an item → number of items that have this many.
+OpenSeats = Mapping[int, int]
+
+
+def count_open(seats: OpenSeats) -> int:
+    return sum(width * items for width, items in seats.items())
+
+
+def people_needed(seats: OpenSeats, each: int) -> int:
+    """How many newcomers are needed to fill these seats if nobody has two seats at one item.
+
+    This is exact: if this many people each take the items with the most open seats, they fill all
+    of them.
+    """
+    widest = max((width for width, items in seats.items() if items), default=0)
+    return max(math.ceil(count_open(seats) / each), widest) if each else 0
+
+
+def seats_filled(seats: OpenSeats, each: int, people: int) -> int:
+    """The maximum number of these seats that this many newcomers can fill."""
+    within = sum(min(width, people) * items for width, items in seats.items())
+    return min(each * people, within)
+
+
+def widened(seats: OpenSeats, *, by: int, items: int) -> OpenSeats:
+    """The open seats if each of `items` items needs this many more answers."""
+    full = items - sum(seats.values())
+    return Counter({width + by: n for width, n in {**seats, 0: full}.items()})
+
+
+def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
+    """The open seats if one seat is taken at each item of `taken`."""
+    left = Counter(seats)
+    for width, items in taken.items():
+        left[width] -= items
+        left[width - 1] += items
+    return left
+
+
+@dataclass(frozen=True)
+class SeatForecast:
+    """The open seats that remain if every active annotator finishes.
+
+    `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
+    the number of open group places, None in a study without groups; `places_left` is the number
+    that the recruiting platform still fills, None if that is unknown or there is no platform.
+    Where some groups are full, `waiting` names the others with their open places, and `beyond` is
+    the number of annotators who came for a full group and do surplus work.
+    `resting` are places that it fills only when recruiting is started again.
+    """
+
+    seats: OpenSeats
+    each: int
+    on_the_way: int = 0
+    admitted: int = 0
+    room: int | None = None
+    places_left: int | None = None
+    resting: int = 0
+    reward: int = 0
+    currency: str = ""
+    waiting: Sequence[tuple[str, int]] = ()
+    beyond: int = 0
+
+    @property
+    def open(self) -> int:
+        return count_open(self.seats)
+
+    @property
+    def needed(self) -> int:
+        """How many people without items yet are needed for the open seats."""
+        return people_needed(self.seats, self.each)
+
+    @property
+    def missing_room(self) -> int:
+        """How many group places are missing."""
+        return 0 if self.room is None else max(0, self.needed - self.admitted - self.room)
+
+    @property
+    def missing_places(self) -> int:
+        """How many places on the platform are missing."""
+        if self.places_left is None:
+            return 0
+        return max(0, self.needed - self.on_the_way - self.places_left - self.resting)
+
+    @property
+    def to_start(self) -> int:
+        """How many of the resting places are needed."""
+        if self.places_left is None:
+            return 0
+        return min(self.resting, max(0, self.needed - self.on_the_way - self.places_left))
+
+    @property
+    def missing(self) -> int:
+        """How many more people must be admitted than the remaining places allow."""
+        return max(self.missing_room, self.missing_places)
+
+    @property
+    def unfilled(self) -> int:
+        """How many seats stay open when every remaining place is used."""
+        people = max(0, self.needed - self.missing)
+        return self.open - seats_filled(self.seats, self.each, people)
+
+    @property
+    def pay(self) -> int:
+        """The pay of the missing people, in minor units and without the platform's fee."""
+        return self.missing * self.reward
+
+    @property
+    def warning(self) -> str:
+        """What is missing, and for which groups; empty if the remaining places are enough."""
+        return " ".join(filter(None, (self._missing_words, self._groups_words)))
+
+    @property
+    def _groups_words(self) -> str:
+        """The groups that must still come; empty unless people come for groups that are full."""
+        if not self.waiting or not (self.missing or self.beyond):
+            return ""
+        came = ""
+        if self.beyond:
+            people = "1 annotator" if self.beyond == 1 else f"{self.beyond:,} annotators"
+            came = f"{people} came for groups that are full, and their answers are surplus. "
+        return (
+            f"{came}Places are open only for {named_groups(self.waiting)}. Recruit these groups, "
+            "for example with a filter on Prolific: anybody else adds surplus answers that you pay."
+        )
+
+    @property
+    def _missing_words(self) -> str:
+        rests = self._resting()
+        if not self.missing:
+            return rests
+        seats = "1 seat stays" if self.unfilled == 1 else f"{self.unfilled:,} seats stay"
+        places = "1 more place is" if self.missing == 1 else f"{self.missing:,} more places are"
+        pay = format_money(self.pay, self.currency)
+        where = []
+        if self.missing_room:
+            where.append(f"{self.missing_room:,} in the groups")
+        if self.missing_places:
+            where.append(f"{self.missing_places:,} on Prolific")
+        return (
+            f"{seats} open even when every place left is used. {places} needed "
+            f"({', '.join(where)}), which costs {pay} in pay. {rests}"
+        ).rstrip()
+
+    def _resting(self) -> str:
+        if not self.to_start:
+            return ""
+        places = "1 place" if self.to_start == 1 else f"{self.to_start:,} places"
+        verb = "stays" if self.to_start == 1 else "stay"
+        return (
+            f"{places} on Prolific {verb} empty until recruiting is started again there. "
+            "Use “Refill returned places”."
+        )
+
+
+def named_groups(groups: Sequence[tuple[str, int]]) -> str:
+    """Groups with their open places, in words; only the first of many.
+
+    >>> named_groups([("party: a", 3), ("party: b", 1)])
+    'party: a (3); party: b (1)'
+    """
+    named = [f"{name} ({places:,})" for name, places in groups[:_MOST_NAMED]]
+    if len(groups) > _MOST_NAMED:
+        named.append(f"{len(groups) - _MOST_NAMED:,} more groups")
+    return "; ".join(named)
+
+
+def forecast_of(
+    study: Study,
+    *,
+    places_left: int | None = None,
+    resting: int = 0,
+    groups: Sequence[SeatGroup] | None = None,
+) -> SeatForecast:
+    """The current forecast of a study; four queries, one fewer with its `groups` of items.
+
+    One more where some of its quota groups are full.
+    """
+    items = Item.objects.filter(study=study, seats_needed__gt=0)
+    # An ending clears the time limit, so these are the active annotators who have no items yet.
+    on_the_way = Annotator.objects.filter(
+        study=study, assignments=None, works_surplus=False, expires_at__isnull=False
+    )
+    quotas = list(study.quota_groups.all())
+    waiting = [(str(group), group.open) for group in quotas if group.open]
+    has_full = any(group.target and not group.open for group in quotas)
+    beyond = Annotator.objects.filter(
+        study=study, works_surplus=True, excluded_at=None, quota_group__isnull=False
+    )
+    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if quotas else on_the_way
+    return SeatForecast(
+        seats=open_seats(seat_groups(study) if groups is None else groups),
+        each=items[: study.items_per_annotator].count(),
+        on_the_way=on_the_way.count(),
+        admitted=admitted.count(),
+        room=sum(group.open for group in quotas) if quotas else None,
+        places_left=places_left,
+        resting=resting,
+        reward=study.reward,
+        currency=study.currency,
+        waiting=waiting if has_full else (),
+        beyond=beyond.count() if has_full and waiting else 0,
+    )
+
+
+def open_seats(groups: Iterable[SeatGroup]) -> OpenSeats:
+    """How many items have one open seat, how many have two, and so on."""
+    seats: Counter[int] = Counter()
+    for group in groups:
+        if group.taken < group.needed:
+            seats[group.needed - group.taken] += group.items
+    return seats
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotation.errors import AlreadyEnded, WrongStep
 from annotation.models import (
@@ -24,9 +25,9 @@ from annotation.models import (
     CompletionCode,
     Ending,
 )
-from annotation.seats import assignment, first_answers, group_places, quotas
+from annotation.seats import assignment, quotas
+from annotation.seats.assignment import has_lost_place, is_doubtful
 from annotation.seats.completion_codes import ensure_codes
-from annotation.seats.platform_status import has_lost_place, is_doubtful
 from studies.models import Study
 from studies.services.studies import lock_study
 from studies.statements import clock
@@ -167,7 +168,7 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
     if (moment := _MOMENTS.get(state)) and getattr(annotator, moment) is None:
         setattr(annotator, moment, now)
         fields.append(moment)
-    if first_answers.renew(annotator):
+    if renew(annotator):
         fields.append("first_answer_by")
     annotator.save(update_fields=fields)
     AnnotatorEvent.objects.create(
@@ -218,7 +219,7 @@ def use_surplus(study: Study, *, among: Q) -> None:
     Then the annotators who work beyond their group: see `group_places`.
     """
     assignment.fill_from_surplus(among)
-    group_places.hand_on(study)
+    quotas.hand_on(study)
 
 
 def unanswered(annotator: Annotator) -> int:
@@ -262,12 +263,12 @@ def take_back(annotator: Annotator, *, answered: bool = False) -> None:
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])
     if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
-        if not group_places.take_again(annotator):
+        if not quotas.take_again(annotator):
             annotator.works_surplus = True
             annotator.save(update_fields=["works_surplus"])
     assignment.retake_seats(annotator, answered=answered, lost_place=lost)
     if annotator.works_surplus:
-        group_places.hand_on(annotator.study)
+        quotas.hand_on(annotator.study)
         annotator.refresh_from_db(fields=["works_surplus", "quota"])
 
 
@@ -290,7 +291,7 @@ def seat_again(annotator: Annotator) -> None:
     if not annotator.works_surplus or has_lost_place(annotator):
         return
     if annotator.quota_group is not None:
-        group_places.hand_on(annotator.study)
+        quotas.hand_on(annotator.study)
         return
     annotator.works_surplus = False
     annotator.save(update_fields=["works_surplus"])
@@ -300,3 +301,64 @@ def seat_again(annotator: Annotator) -> None:
 
 def _keeps_work(annotator: Annotator) -> bool:
     return annotator.state in ACTIVE or annotator.state == State.COMPLETED
+
+
+# From the first of these states on, an annotator may hold a quota place, and later seats.
+_HOLDS = frozenset({State.SCREENED, State.INSTRUCTED, State.QUALIFIED, State.ANNOTATING})
+_ACTIVE = frozenset({State.ARRIVED, State.CONSENTED, *_HOLDS})
+
+
+def limit() -> dt.datetime:
+    """When the time for a first answer is over that begins now."""
+    return clock.now() + dt.timedelta(minutes=settings.FIRST_ANSWER_MINUTES)
+
+
+def renew(annotator: Annotator) -> bool:
+    """Extend the time for a first answer at each step; True if that changed anything.
+
+    Who came with an id that nobody vouched for has a limit from the start, others by an open link.
+    """
+    by_link = annotator.study.entry == Study.Entry.LINK and annotator.state == State.SCREENED
+    if annotator.state not in _HOLDS or not (annotator.first_answer_by or by_link):
+        return False
+    annotator.first_answer_by = limit()
+    return True
+
+
+def lift(annotator: Annotator) -> None:
+    """Remove the limit after the first answer, or when the platform confirms who somebody is.
+
+    From then on only the study's time limit applies.
+    """
+    if annotator.first_answer_by is not None:
+        annotator.first_answer_by = None
+        annotator.save(update_fields=["first_answer_by"])
+
+
+def is_over() -> Q:
+    """The filter for active annotators whose time is over."""
+    now = clock.now()
+    return Q(expires_at__lt=now) | Q(first_answer_by__lt=now, state__in=_HOLDS)
+
+
+def lapsed(annotator: Annotator) -> bool:
+    """Whether the annotator lost their place before their first answer, and may have it again."""
+    return annotator.state == State.TIMED_OUT and annotator.first_answer_by is not None
+
+
+def never_answered(study: Study) -> QuerySet[Annotator]:
+    """Active annotators who hold seats or a quota place and have not answered anything yet."""
+    own = Assignment.objects.filter(annotator=OuterRef("pk"))
+    seated = own.filter(is_surplus=False, state=Assignment.State.RESERVED)
+    return (
+        Annotator.objects.filter(study=study, state__in=_ACTIVE, is_imported=False)
+        .filter(Exists(seated) | Q(quota=Annotator.Quota.RESERVED))
+        .exclude(Exists(own.filter(annotation__isnull=False)))
+    )
+
+
+def seats_held(people: QuerySet[Annotator]) -> int:
+    """How many seats these annotators hold without an answer."""
+    return Assignment.objects.filter(
+        annotator__in=people, is_surplus=False, state=Assignment.State.RESERVED
+    ).count()

@@ -16,7 +16,7 @@ from django.db import connection, models
 
 from annotation.models import Annotation, Annotator, Assignment, Draft
 from studies.models import Item, Persona, Study
-from studies.statements.prepared import execute
+from studies.statements.bulk import execute
 
 Row = TypeVar("Row", bound=models.Model)
 _LOCKED_ITEM = ("id", "study_id", "task", "split", "advice")

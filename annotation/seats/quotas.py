@@ -1,15 +1,26 @@
-"""Quota places. Every change happens under the lock of the Study row."""
+"""Quota places and plans. Every change happens under the lock of the Study row.
 
+Seats belong to items, group places to people. A place is worth the seats that its holder fills: a
+new annotator fills as many as each annotator gets; an annotator whose work already exists fills
+only those that are left.
+"""
+
+import dataclasses
 import itertools
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from annotation.errors import QuotaError
 from annotation.models import Annotator, DemographicQuestion, QuotaGroup
+from annotation.seats import assignment
+from annotation.seats.assignment import has_lost_place, is_doubtful
+from annotation.seats.capacity import forecast_of, without
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
 
@@ -278,3 +289,153 @@ def _retarget(
         change = {"group": str(group), "before": group.target, "after": target}
         record(study, "group's places", user=user, **change)
         QuotaGroup.objects.filter(pk=group.pk).update(target=target)
+
+
+def take_again(annotator: Annotator) -> bool:
+    """Reserve a group place for an annotator who returns with their items; False if none is free.
+
+    None is free for them either if their items now have too few open seats.
+    """
+    return _needs_a_place(annotator) and reserve(annotator)
+
+
+def hand_on(study: Study) -> None:
+    """Give open group places to annotators who work beyond their group, with their items' seats.
+
+    Annotators who fill the most seats come first, then the earliest.
+    """
+    rooms = [group.pk for group in study.quota_groups.all() if group.open > 0]
+    if not rooms:
+        return
+    beyond = (
+        # Nobody here holds a seat, so a transaction that saves an answer of theirs waits for no
+        # item: locking them after items cannot cause a deadlock.
+        Annotator.objects.select_for_update(no_key=True, of=("self",))
+        .filter(study=study, works_surplus=True, excluded_at=None, quota_group__in=rooms)
+        .filter(_goes_on())
+        .order_by("screened_at", "pk")
+    )
+    waiting = [a for a in beyond if not has_lost_place(a) and not is_doubtful(a)]
+    for annotator in sorted(waiting, key=lambda a: -assignment.within_reach(a).total()):
+        annotator.study = study
+        if not assignment.fills_a_place(annotator) or not _needs_a_place(annotator):
+            continue
+        if not reserve(annotator):
+            continue
+        annotator.works_surplus = False
+        annotator.save(update_fields=["works_surplus"])
+        if annotator.state == Annotator.State.COMPLETED:
+            fill(annotator)
+        assignment.seat_surplus(annotator)
+
+
+def _goes_on() -> Q:
+    # An ending clears the time limit.
+    return Q(expires_at__isnull=False) | Q(state=Annotator.State.COMPLETED)
+
+
+def _needs_a_place(annotator: Annotator) -> bool:
+    """Whether the remaining places still bring enough people if this annotator holds one."""
+    # The forecast reads every open item, so only studies with groups make one.
+    if not annotator.study.quota_groups.exists() or not annotator.assignments.exists():
+        return True
+    before = forecast_of(annotator.study)
+    seats = without(before.seats, assignment.within_reach(annotator))
+    after = dataclasses.replace(before, seats=seats, room=(before.room or 0) - 1)
+    return after.missing_room <= before.missing_room
+
+
+EXAMPLE = """\
+[[question]]
+key = "gender"
+label = "What is your gender?"
+options = {woman = "Woman", man = "Man"}
+
+[[group]]
+target = 5
+gender = "woman"
+
+[everyone_else]
+target = 2
+"""
+
+
+def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
+    """Read the questions and groups of a plan; `QuotaError` says what is wrong and where."""
+    try:
+        plan = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise QuotaError(f"The file is not TOML: {error}.") from error
+    if unknown := set(plan) - {"question", "group", "everyone_else"}:
+        raise QuotaError(
+            f"The file has “{sorted(unknown)[0]}”. Use [[question]], [[group]], [everyone_else]."
+        )
+    questions = [_question(n, row) for n, row in enumerate(plan.get("question", []), start=1)]
+    groups = [
+        _read_group(f"group {n}", row) for n, row in enumerate(plan.get("group", []), start=1)
+    ]
+    if "everyone_else" in plan:
+        groups.append(_read_group("everyone_else", plan["everyone_else"]))
+    return questions, groups
+
+
+def plan_to_toml(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> str:
+    """A plan as a text that `read_plan` reads back; the group for everyone else comes last.
+
+    Criteria are sorted, because databases keep them in different orders.
+    """
+    import tomli_w  # Here, because only exports of a study write TOML.
+
+    rows = [
+        {"key": each.key, "label": each.label, "options": dict(each.options)}
+        | ({"sentence": each.sentence} if each.sentence else {})
+        for each in questions
+    ]
+    plan: dict[str, Any] = {"question": rows} if rows else {}
+    own = [each for each in groups if each.criteria]
+    if own:
+        plan["group"] = [
+            {"target": each.target, **dict(sorted(each.criteria.items()))} for each in own
+        ]
+    if others := [each for each in groups if not each.criteria]:
+        plan["everyone_else"] = {"target": others[0].target}
+    return tomli_w.dumps(plan)
+
+
+def _question(number: int, row: dict[str, Any]) -> QuotaQuestion:
+    options = row.get("options")
+    words = (row.get("key"), row.get("label"))
+    if not all(isinstance(word, str) and word for word in words) or not _is_table(options):
+        raise QuotaError(f"question {number} needs key, label and options. An example:\n{EXAMPLE}")
+    return QuotaQuestion(row["key"], row["label"], row["options"], _sentence(number, row))
+
+
+def _sentence(number: int, row: dict[str, Any]) -> str:
+    """How a profile says the answer; it must have a place for it."""
+    sentence = row.get("sentence", "")
+    if sentence and not (isinstance(sentence, str) and is_sentence(sentence)):
+        raise QuotaError(
+            f"question {number}: sentence must be a text of up to 200 letters with {{answer}} in "
+            'it, for example "The person is {answer}."'
+        )
+    return sentence
+
+
+def _is_table(options: object) -> bool:
+    return (
+        isinstance(options, dict)
+        and bool(options)
+        and all(isinstance(label, str) for label in options.values())
+    )
+
+
+def _read_group(name: str, row: dict[str, Any]) -> Quota:
+    criteria = {key: value for key, value in row.items() if key != "target"}
+    target = row.get("target")
+    if not isinstance(target, int) or isinstance(target, bool) or target < 0:
+        raise QuotaError(f"{name} needs a target, a whole number of places.")
+    if name == "everyone_else" and criteria:
+        raise QuotaError("everyone_else has no criteria, only a target.")
+    if name != "everyone_else" and not criteria:
+        raise QuotaError(f'{name} needs criteria, for example gender = "woman".')
+    return Quota(target, criteria)

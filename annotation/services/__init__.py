@@ -1,32 +1,28 @@
 """Every change to annotators, seats and answers."""
 
-from annotation.services.admission.confirmation import confirm, doubt, note_signed
-from annotation.services.admission.entry import enter, enter_by_link, resume
-from annotation.services.answers import record_answer, record_displayed
-from annotation.services.comprehension import (
-    answer_question,
-    finish_practice_item,
-    pass_checks,
-    practise,
-)
-from annotation.services.drafts import save_draft
+from annotation.services.admission import confirm, doubt, enter, enter_by_link, note_signed, resume
+from annotation.services.answers import record_answer, record_displayed, save_draft, skip_item
 from annotation.services.endings import (
     complete,
+    exclude,
+    extend,
+    include,
     mark_returned,
     reinstate,
     reject,
+    release_expired,
     time_out,
     withdraw,
 )
-from annotation.services.exclusion import exclude, include
-from annotation.services.expiry import release_expired
-from annotation.services.extension import extend
-from annotation.services.skips import skip_item
 from annotation.services.steps import (
+    answer_question,
     consent,
     decline,
     finish_instructions,
+    finish_practice_item,
     leave_feedback,
+    pass_checks,
+    practise,
     record_demographics,
 )
 

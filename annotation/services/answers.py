@@ -1,15 +1,19 @@
-"""Store an answer: one transaction, and no success before its commit."""
+"""Store answers, drafts and skips: one transaction each, and no success before its commit.
+
+Most requests of an open study come here.
+"""
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.content.consent_versions import agreed_terms
 from annotation.content.texts import wording_sha256
-from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
+from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import (
     Annotation,
     AnnotationRevision,
@@ -19,7 +23,7 @@ from annotation.models import (
     InitialAnswer,
 )
 from annotation.seats import assignment as seats
-from annotation.seats import first_answers
+from annotation.seats import flow
 from annotation.seats.open_items import locked_assignment
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
@@ -215,7 +219,7 @@ def _record(
             for field, value in submission.items():
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
-        first_answers.lift(annotator)
+        flow.lift(annotator)
         AnnotationRevision.objects.create(
             annotation=annotation, number=annotation.revision, **submission
         )
@@ -247,7 +251,7 @@ def _record_initial(
         return known
     now = clock.now()
     Draft.objects.filter(assignment=assignment).delete()
-    first_answers.lift(annotator)
+    flow.lift(annotator)
     return InitialAnswer.objects.create(
         assignment=assignment,
         choice=choice,
@@ -306,3 +310,78 @@ def _durations(entry: _Entry) -> dict[str, int | None]:
     """Elapsed time by the server's clock since the page was last shown, and active time."""
     elapsed = None if entry.shown_at is None else _elapsed_ms(entry.shown_at)
     return {"elapsed_ms": elapsed, "active_ms": entry.active_ms}
+
+
+def stamp_of(assignment: Assignment) -> str:
+    """The stamp of an item's current content: the answer's revision and the draft's version.
+
+    It only ever grows, so an outdated page is always recognised by the stamp it carries.
+    """
+    revision = getattr(getattr(assignment, "annotation", None), "revision", 0)
+    version = getattr(getattr(assignment, "draft", None), "version", 0)
+    return f"{revision}.{version}"
+
+
+def save_draft(
+    *,
+    annotator_id: int,
+    assignment_id: int,
+    stamp: str,
+    choice: str = "",
+    certainty: str = "",
+    active_ms: int = 0,
+    places: Mapping[str, int] | None = None,
+) -> Draft:
+    """Store the annotator's current input, in content terms and as it was typed.
+
+    Where a whole set is shown, `places` are those of its responses so far, by number.
+
+    `stamp` is the one that the page was made from or that the last save returned: input that
+    another tab has saved since is not overwritten unseen. Raises `DraftChanged` in that case,
+    `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`.
+    """
+    if choice not in ("", *Choice.values):
+        raise InvalidAnswer(f"choice {choice!r} is not offered")
+    with transaction.atomic():
+        # A transaction that stores the answer to this item waits for this lock, and this one for
+        # it.
+        annotator = (
+            Annotator.objects.select_for_update(no_key=True).only("state").get(pk=annotator_id)
+        )
+        if annotator.state not in ANSWERING:
+            raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
+        assignment = Assignment.objects.select_related("annotation", "draft").get(
+            pk=assignment_id, annotator=annotator
+        )
+        if stamp != stamp_of(assignment):
+            raise DraftChanged(f"assignment {assignment_id} has changed")
+        draft = getattr(assignment, "draft", None) or Draft(assignment=assignment, version=0)
+        draft.choice, draft.certainty, draft.active_ms = choice, certainty, active_ms
+        draft.places = None if places is None else dict(places)
+        draft.version += 1
+        draft.save()
+        assignment.draft = draft
+    return draft
+
+
+_SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.State.RETURNED}
+
+
+@transaction.atomic
+def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
+    """Store that the annotator skipped an item and give its seat back; repeats change nothing.
+
+    A skipped item counts as done for completion. Raises `Assignment.DoesNotExist` (not this
+    annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state not in _SKIPPING:
+        raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
+    assignment = annotator.assignments.select_for_update(no_key=True).get(pk=assignment_id)
+    if Annotation.objects.filter(assignment=assignment).exists():
+        raise WrongStep(f"assignment {assignment_id} has an answer")
+    Draft.objects.filter(assignment=assignment).delete()
+    if assignment.state != Assignment.State.SKIPPED:
+        seats.skip(assignment)
+        flow.use_surplus(annotator.study, among=Q(item=assignment.item_id))
+    return assignment

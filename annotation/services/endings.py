@@ -1,17 +1,23 @@
-"""Endings of an annotator's part; each releases what it held and leaves a log row and a code."""
+"""Endings of an annotator's part, exclusion from the analysis, and more time.
+
+Each ending releases what the annotator held, and leaves a row of the log and a code.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
-from annotation.errors import AlreadyEnded, Unfinished, WrongStep
-from annotation.models import Annotator, Draft
-from annotation.seats import flow
+from annotation.errors import AlreadyEnded, PlacesError, Unfinished, WrongStep
+from annotation.models import Annotator, AnnotatorEvent, Draft
+from annotation.seats import flow, quotas
 from annotation.services.identities import forget_person
 from studies.additions import Additions
-from studies.services.studies import record
+from studies.models import Study
+from studies.services.studies import lock_study, record
+from studies.statements import clock
 
 
 @dataclass(frozen=True)
@@ -105,3 +111,159 @@ def _end(annotator_id: int, state: str, *, user: User | None = None) -> Annotato
     if state == State.WITHDREW:
         record(annotator.study, "participant withdrew", rater=annotator.pseudonym)
     return flow.end(annotator, state, user=user)
+
+
+@transaction.atomic
+def exclude(
+    *, annotator_id: int, reason: str, user: User | None = None, reopen_seats: bool = False
+) -> Annotator:
+    """Exclude an annotator's answers from every report; repeats change nothing.
+
+    Their seats and their quota place stay filled unless `reopen_seats`: then other annotators are
+    needed, and paid, for them. Seats can be reopened only when the annotator's part is over;
+    otherwise raises `WrongStep`.
+    """
+    annotator = flow.lock(annotator_id)
+    if not reason.strip():
+        raise ValueError("an exclusion needs a reason")
+    if annotator.excluded_at is not None:
+        return annotator
+    if reopen_seats and annotator.state in flow.ACTIVE:
+        raise WrongStep(f"annotator {annotator.pk} is {annotator.state}: end their part first")
+    annotator.excluded_at = clock.now()
+    annotator.exclusion_reason = reason.strip()
+    annotator.save(update_fields=["excluded_at", "exclusion_reason"])
+    seats = 0
+    if reopen_seats and not annotator.is_imported:
+        seats = flow.give_back(annotator)
+    AnnotatorEvent.objects.create(
+        annotator=annotator,
+        user=user,
+        event="excluded",
+        detail={"reason": annotator.exclusion_reason, "seats_reopened": seats},
+    )
+    record(
+        annotator.study,
+        "person excluded",
+        user=user,
+        rater=annotator.pseudonym,
+        reason=annotator.exclusion_reason,
+        seats_reopened=seats,
+    )
+    return annotator
+
+
+@transaction.atomic
+def include(*, annotator_id: int, user: User | None = None) -> Annotator:
+    """Reverse an exclusion; the annotator takes reopened seats again if nobody else took them."""
+    annotator = flow.lock(annotator_id)
+    if annotator.excluded_at is None:
+        return annotator
+    annotator.excluded_at = None
+    annotator.exclusion_reason = ""
+    annotator.save(update_fields=["excluded_at", "exclusion_reason"])
+    if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
+        flow.take_back(annotator, answered=True)
+        quotas.fill(annotator)
+        flow.use_surplus(annotator.study, among=Q(annotator=annotator))
+    AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
+    record(annotator.study, "person included again", user=user, rater=annotator.pseudonym)
+    return annotator
+
+
+def release_expired(*, study_id: int | None = None) -> int:
+    """End the part of every annotator whose time is over, and return how many; safe to run twice.
+
+    One transaction per study, so that no study waits for another.
+    """
+    due = Annotator.objects.filter(flow.is_over(), state__in=flow.ACTIVE)
+    stopped = Annotator.objects.filter(
+        state__in=flow.ACTIVE, study__state=Study.State.CLOSED, is_imported=False
+    )
+    if study_id is not None:
+        due, stopped = due.filter(study=study_id), stopped.filter(study=study_id)
+    study_ids = {*due.values_list("study", flat=True), *stopped.values_list("study", flat=True)}
+    ended = 0
+    for pk in sorted(study_ids):
+        with transaction.atomic():
+            ended += expire_due(lock_study(pk))
+    return ended
+
+
+def expire_due(study: Study) -> int:
+    """End the part of everybody in a locked study whose time is over; return how many.
+
+    An annotator who has answered everything has completed, even if the last page was never sent. An
+    annotator in a closed study gets that ending. An annotator whose answer is being saved at this
+    moment is locked by that save and skipped: they have not left.
+    """
+    active = Annotator.objects.select_for_update(no_key=True, skip_locked=True).filter(
+        study=study, state__in=flow.ACTIVE
+    )
+    if study.state != Study.State.CLOSED:
+        active = active.filter(flow.is_over())
+    ended = 0
+    for annotator in active.order_by("pk"):
+        annotator.study = study
+        if flow.is_finished(annotator):
+            flow.end(annotator, Annotator.State.COMPLETED)
+        elif study.state == Study.State.CLOSED:
+            flow.end(annotator, Annotator.State.CLOSED)
+        else:
+            flow.end(annotator, Annotator.State.TIMED_OUT)
+        ended += 1
+    return ended
+
+
+@transaction.atomic
+def release_unanswered(*, study_id: int, user: User | None = None) -> int:
+    """Release the seats and places of annotators who never answered; return how many annotators.
+
+    They may continue: with their first answer they take seats again, if those are free. Raises
+    `PlacesError` on a platform, where every annotator has their own place and time.
+    """
+    study = lock_study(study_id)
+    if study.entry == Study.Entry.PROLIFIC:
+        raise PlacesError("On Prolific the platform decides how long people have their place.")
+    people = flow.never_answered(study)
+    seats = flow.seats_held(people)
+    found = list(people.select_for_update(no_key=True, skip_locked=True, of=("self",)))
+    for annotator in found:
+        annotator.study = study
+        annotator.first_answer_by = annotator.first_answer_by or clock.now()
+        annotator.save(update_fields=["first_answer_by"])
+        flow.end(annotator, Annotator.State.TIMED_OUT, user=user, never_answered=True)
+    if found:
+        record(study, "unanswered seats released", user=user, people=len(found), seats=seats)
+    return len(found)
+
+
+EXTENDED = "extended"
+# The number that WCAG 2.2.1 requires; a seat is not held for ever.
+EXTENSIONS = 10
+
+
+def extensions_left(annotator: Annotator) -> int:
+    return EXTENSIONS - annotator.events.filter(event=EXTENDED).count()
+
+
+@transaction.atomic
+def extend(*, annotator_id: int) -> Annotator:
+    """Extend an annotator's time by half of the study's time limit; it is logged.
+
+    Only near the limit, so a second press changes nothing, and ten times at most. The platform's
+    own clock does not change. Raises `AlreadyEnded`.
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state not in flow.ACTIVE:
+        raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
+    now = clock.now()
+    limit = annotator.expires_at or now
+    if limit - now > flow.warning_time(annotator.study) or not extensions_left(annotator):
+        return annotator
+    annotator.expires_at = max(limit, now) + flow.time_limit(annotator.study) / 2
+    annotator.save(update_fields=["expires_at"])
+    AnnotatorEvent.objects.create(
+        annotator=annotator, event=EXTENDED, detail={"until": annotator.expires_at.isoformat()}
+    )
+    return annotator

@@ -1,9 +1,11 @@
 """Backups: everything that an installation needs after a loss, in one file, and back again.
 
 A backup is a zip file: a part for each table, one for each file, and a manifest with the checksums
-of all. Rows are JSON, so that a backup of PostgreSQL can be restored on SQLite.
+of all. Rows are lines of JSON, so that a backup of PostgreSQL can be restored on SQLite, and all of
+one moment.
 """
 
+import datetime as dt
 import hashlib
 import json
 import logging
@@ -17,23 +19,149 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
+from django.apps import apps
 from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.core.management.color import no_style
 from django.db import DatabaseError, connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Model
 from django.utils.crypto import salted_hmac
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from analysis.exports.table_files import sha256_of
-from config.operations import backup_tables as tables
 from config.operations.stored_files import kept_files, kept_in
-from studies.file_storage.location import adopt_location
-from studies.file_storage.storage import files_storage
-from studies.models import Backup
+from studies.file_storage.storage import adopt_location, files_storage
+from studies.models import Backup, FilesLocation, Heartbeat
 from studies.statements import clock
 from studies.version import version
+
+_ROWS_AT_ONCE = 500
+# Made by the migrations, also where nothing was ever stored.
+_OF_DJANGO = {"django_content_type", "auth_permission"}
+_FIRST_QUERY = "SELECT 1 FROM django_migrations LIMIT 1"  # the moment is that of the first query
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Let every query inside see the rows as they were at its beginning. Nobody waits for it."""
+    if connection.in_atomic_block:  # the caller's transaction decides
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute(_FIRST_QUERY)
+            yield
+    else:
+        with connection.cursor() as cursor:
+            # Unlike `atomic`, which takes the lock of writers here. The log of the database keeps
+            # what others write meanwhile.
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                cursor.execute(_FIRST_QUERY)
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+
+
+def kept_models() -> list[type[Model]]:
+    """The models whose rows are kept, by table. Sessions are not: everybody signs in again.
+    Signs of life are of the processes that run.
+    """
+    found = apps.get_models(include_auto_created=True)
+    left_out = (Session, FilesLocation, Heartbeat)
+    kept = [m for m in found if m._meta.managed and not m._meta.proxy and m not in left_out]
+    return sorted(kept, key=lambda model: model._meta.db_table)
+
+
+def migrations_applied() -> list[str]:
+    applied = MigrationRecorder(connection).applied_migrations()
+    return sorted(f"{app}.{name}" for app, name in applied)
+
+
+def lines_of(model: type[Model]) -> Iterator[bytes]:
+    """Each row as a line: the values of its fields, in the order of `columns_of`."""
+    rows = model._base_manager.order_by("pk").values_list(*columns_of(model))
+    for row in rows.iterator(_ROWS_AT_ONCE):
+        yield json.dumps(row, default=_as_json, separators=(",", ":")).encode() + b"\n"
+
+
+def columns_of(model: type[Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
+
+
+def _as_json(value: Any) -> str:
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be kept in a backup")
+
+
+def insert_lines(model: type[Model], lines: Iterable[bytes]) -> int:
+    """Insert rows with their ids and times as they were; returns how many."""
+    fields, quoted = list(model._meta.concrete_fields), connection.ops.quote_name
+    columns = ", ".join(quoted(str(field.column)) for field in fields)
+    into = f"INSERT INTO {quoted(model._meta.db_table)} ({columns})"
+    places = f"({', '.join(['%s'] * len(fields))})"
+    stored, found = 0, iter(lines)
+    while some := list(islice(found, _ROWS_AT_ONCE)):
+        rows = [
+            [
+                field.get_db_prep_save(field.to_python(value), connection)
+                for field, value in zip(fields, json.loads(line), strict=True)
+            ]
+            for line in some
+        ]
+        step = connection.ops.bulk_batch_size(fields, rows)
+        with connection.cursor() as cursor:
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                values = ", ".join([places] * len(part))
+                cursor.execute(f"{into} VALUES {values}", list(chain.from_iterable(part)))
+        stored += len(rows)
+    return stored
+
+
+def first_table_in_use() -> str:
+    """A table that has rows; empty if nothing was stored since the migrations."""
+    for model in kept_models():
+        table = model._meta.db_table
+        if table not in _OF_DJANGO and model._base_manager.exists():
+            return table
+    return ""
+
+
+def lock_tables() -> None:
+    """Let nobody read or write until the end of the transaction; on SQLite it has the lock."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {', '.join(_names())} IN ACCESS EXCLUSIVE MODE")
+
+
+def empty_tables() -> None:
+    with connection.cursor() as cursor:
+        for name in _names():
+            cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - names of our own tables
+
+
+def _names() -> list[str]:
+    models: list[type[Model]] = [*kept_models(), Session]
+    tables = [model._meta.db_table for model in models]
+    return [connection.ops.quote_name(table) for table in tables]
+
+
+def reset_sequences() -> None:
+    """Let the next row of each table get an id after those that were restored."""
+    with connection.cursor() as cursor:
+        for sql in connection.ops.sequence_reset_sql(no_style(), kept_models()):
+            cursor.execute(sql)
+
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +305,7 @@ def make_backup(path: Path, *, with_secret_key: bool = False) -> Made:
         with draft.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
                 taken_at = clock.now()
-                with tables.snapshot():
+                with snapshot():
                     rows, files = _write(bundle, taken_at, with_secret_key)
             file.flush()
             os.fsync(file.fileno())
@@ -211,8 +339,8 @@ def _write(bundle: zipfile.ZipFile, taken_at: datetime, with_secret_key: bool) -
         parts[name] = Part(sha256=digest.hexdigest(), bytes=size, columns=columns)
         return number
 
-    for model in tables.kept_models():
-        rows += add(_part_of(model), tables.lines_of(model), tables.columns_of(model))
+    for model in kept_models():
+        rows += add(_part_of(model), lines_of(model), columns_of(model))
     for stored in kept_files():
         with suppress(FileNotFoundError), stored.open() as file:  # unless it has just expired
             add(f"files/{stored.path}", _blocks(file))
@@ -223,7 +351,7 @@ def _write(bundle: zipfile.ZipFile, taken_at: datetime, with_secret_key: bool) -
         version=version(),
         database=connection.vendor,
         taken_at=taken_at,
-        migrations=tables.migrations_applied(),
+        migrations=migrations_applied(),
         key_fingerprint=key_fingerprint(),
         parts=parts,
     )
@@ -248,7 +376,7 @@ def restore_backup(path: Path, *, replace: bool = False) -> Restored:
     """
     with opened(path) as archive:
         _check_fit(archive.manifest)
-        if not replace and (table := tables.first_table_in_use()):
+        if not replace and (table := first_table_in_use()):
             raise BackupError(
                 f"The database is in use: {table} has rows. Restore into a new database, or use "
                 "--replace to delete everything that is in this one first."
@@ -266,7 +394,7 @@ def restore_backup(path: Path, *, replace: bool = False) -> Restored:
 
 
 def _check_fit(manifest: Manifest) -> None:
-    there, here = set(manifest.migrations), set(tables.migrations_applied())
+    there, here = set(manifest.migrations), set(migrations_applied())
     if there != here:
         first = sorted(there ^ here)[0]
         missing = "The backup" if first in here else "This database"
@@ -275,11 +403,11 @@ def _check_fit(manifest: Manifest) -> None:
             f"{missing} lacks the migration {first}. Restore with the version that made the "
             "backup, then update."
         )
-    for model in tables.kept_models():
+    for model in kept_models():
         part = manifest.parts.get(_part_of(model))
         if part is None:
             raise BackupError(f"The backup lacks {_part_of(model)}. Use another copy.")
-        if part.columns != tables.columns_of(model):
+        if part.columns != columns_of(model):
             raise BackupError(f"The part {_part_of(model)} has other columns than its table.")
     for name in manifest.parts:
         _place_of(name)
@@ -327,14 +455,14 @@ def _lay_out(archive: Archive, folder: Path) -> int:
 
 
 def _replace_rows(archive: Archive) -> int:
-    tables.lock_tables()
-    tables.empty_tables()
+    lock_tables()
+    empty_tables()
     rows = 0
-    for model in tables.kept_models():
+    for model in kept_models():
         with archive.bundle.open(_part_of(model)) as lines:
-            rows += tables.insert_lines(model, lines)
+            rows += insert_lines(model, lines)
     connection.check_constraints()
-    tables.reset_sequences()
+    reset_sequences()
     return rows
 
 

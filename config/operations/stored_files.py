@@ -10,8 +10,7 @@ from django.utils.module_loading import import_string
 from analysis.models import Export, Report
 from config.env import files
 from studies.additions import Additions
-from studies.file_storage.storage import FilesStorage, draft_folder, files_storage
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import FilesStorage, Stored, draft_folder, files_storage
 from studies.jobs.models import Job
 from studies.models import ImportJob, MediaFile, Upload
 

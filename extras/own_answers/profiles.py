@@ -18,7 +18,7 @@ from annotation.models import Annotation, Annotator, AnnotatorEvent, Demographic
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.added_steps import AddedStep, EndNote
 from annotation.participants.forms import ParticipantForm
-from annotation.participants.items.progress import progress_of
+from annotation.participants.item_context import progress_of
 from annotation.seats import flow
 from annotation.seats.flow import ending_of
 from extras.own_answers.models import OwnProfile

@@ -39,8 +39,7 @@ from annotation.participants.access import (
 )
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
-from annotation.participants.items.context import item_context
-from annotation.participants.items.progress import ItemProgress, ProgressOnItems
+from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
 from annotation.participants.tokens import read_shown_token, shown_token
 from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.sync.entry import verify_return

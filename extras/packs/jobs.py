@@ -18,7 +18,7 @@ from extras.packs.reading import import_raw
 from judging.errors import JudgingError
 from judging.models import JudgeRun
 from studies.errors import StudyError
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.uploads import lay_out

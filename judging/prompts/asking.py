@@ -27,7 +27,7 @@ from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import EarlierReplies, JudgingProtocol
 from judging.protocols.registry import protocol
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile, Side, Study
 from studies.prompts import (

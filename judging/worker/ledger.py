@@ -32,7 +32,7 @@ from judging.worker.writer import Writer, add_new, stored_hashes
 from studies.models import Choice, Side
 from studies.services.studies import freeze
 from studies.statements import clock
-from studies.statements.prepared import Statements
+from studies.statements.bulk import Statements
 
 # Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200

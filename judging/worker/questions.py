@@ -18,7 +18,7 @@ from judging.worker.ledger import contents_of
 from studies.models import Study
 from studies.services.studies import forbids_providers
 from studies.statements import clock
-from studies.statements.prepared import Statements
+from studies.statements.bulk import Statements
 
 PAGE = "Items and providers"
 

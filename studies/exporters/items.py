@@ -10,7 +10,7 @@ from studies.importers.files.readers import COLUMNS
 from studies.importers.items.validation import KEYS
 from studies.media.storage import as_given, file_name, open_file, response_as_given
 from studies.models import Item, MediaFile, Study
-from studies.statements.ordering import by_letters
+from studies.statements.bulk import by_letters
 
 _CHUNK = 1_000
 # An option set is long and rare, so it has no column of its own.

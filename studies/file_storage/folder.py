@@ -12,8 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
 
-from studies.file_storage.location import folder_id
-from studies.file_storage.storage import FilesStorage, draft_folder
+from studies.file_storage.storage import FilesStorage, draft_folder, folder_id
 
 
 class FolderStorage(FilesStorage, FileSystemStorage):

@@ -3,9 +3,14 @@
 Names are `kind/owner/path`: the kind of files, the public id of the row that they belong to, and
 the path of one file, for example `reports/4f…/tables/items.csv`. A file has its name only when it
 is complete.
+
+A folder has an id in a file of its own, so that two folders with one path on two machines are told
+apart, and one folder that they share is not. The database has the id of the first process.
 """
 
+import contextlib
 import hashlib
+import io
 import os
 import shutil
 import tempfile
@@ -13,11 +18,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 from django.conf import settings
+from django.core.files import File
 from django.core.files.storage import Storage, storages
+from django.db import transaction
+
+from studies.models.installation import FilesLocation
+from studies.models.keys import random_id
+from studies.statements import clock
 
 # A draft that nothing has written to for this long is deleted.
 LEFTOVER_SECONDS = 86_400
@@ -144,3 +156,136 @@ def remove_drafts(*kinds: str) -> None:
     """Delete the drafts of these kinds that killed processes left on this machine."""
     for draft in old_drafts(kinds):
         shutil.rmtree(draft, ignore_errors=True)
+
+
+_ID_FILE = "files_id"
+
+
+def folder_id(folder: Path) -> str:
+    """The id of a folder of files, made once; it moves with the folder."""
+    path = folder / _ID_FILE
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text("ascii")
+    draft = path.with_name(f"{_ID_FILE}.{os.getpid()}")
+    draft.write_text(random_id(22), encoding="ascii")
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process was faster, and its id counts
+    except OSError:  # a file system without such links
+        os.rename(draft, path)
+    draft.unlink(missing_ok=True)
+    return path.read_text("ascii")
+
+
+def note_location() -> str:
+    """Note where this process keeps files, unless another did; returns what is wrong, or nothing.
+
+    Raises `DatabaseError` if the database does not answer or lacks migrations.
+    """
+    FilesLocation.objects.get_or_create(id=1, defaults=_own())
+    return wrong_location()
+
+
+def wrong_location() -> str:
+    """A sentence if this installation keeps its files elsewhere than this process would."""
+    own = _own()
+    noted = FilesLocation.objects.first()
+    if noted is None or noted.location == own["location"]:
+        return ""
+    return (
+        f"This process keeps files in {own['shown']}, but the installation keeps them in "
+        f"{noted.shown}. All processes need the same storage: let the machines share that folder, "
+        "or set FILES to a bucket on all of them (docs/deployment.md, Several "
+        "machines). If you moved the folder or restored it, run: manage.py files --adopt"
+    )
+
+
+@transaction.atomic
+def adopt_location() -> str:
+    """Make the storage of this process that of the installation; returns where it is."""
+    own = _own()
+    FilesLocation.objects.update_or_create(id=1, defaults={**own, "noted_at": clock.now()})
+    return own["shown"]
+
+
+def _own() -> dict[str, str]:
+    location, shown = files_storage().location_id()
+    return {"location": location, "shown": shown}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A folder or a file in the storage, by its name; it need not exist.
+
+    The folder of a row is `Stored("reports/ID")`, and its files are `folder / "report.html"`, as
+    with `pathlib.Path`, whose names the methods have.
+    """
+
+    path: str
+
+    def __truediv__(self, name: str) -> "Stored":
+        return Stored(f"{self.path}/{name}")
+
+    def __str__(self) -> str:
+        return files_storage().shown(self.path)
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def open(self) -> IO[bytes]:
+        """The content, seekable; the caller closes it. Raises `FileNotFoundError`."""
+        return cast(IO[bytes], files_storage().open(self.path))
+
+    def read_bytes(self) -> bytes:
+        with self.open() as file:
+            return file.read()
+
+    def read_text(self) -> str:
+        return self.read_bytes().decode("utf-8")
+
+    def is_file(self) -> bool:
+        return files_storage().exists(self.path)
+
+    def size(self) -> int:
+        """Bytes. Raises `FileNotFoundError`."""
+        return files_storage().size(self.path)
+
+    def sha256(self) -> str:
+        return files_storage().sha256(self.path)
+
+    def files(self) -> "list[Stored]":
+        """All files below this folder, sorted by name."""
+        return [self / path for path in files_storage().files(self.path)]
+
+    def save(self, content: bytes | IO[bytes]) -> None:
+        """Store a file under this name; it replaces an old one when it is complete."""
+        stream = io.BytesIO(content) if isinstance(content, bytes) else content
+        files_storage().save(self.path, File(stream))
+
+    @contextmanager
+    def replacing(self) -> Iterator[Path]:
+        """A private folder of this machine whose files become those of this one at the end.
+
+        If the block raises, nothing changes.
+        """
+        with draft_folder(self.path) as draft:
+            yield draft
+            files_storage().put_folder(draft, self.path)
+
+    @contextmanager
+    def local(self) -> Iterator[Path]:
+        """The files as a folder of this machine, for readers that need one; it is not written to.
+
+        The storage in a folder gives the folder itself, the others a copy.
+        """
+        with files_storage().local(self.path) as folder:
+            yield folder
+
+    def copy_to(self, target: "Stored") -> None:
+        files_storage().copy_folder(self.path, target.path)
+
+    def delete(self) -> None:
+        """Delete everything below this folder; a second call changes nothing."""
+        files_storage().delete_folder(self.path)

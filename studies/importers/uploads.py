@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 
 from studies.errors import StudyError
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.importers.columns.mapping import ColumnMapping, guess, hash_of
 from studies.importers.columns.table_file import Head, beginning_of, read_head
 from studies.importers.files.bundle import File, unpacked_size

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.media.content import ENDINGS, BadMedia
 from studies.models import Item, MediaFile, Study
 

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import ManyToOneRel, Model, Q, QuerySet
 
 from studies.errors import StudyError
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
 from studies.media import storage
 from studies.models import (

@@ -15,7 +15,7 @@ from annotation.content.comprehension import (
 )
 from annotation.errors import ComprehensionError
 from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
-from annotation.participants.items.progress import progress_of
+from annotation.participants.item_context import progress_of
 from annotation.seats import flow
 from studies.models import Item, Study, StudyLog
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in

@@ -6,7 +6,7 @@ from annotation import services
 from annotation.errors import AlreadyEnded, DraftChanged
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
-from annotation.services.drafts import stamp_of
+from annotation.services.answers import stamp_of
 from tests.factories import make_items, make_study, walk_in
 from tests.together import run_together
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from annotation.seats.forecast import SeatForecast, people_needed, seats_filled, widened, without
+from annotation.seats.capacity import SeatForecast, people_needed, seats_filled, widened, without
 
 
 def most_filled(widths: list[int], each: int, people: int) -> int:

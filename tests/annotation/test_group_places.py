@@ -7,7 +7,7 @@ import pytest
 from annotation import services
 from annotation.models import Annotator
 from annotation.researchers.workbench import annotator_needs
-from annotation.seats.forecast import forecast_of
+from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, walk_in

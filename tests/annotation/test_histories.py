@@ -14,7 +14,7 @@ from annotation import services
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import flow
-from annotation.seats.forecast import forecast_of
+from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from annotation.participants.items.progress import ItemProgress, ProgressOnItems
+from annotation.participants.item_context import ItemProgress, ProgressOnItems
 
 
 def at(done: int, total: int, seconds: list[float]) -> ProgressOnItems:

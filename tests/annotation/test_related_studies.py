@@ -7,7 +7,7 @@ from django.test import Client
 from annotation import services
 from annotation.errors import TookPartBefore
 from annotation.models import Annotator, CompletionCode, RelatedStudy
-from annotation.services.admission.related_studies import set_related_studies
+from annotation.services.admission import set_related_studies
 from annotation.services.identities import purge_identities
 from studies.models import Membership
 from tests.annotation.pages.walking import PID, arrive, entry_url, start

@@ -12,7 +12,7 @@ from django.test import Client
 from analysis.models import Export, Report
 from judging.models import Judge, JudgeRun, Judgment
 from studies.models import ImportJob, Membership, Study
-from studies.services.accounts.access_tokens import create_token
+from studies.services.accounts.credentials import create_token
 from tests.factories import answer_all, make_items, make_study, walk_in
 
 EVERY_SCOPE = ("read", "write", "spend", "export")

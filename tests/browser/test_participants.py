@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from annotation import services
 from annotation.models import Annotation, Annotator, CompletionCode, Invitation
-from annotation.services.admission.related_studies import set_related_studies
+from annotation.services.admission import set_related_studies
 from studies.models import Membership
 from tests.browser.annotators import add_checks, add_quota, enter, enter_items, make_everyday_study
 from tests.browser.conftest import (

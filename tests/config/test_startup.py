@@ -45,7 +45,7 @@ for name in names:
 assert len(names) > 10
 import_module("config.wsgi")
 note("config.wsgi")
-import_module("studies.file_storage.stored").Stored("reports/none").files()
+import_module("studies.file_storage.storage").Stored("reports/none").files()
 note("files, which are in no bucket")
 """
 PARTICIPANT = """

@@ -14,7 +14,7 @@ import django
 django.setup()
 from django.contrib.auth.models import User
 
-from studies.services.accounts.access_tokens import create_token
+from studies.services.accounts.credentials import create_token
 
 user = User.objects.create_superuser("ada")
 scopes = ["read", "write", "spend", "export"]

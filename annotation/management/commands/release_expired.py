@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from annotation.services.expiry import release_expired
+from annotation.services.endings import release_expired
 from studies.management.terminal import find_study
 
 

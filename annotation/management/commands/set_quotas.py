@@ -5,8 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import QuotaError
-from annotation.seats.quota_files import EXAMPLE, read_plan
-from annotation.seats.quotas import set_quotas
+from annotation.seats.quotas import EXAMPLE, read_plan, set_quotas
 from studies.management.terminal import find_study
 
 

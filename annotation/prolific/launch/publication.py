@@ -31,7 +31,7 @@ from annotation.prolific.launch.launch_plan import (
     workspace_of,
 )
 from annotation.prolific.money import note_reservation
-from annotation.seats.forecast import SeatForecast, forecast_of
+from annotation.seats.capacity import SeatForecast, forecast_of
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.selectors import SeatGroup

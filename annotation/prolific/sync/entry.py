@@ -27,8 +27,8 @@ from annotation.prolific.api import types
 from annotation.prolific.api.transport import NotFound, ProlificError, api_base
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, is_watched, page_client, study_of
+from annotation.seats.assignment import LEFT
 from annotation.seats.flow import ACTIVE
-from annotation.seats.platform_status import LEFT
 from studies.models import Item, Study
 from studies.statements import clock
 

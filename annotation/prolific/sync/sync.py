@@ -45,9 +45,9 @@ from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.money import confirm_sent
 from annotation.seats import flow
+from annotation.seats.assignment import LEFT, is_doubtful
 from annotation.seats.identity import identity_hashes
-from annotation.seats.platform_status import LEFT, is_doubtful
-from annotation.services.admission.confirmation import confirm, doubt
+from annotation.services.admission import confirm, doubt
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 from studies.statements import clock

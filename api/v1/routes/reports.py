@@ -29,7 +29,7 @@ from api.v1.access import (
     user_of,
 )
 from api.v1.responses import JobOut, PageOf, PageQuery, job_fields, page
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 
 router = Router()
 

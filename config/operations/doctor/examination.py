@@ -24,7 +24,7 @@ from config.operations.doctor import (
     judge_checks,
 )
 from studies.additions import Additions
-from studies.file_storage.location import wrong_location
+from studies.file_storage.storage import wrong_location
 from studies.models import Heartbeat, Membership, Study, StudyLog
 from studies.services.studies import record
 from studies.statements.clock import wrong_clock

@@ -14,8 +14,7 @@ from analysis.models import Export, Report
 from analysis.report.build import software
 from config.operations.doctor import InvariantCheck, InvariantFault
 from config.operations.stored_files import is_deleted, is_named, kept_in
-from studies.file_storage.storage import LEFTOVER_SECONDS, files_storage, old_drafts
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import LEFTOVER_SECONDS, Stored, files_storage, old_drafts
 from studies.importers.uploads import folder_of as import_folder
 from studies.jobs.models import Job
 from studies.media.storage import stored_file

@@ -15,8 +15,7 @@ from studies.errors import StudyError
 from studies.models import AccessToken
 from studies.pages.accounts.forms import EndForm, SwitchOffForm, SwitchOnForm, TokenForm
 from studies.services.accounts import second_steps
-from studies.services.accounts.access_tokens import create_token
-from studies.services.accounts.credentials import end_all, end_session, open_sessions
+from studies.services.accounts.credentials import create_token, end_all, end_session, open_sessions
 
 _REFUSED = 422
 _END_ID = "end_%s"

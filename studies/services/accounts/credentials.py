@@ -2,6 +2,8 @@
 
 import datetime as dt
 import re
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,7 +15,9 @@ from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from studies.errors import StudyError
 from studies.models import AccessToken
+from studies.services.accounts.team import hash_of
 from studies.statements import clock
 
 # Names of what a session holds besides Django's own.
@@ -150,3 +154,42 @@ def _words_of(user: Any) -> list[str]:
         *_OWN_WORDS,
     ]
     return list(dict.fromkeys(text.casefold().strip() for text in texts if text.strip()))
+
+
+# Programs that search repositories for secrets know them by a fixed beginning.
+_PREFIX = "thirdperson_"
+_MOST = 20
+
+
+def create_token(*, user: User, name: str, days: int, scopes: Sequence[str]) -> str:
+    """A new token of the user, which is not kept. Raises `StudyError` if there are too many."""
+    if AccessToken.objects.filter(user=user).count() >= _MOST:
+        raise StudyError(f"You have {_MOST} tokens. Delete one that no program uses.")
+    token = _PREFIX + secrets.token_hex(32)
+    AccessToken.objects.create(
+        user=user,
+        name=name,
+        token_sha256=hash_of(token),
+        scopes=[scope for scope in AccessToken.Scope.values if scope in scopes],
+        expires_at=clock.now() + dt.timedelta(days=days),
+    )
+    return token
+
+
+def find_token(token: str) -> AccessToken | None:
+    """The token that was sent, if it is valid and its user is active."""
+    if not token.startswith(_PREFIX):
+        return None
+    found = (
+        AccessToken.objects.filter(
+            token_sha256=hash_of(token), expires_at__gt=clock.now(), user__is_active=True
+        )
+        .select_related("user")
+        .first()
+    )
+    if found is None:
+        return None
+    # Once a day, so that reading does not mean writing.
+    if found.used_at is None or found.used_at < clock.now() - dt.timedelta(days=1):
+        AccessToken.objects.filter(pk=found.pk).update(used_at=clock.now())
+    return found

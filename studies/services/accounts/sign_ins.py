@@ -1,21 +1,43 @@
-"""Limits on attempts to sign in, counted in the database that all servers share.
-
-Nobody can lock out another user: the strict limit is on the account together with the address.
-The two other limits are far higher, and do not apply if the account signed in before from the
-same address.
-"""
+"""Limits on attempts, to sign in and others, counted in the database that all servers share."""
 
 import datetime as dt
 import logging
+import math
+from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
 from studies.errors import TooManyAttempts
 from studies.models import SignIn
-from studies.services.accounts.rate_limits import Limit, minutes
 from studies.statements import clock
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number of attempts allowed within a time; the next one waits."""
+
+    attempts: int
+    within: dt.timedelta
+
+    def wait(self, attempts: QuerySet[Any]) -> dt.timedelta | None:
+        """The time until another attempt is allowed; None if one is allowed now.
+
+        `attempts` are rows with a `created_at`.
+        """
+        now = clock.now()
+        recent = attempts.filter(created_at__gt=now - self.within).order_by("-created_at")
+        decisive = recent.values_list("created_at", flat=True)[self.attempts - 1 : self.attempts]
+        return next((moment + self.within - now for moment in decisive), None)
+
+
+def minutes(wait: dt.timedelta) -> int:
+    """The time to wait in whole minutes, at least one."""
+    return max(1, math.ceil(wait.total_seconds() / 60))
+
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from analysis.exports.requests import request_export
 from analysis.exports.study_export import export_study
 from analysis.lifecycle.storage import export_dir
 from analysis.models import Export
-from annotation.services.endings import withdraw
-from annotation.services.exclusion import exclude
+from annotation.services.endings import exclude, withdraw
 from studies.models import Membership
 from tests.stored import path_of
 

@@ -22,7 +22,7 @@ from analysis.report.render import render_html
 from analysis.report.report_json import without_people
 from analysis.report.rules import ANALYSES
 from analysis.report.words import late_changes
-from annotation.services.exclusion import exclude
+from annotation.services.endings import exclude
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Item
 from studies.services.settings import save_settings

@@ -18,7 +18,7 @@ from annotation.models import (
     DemographicQuestion,
     QuotaGroup,
 )
-from annotation.participants.items import task_views
+from annotation.participants import item_views
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.migrated import copy_migrated
@@ -42,7 +42,7 @@ def load_test(*arguments):
 
 
 def test_the_script_accepts_what_the_pages_offer():
-    assert participants.ITEM == task_views.ITEM
+    assert participants.ITEM == item_views.ITEM
 
 
 @pytest.mark.django_db(transaction=True)

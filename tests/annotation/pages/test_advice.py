@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from annotation import services
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, InitialAnswer
-from annotation.participants.items.task_views import ITEM
+from annotation.participants.item_views import ITEM
 from annotation.quality import quality_of
 from studies.models import Item, Study
 from tests.annotation.pages.walking import item_page, post_answer, start, token_of

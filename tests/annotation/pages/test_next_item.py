@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import Annotation, AnnotationRevision, Assignment
-from annotation.participants.items.task_views import ITEM
+from annotation.participants.item_views import ITEM
 from tests.annotation.pages.walking import token_of
 
 pytestmark = pytest.mark.django_db

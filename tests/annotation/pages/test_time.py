@@ -9,7 +9,7 @@ from annotation import services
 from annotation.errors import AlreadyEnded
 from annotation.models import Annotator
 from annotation.seats import flow
-from annotation.services.extension import EXTENSIONS
+from annotation.services.endings import EXTENSIONS
 from tests.annotation.pages.walking import arrive, post_answer
 from tests.factories import make_items, make_study
 

@@ -26,7 +26,7 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.seats.completion_codes import codes_of
 from annotation.seats.quotas import Quota, grid, set_quotas
-from annotation.services.admission.related_studies import set_related_studies
+from annotation.services.admission import set_related_studies
 from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
     BALANCE,

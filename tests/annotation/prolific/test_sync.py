@@ -19,7 +19,7 @@ from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.demographics import read_export
 from annotation.prolific.sync.sync import apply, follow, follow_all
-from annotation.services.expiry import release_expired
+from annotation.services.endings import release_expired
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,

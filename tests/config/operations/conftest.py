@@ -18,7 +18,7 @@ from analysis.lifecycle.requests import request_report
 from annotation import services
 from annotation.models import Annotation
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
-from annotation.services.drafts import stamp_of
+from annotation.services.answers import stamp_of
 from judging.models import Judge
 from judging.worker import runtime
 from judging.worker.endpoints import seal

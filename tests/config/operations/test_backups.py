@@ -18,12 +18,12 @@ from django.test import override_settings
 from analysis.models import Report
 from annotation.models import Annotation
 from config.env import files
-from config.operations import backup_tables as tables
 from config.operations import backups
+from config.operations import backups as tables
 from config.operations.backups import BackupError, make_backup, opened, restore_backup
 from config.operations.doctor.examination import examine
 from config.operations.stored_files import kept_files
-from studies.file_storage.location import wrong_location
+from studies.file_storage.storage import wrong_location
 from studies.models import Study
 from tests.factories import make_study
 from tests.migrated import copy_migrated

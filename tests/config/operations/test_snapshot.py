@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from config.operations import backup_tables
+from config.operations import backups
 from config.operations.backups import make_backup
 from studies.models import Backup, Study
 from tests.factories import make_study
@@ -17,16 +17,16 @@ from tests.factories import make_study
 @pytest.mark.django_db(transaction=True)
 def test_what_is_stored_during_a_backup_is_not_in_it(var_dir, tmp_path, monkeypatch):
     make_study(slug="before")
-    read = backup_tables.lines_of
+    read = backups.lines_of
 
     def store_first(model: Any) -> Iterator[bytes]:
-        monkeypatch.setattr(backup_tables, "lines_of", read)
+        monkeypatch.setattr(backups, "lines_of", read)
         thread = threading.Thread(target=_store_another)
         thread.start()
         thread.join()
         return read(model)
 
-    monkeypatch.setattr(backup_tables, "lines_of", store_first)
+    monkeypatch.setattr(backups, "lines_of", store_first)
     make_backup(tmp_path / "backup.zip")
 
     slugs = zipfile.Path(tmp_path / "backup.zip", "database/studies_study.jsonl").read_bytes()

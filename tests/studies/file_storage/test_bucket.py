@@ -6,8 +6,7 @@ import pytest
 from django.core.files.storage import storages
 from django.core.management import CommandError, call_command
 
-from studies.file_storage.storage import StorageUnreachable
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import StorageUnreachable, Stored
 from studies.models import MediaFile
 from tests.factories import make_study
 

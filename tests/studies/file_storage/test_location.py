@@ -13,8 +13,7 @@ from django.core.management import CommandError, call_command
 from analysis.lifecycle.requests import request_report
 from config import files_location, health
 from config.celery import refuse_other_files
-from studies.file_storage.location import note_location, wrong_location
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored, note_location, wrong_location
 from studies.models import FilesLocation
 from tests.factories import make_study
 

@@ -12,7 +12,7 @@ from django.core.files.storage import storages
 from django.db import IntegrityError, transaction
 from django.http import FileResponse
 
-from studies.file_storage.stored import Stored
+from studies.file_storage.storage import Stored
 
 LONG = random.Random(1).randbytes(1_060_921)
 

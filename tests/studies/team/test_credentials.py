@@ -15,8 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from studies.models import AccessToken
-from studies.services.accounts.access_tokens import create_token, find_token
-from studies.services.accounts.credentials import IDLE, LONGEST
+from studies.services.accounts.credentials import IDLE, LONGEST, create_token, find_token
 
 pytestmark = pytest.mark.django_db
 

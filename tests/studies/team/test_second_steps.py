@@ -12,7 +12,7 @@ from django.test import Client
 
 from studies.models import SecondStep, SignIn
 from studies.services.accounts import second_steps
-from studies.services.accounts.access_tokens import create_token, find_token
+from studies.services.accounts.credentials import create_token, find_token
 
 pytestmark = pytest.mark.django_db
 

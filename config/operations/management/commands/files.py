@@ -42,8 +42,7 @@ class Command(BaseCommand):
 
     def _show_or_adopt(self, *, adopt: bool) -> None:
         from config.operations.stored_files import totals
-        from studies.file_storage.location import adopt_location, wrong_location
-        from studies.file_storage.storage import files_storage
+        from studies.file_storage.storage import adopt_location, files_storage, wrong_location
 
         if adopt:
             self.stdout.write(f"Files are in {adopt_location()}.")

@@ -36,8 +36,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.backup_tables import first_table_in_use
-        from config.operations.backups import BackupError, restore_backup
+        from config.operations.backups import BackupError, first_table_in_use, restore_backup
 
         path: Path = options["file"]
         if options["replace"] and first_table_in_use():

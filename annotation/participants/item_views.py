@@ -1,11 +1,11 @@
-"""The item pages: showing an item, and storing its answer, its draft or a skip."""
+"""The item pages: showing an item and its media, and storing its answer, its draft or a skip."""
 
 from typing import Any
 
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import services
 from annotation.content.consent_versions import with_agreed_terms
@@ -13,22 +13,30 @@ from annotation.errors import DraftChanged
 from annotation.models import Annotator, Assignment
 from annotation.participants.access import (
     bind,
+    deadline_of,
     find_annotator,
     is_bound,
+    may_preview,
     participant_page,
     see_other,
     step_url,
 )
-from annotation.participants.deadline import deadline_of
+from annotation.participants.added_steps import AGAIN
 from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
-from annotation.participants.items.context import entered, task_context, task_url
-from annotation.participants.items.progress import ProgressOnItems, progress_of
+from annotation.participants.item_context import (
+    ProgressOnItems,
+    entered,
+    progress_of,
+    task_context,
+    task_url,
+)
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
-from annotation.seats import first_answers
+from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
 from annotation.seats.open_items import annotator_of, assignment_at
-from annotation.services.answers import believable_ms
-from annotation.services.drafts import stamp_of
+from annotation.services.answers import believable_ms, stamp_of
+from studies.models import Item, Study
+from studies.pages.views import send
 
 TEMPLATE = "annotation/task.html"
 REFUSED = 422
@@ -97,7 +105,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     )
     if not form.is_valid():
         return _refused(request, annotator, token, position)
-    if first_answers.lapsed(annotator):
+    if flow.lapsed(annotator):
         # This annotator has only read so far. The first answer takes seats again, if they are free.
         annotator = with_agreed_terms(services.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
@@ -221,3 +229,34 @@ def _url_of(annotator: Annotator, position: int | None) -> str:
     if position is None:
         return step_url(annotator, "feedback")
     return task_url(annotator.study.slug, position)
+
+
+# The steps at which items are shown.
+_STEPS = ("practice", "task", "feedback")
+
+
+@require_safe
+def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
+    """Send a picture or sound of an item to a participant who was given it, or in the preview."""
+    study = get_object_or_404(Study, slug=slug)
+    annotator = find_annotator(request, slug)
+    may_see = annotator is not None and _was_given(annotator, sha256)
+    if not (may_see or may_preview(request, study)):
+        raise Http404
+    return send(request, study, sha256)
+
+
+def _was_given(annotator: Annotator, sha256: str) -> bool:
+    """Whether an item shows the file: one of the annotator's, or a practice item."""
+    shown = [again.items(annotator) for again in AGAIN]
+    if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
+        shown.append(Item.everything.filter(assignments__annotator=annotator))
+        practice = Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
+        shown.append(practice)
+    whole = annotator.study.shows_whole_sets
+    return any(
+        each["sha256"] == sha256
+        for found in shown
+        for item in found.only("media", "r1", "r2", "option_set")
+        for each in (item.all_media if whole else item.shown_media)
+    )

@@ -1,1 +1,0 @@
-"""The item page: its content, the position in the task, and what is stored from it."""

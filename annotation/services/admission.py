@@ -1,0 +1,368 @@
+"""Admission to a study: links, invitations, related studies, limits, confirmation.
+
+Anyone can open a link with an invented id. A place that is seconds old may be unknown to the
+recruiting platform as well, so nobody is rejected: an unknown annotator works without a seat, and
+takes seats once they are known.
+"""
+
+import datetime as dt
+import logging
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F
+from django.utils.crypto import salted_hmac
+
+from annotation.errors import (
+    EntryRefused,
+    InvitationError,
+    OtherDevice,
+    StudyNotOpen,
+    TookPartBefore,
+    TooManyStarts,
+)
+from annotation.models import (
+    Annotator,
+    AnnotatorEvent,
+    Invitation,
+    LinkStart,
+    ProlificIdentity,
+    RelatedStudy,
+    random_code,
+)
+from annotation.seats import flow
+from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
+from studies.models import Study
+from studies.services.accounts.sign_ins import Limit
+from studies.services.studies import check_seen, lock_study, record, seen_of
+from studies.statements import clock
+
+_ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_BETWEEN = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class Invited:
+    """The result of adding ids."""
+
+    added: int
+    known: int
+
+
+@transaction.atomic
+def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
+    """Add the ids in `text`, separated by spaces, commas or lines, to a study's list; all or none.
+
+    Ids already on the list stay. The log counts the ids and names none. Raises `InvitationError`.
+    """
+    keys = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
+    if not keys:
+        raise InvitationError("Enter at least one id.")
+    faulty = [key for key in keys if not _ACCEPTED.fullmatch(key)]
+    if faulty:
+        raise InvitationError(
+            f"{len(faulty)} of {len(keys)} ids cannot be part of a link, the first is number "
+            f"{keys.index(faulty[0]) + 1}. Use up to 64 letters, digits, - and _. Nobody was added."
+        )
+    study = lock_study(study_id)
+    if study.entry != Study.Entry.LIST:
+        raise InvitationError("This study is not entered by a list of ids.")
+    known = set(Invitation.objects.filter(study=study, key__in=keys).values_list("key", flat=True))
+    new = [key for key in keys if key not in known]
+    Invitation.objects.bulk_create(Invitation(study=study, key=key) for key in new)
+    if new:
+        record(study, "people invited", user=user, people=len(new))
+    return Invited(len(new), len(known))
+
+
+def took_part_before(study: Study, hashes: Collection[str]) -> bool:
+    """Whether the annotator with one of these hashes consented to a related study.
+
+    The hash is the same in every study and remains when the platform's ids are deleted.
+    """
+    related = RelatedStudy.objects.filter(study=study).values("related")
+    return Annotator.objects.filter(
+        study__in=related, identity_hash__in=hashes, consented_at__isnull=False
+    ).exists()
+
+
+def seen_selection(study: Study) -> str:
+    """The hash of the selection that a form shows."""
+    return seen_of(sorted(study.related_studies.values_list("related", flat=True)))
+
+
+@transaction.atomic
+def set_related_studies(
+    *,
+    study_id: int,
+    related_ids: Collection[int],
+    seen: str | None = None,
+    user: User | None = None,
+) -> None:
+    """Exclude annotators of these studies from now on; annotators who have entered stay.
+
+    The study itself is skipped. Repeats change nothing. Raises `StaleVersion` if the selection is
+    not the one whose `seen_selection` a form showed.
+    """
+    study = lock_study(study_id)
+    check_seen(study, seen, seen_selection(study), what="the selection of related studies")
+    wanted = set(related_ids) - {study_id}
+    present = set(study.related_studies.values_list("related", flat=True))
+    if wanted == present:
+        return
+    study.related_studies.exclude(related__in=wanted).delete()
+    RelatedStudy.objects.bulk_create(
+        RelatedStudy(study=study, related_id=pk) for pk in sorted(wanted - present)
+    )
+    slugs = Study.objects.filter(pk__in=wanted).order_by("slug").values_list("slug", flat=True)
+    record(study, "related studies set", user=user, studies=list(slugs))
+
+
+logger = logging.getLogger(__name__)
+
+# One study may have so many times the starts of one address: who has many addresses meets this.
+_ADDRESSES = 20
+_HOUR = dt.timedelta(hours=1)
+_KEPT_FOR = dt.timedelta(hours=12)
+
+
+def count_start(study: Study, address: str) -> None:
+    """Count a start from `address`; raises `TooManyStarts`, and then counts nothing.
+
+    A study whose people are simulated has no limit, because all of them have one address. Only a
+    keyed hash of the address is stored, separate from the annotator, and only for hours.
+    """
+    if not settings.LINK_STARTS_PER_HOUR or study.is_simulated:
+        return
+    hashed = salted_hmac(
+        "annotation.starts", f"{study.pk} {address}", secret=settings.SECRET_KEY, algorithm="sha256"
+    ).hexdigest()
+    LinkStart.objects.filter(created_at__lt=clock.now() - _KEPT_FOR).delete()
+    # Stored before it is compared, so that simultaneous starts see each other.
+    own = LinkStart.objects.create(study=study, address=hashed)
+    others = LinkStart.objects.filter(study=study).exclude(pk=own.pk)
+    by_address = Limit(settings.LINK_STARTS_PER_HOUR, _HOUR)
+    by_study = Limit(settings.LINK_STARTS_PER_HOUR * _ADDRESSES, _HOUR)
+    if wait := by_address.wait(others.filter(address=hashed)) or by_study.wait(others):
+        own.delete()
+        logger.warning("study %s: start refused, too many of them", study.pk)
+        raise TooManyStarts(wait)
+
+
+# An annotator unknown for this long gives back the seats that they took before this was known.
+PATIENCE = dt.timedelta(minutes=5)
+
+
+@transaction.atomic
+def doubt(*, annotator_id: int) -> None:
+    """Record that the platform does not know the annotator's session.
+
+    Only such an answer counts: a platform that cannot be read says nothing about anyone.
+    """
+    annotator = flow.lock(annotator_id)
+    identity = _identity(annotator_id)
+    if identity is None or identity.is_signed or annotator.prolific_submissions.exists():
+        return
+    now = clock.now()
+    if identity.unknown_since is None:
+        identity.unknown_since = now
+        AnnotatorEvent.objects.create(annotator=annotator, event="unknown on Prolific")
+    identity.looked_at, identity.looks = now, F("looks") + 1
+    identity.save(update_fields=["unknown_since", "looked_at", "looks"])
+    if now - identity.unknown_since >= PATIENCE:
+        flow.unseat(annotator)
+
+
+@transaction.atomic
+def confirm(*, annotator_id: int) -> None:
+    """Record that the platform knows the annotator after all; repeats change nothing."""
+    annotator = flow.lock(annotator_id)
+    identity = _identity(annotator_id)
+    if identity is None:
+        return
+    if annotator.state in flow.ACTIVE:
+        flow.lift(annotator)
+    if identity.unknown_since is None:
+        return
+    identity.unknown_since = None
+    identity.save(update_fields=["unknown_since"])
+    AnnotatorEvent.objects.create(annotator=annotator, event="known on Prolific")
+    flow.seat_again(annotator)
+
+
+def note_signed(*, annotator_id: int) -> None:
+    """Record that the platform itself has signed the link that the annotator opened."""
+    ProlificIdentity.objects.filter(annotator=annotator_id).update(is_signed=True)
+    confirm(annotator_id=annotator_id)
+
+
+def _identity(annotator_id: int) -> ProlificIdentity | None:
+    found = ProlificIdentity.objects.select_for_update(no_key=True)
+    return found.filter(annotator=annotator_id).first()
+
+
+def enter(
+    *,
+    study_id: int,
+    pid: str,
+    prolific_study_id: str = "",
+    session_id: str = "",
+    address: str = "",
+    bound_to: int | None = None,
+    is_vouched_for: bool = True,
+) -> Annotator:
+    """Find or create the annotator who is `pid` in the study; every session id is kept.
+
+    Idempotent: reload, second tab and second device get the same annotator. A new annotator needs
+    an open study; a known annotator can return at any time and sees their current step.
+
+    An id is no secret. Unless the platform vouches for who brings it, starts are limited by
+    `address`, if one is given, and a known annotator is let in with something that was seen before:
+    the browser, which is `bound_to` them, or a session id.
+
+    Raises `EntryRefused` (malformed or not invited), `OtherDevice` and, for a new annotator,
+    `StudyNotOpen`, `TookPartBefore` and `TooManyStarts`: nothing is stored then.
+    """
+    study = Study.objects.get(pk=study_id)
+    is_limited = bool(address) and not is_vouched_for and study.state == Study.State.OPEN
+    check_ids(pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
+    hashes = identity_hashes(pid)
+    known = Annotator.objects.filter(study=study, identity_hash__in=hashes).first()
+    if known is None:
+        try:
+            check_new(study, pid=pid)
+        except EntryRefused:
+            if is_limited and study.entry == Study.Entry.LIST:
+                count_start(study, address)  # ids of a list are not found by trying
+            raise
+        if took_part_before(study, hashes):
+            raise TookPartBefore(f"study {study.pk} does not take people of its related studies")
+        if is_limited:
+            count_start(study, address)
+        sessions = [session_id] if session_id else []
+        with transaction.atomic():
+            # A list vouches for its ids.
+            is_known = is_vouched_for or study.entry != Study.Entry.PROLIFIC
+            known = _arrive(
+                study,
+                identity_hash=identity_hash(pid),
+                first_answer_by=None if is_known else flow.limit(),
+            )
+            ProlificIdentity.objects.get_or_create(
+                annotator=known,
+                defaults={"pid": pid, "study_id": prolific_study_id, "session_ids": sessions},
+            )
+    elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
+        raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
+    _keep_session(known, session_id)
+    return _come_back(known, study)
+
+
+def enter_by_link(
+    *, study_id: int, resume_code: str = "", fresh_code: str = "", address: str = ""
+) -> Annotator:
+    """Create an annotator with a random resume code, or find the one whose code is given.
+
+    `fresh_code` is a random code that a start page was made with: a second press of its button
+    finds the annotator that the first one created. Starts are limited by `address`, if one is
+    given. Raises `EntryRefused` when the code is unknown; for a new annotator `StudyNotOpen` and
+    `TooManyStarts`.
+    """
+    study = Study.objects.get(pk=study_id)
+    if not resume_code:
+        if study.entry != Study.Entry.LINK:
+            raise EntryRefused("this study is entered with an id")
+        is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
+        if address and study.state == Study.State.OPEN and not is_second_press:
+            count_start(study, address)
+        return _arrive(study, resume_code=fresh_code or random_code(10))
+    code = resume_code.strip().upper()
+    known = Annotator.objects.filter(study=study, resume_code=code).first()
+    if known is None:
+        raise EntryRefused("no part of this study has that resume code")
+    return _come_back(known, study)
+
+
+@transaction.atomic
+def resume(*, annotator_id: int) -> Annotator:
+    """Resume a timed-out part: the annotator is where they were, and takes seats that are free.
+
+    Repeats change nothing. Raises `AlreadyEnded` after any other ending and `StudyNotOpen` when the
+    study is closed.
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state in flow.ACTIVE:
+        return annotator
+    if annotator.study.state == Study.State.CLOSED:
+        raise StudyNotOpen(annotator.study.state)
+    return flow.resume(annotator)
+
+
+@transaction.atomic
+def _arrive(
+    study: Study, *, first_answer_by: dt.datetime | None = None, **identity: str
+) -> Annotator:
+    """Create the annotator, unless a second tab did so at the same moment."""
+    if study.state != Study.State.OPEN:
+        raise StudyNotOpen(study.state)
+    annotator, created = Annotator.objects.get_or_create(
+        study=study,
+        **identity,
+        defaults={
+            "expires_at": clock.now() + flow.time_limit(study),
+            "first_answer_by": first_answer_by,
+        },
+    )
+    if created:
+        AnnotatorEvent.objects.create(
+            annotator=annotator, event="state", after=Annotator.State.ARRIVED
+        )
+    return annotator
+
+
+def _was_seen(annotator: Annotator, session_id: str) -> bool:
+    """Whether the session is one of the annotator's.
+
+    Before anybody has agreed there is nothing to act upon: a link without a session may be opened
+    again, because a mail program may have opened it first.
+    """
+    identity = ProlificIdentity.objects.filter(annotator=annotator).first()
+    if identity is None:
+        return False
+    if not identity.session_ids and not session_id:
+        return annotator.state == Annotator.State.ARRIVED
+    return session_id in identity.session_ids
+
+
+def _keep_session(annotator: Annotator, session_id: str) -> None:
+    """Store a session id that is new. After the identity was deleted nothing is stored."""
+    identity = ProlificIdentity.objects.filter(annotator=annotator).first()
+    if identity is None or not session_id or session_id in identity.session_ids:
+        return
+    with transaction.atomic():
+        identity = ProlificIdentity.objects.select_for_update(no_key=True).get(pk=identity.pk)
+        if session_id not in identity.session_ids:
+            identity.session_ids = [*identity.session_ids, session_id]
+            identity.save(update_fields=["session_ids"])
+
+
+def _come_back(annotator: Annotator, study: Study) -> Annotator:
+    """Let an annotator whose time ran out continue, if that takes nothing from others.
+
+    On Prolific, an annotator whose time ran out in the middle of the work sees that first: they may
+    no longer be paid.
+    """
+    unbound = (
+        study.entry != Study.Entry.PROLIFIC
+        or annotator.started_at is None
+        or flow.lapsed(annotator)
+    )
+    reopened = annotator.state == Annotator.State.CLOSED and study.state == Study.State.OPEN
+    expired = annotator.state == Annotator.State.TIMED_OUT and unbound
+    if reopened or (expired and study.state != Study.State.CLOSED):
+        return resume(annotator_id=annotator.pk)
+    return annotator

@@ -1,1 +1,0 @@
-"""Admission to a study: links, invitations, related studies, limits, confirmation."""
