@@ -5,6 +5,7 @@ Like `brute_force`: slow and literal on purpose, and it shares no code with the 
 
 from collections import defaultdict
 from math import comb
+from typing import Any
 
 from annotation.models import Annotation
 from judging.models import Attempt, Judgment
@@ -29,7 +30,8 @@ class Counted:
             votes[row.assignment.item.key].append((row.choice, row.certainty))
         self.majority = {item.key: verdict(votes[item.key]) for item in self.items}
         self.people = scored(self.items, self.majority, study.allow_tie)
-        self.verdicts, self.judges, self.rows = {}, {}, {}
+        self.verdicts, self.judges = {}, {}
+        self.rows: dict[str, dict[str, list[Any]]] = {}
         for run in study.judge_runs.all():
             rows = self.rows[run.key] = defaultdict(list)
             for judgment in Judgment.objects.filter(run=run, state="done"):

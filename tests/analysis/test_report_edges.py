@@ -26,9 +26,9 @@ def whole(study: Study) -> tuple[dict, str]:
 
 
 @stored_at_once()
-def made(*, answers=(), judged=None, items=4, truth="r1", setting="certainty", **study) -> Study:
+def made(*, answers=(), judged=None, items=4, truth="r1", setting="certainty", **fields) -> Study:
     """A study in which each person gives the same answer to every item, and so does a judge."""
-    study = make_study(**study)
+    study = make_study(**fields)
     raters = [make_rater(study=study) for _ in answers]
     run = make_run(study=study, setting=setting) if judged else None
     for _ in range(items):

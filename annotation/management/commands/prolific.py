@@ -371,7 +371,9 @@ class Command(BaseCommand):
             return
         rewards = [promised_to(study, row.submission) for row in rows]
         total = sums_in_words(rewards, study.currency)
-        if not self._sure(f"Approve {len(rows)} submissions for {total}?", options):
+        if not self._sure(
+            f"Approve {len(rows)} submission{'s' if len(rows) > 1 else ''} for {total}?", options
+        ):
             raise CommandError("Nothing was approved.")
         ids = [row.submission.pk for row in rows]
         done = decisions.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))

@@ -64,10 +64,10 @@ def test_high_and_low_at_every_threshold(report, counted, threshold):
             assert cell["ends"] is None or close(cell["ends"], ends(wilson_interval(right, n)))
     for topic in steps["topics"]:
         keys = [item.key for item in counted.items if item.topic == topic["value"]]
-        sides = [(topic["people"], counted.people)]
+        topic_sides = [(topic["people"], counted.people)]
         for judge, found in zip(report["judges"], topic["judges"], strict=True):
-            sides.append((found, counted.judges[judge["run"]]))
-        for found, side in sides:
+            topic_sides.append((found, counted.judges[judge["run"]]))
+        for found, side in topic_sides:
             step = next(step for step in reversed(found) if step["from"] <= threshold)
             for band, high in (("high", True), ("low", False)):
                 assert pair(step[band]) == by_hand.count(side, keys, threshold, high=high)
@@ -86,6 +86,11 @@ def test_use_of_certainty(report, counted):
         ] == by_side.sweep(stated)
 
 
+def _at_coverage(rows, coverage):
+    stated, right = zip(*rows, strict=True)
+    return accuracy_at_coverage(stated, right, coverage)
+
+
 def test_all_sides_at_the_coverage_of_single_people(report, counted):
     seen = 0
     for versus in report["comparison"]:
@@ -98,7 +103,7 @@ def test_all_sides_at_the_coverage_of_single_people(report, counted):
         coverage = sum(certainty >= brute_force.HIGH for certainty, _ in people) / len(people)
         assert same(panel["coverage"], coverage)
         for side, rows in (("human_single", people), ("model_single", replies)):
-            expected = accuracy_at_coverage(*zip(*rows, strict=True), coverage) if rows else None
+            expected = _at_coverage(rows, coverage) if rows else None
             assert same(panel[side]["matched_accuracy"], expected), side
             seen += expected is not None
     assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)

@@ -51,7 +51,12 @@ def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, ca
         "us-political-affiliation=Democrat,Republican,Independent",
     )
     asked = []
-    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "113.40")
+
+    def confirm(question):
+        asked.append(question)
+        return "113.40"
+
+    monkeypatch.setattr("builtins.input", confirm)
     run("publish", study.slug)
     assert "$113.40" in asked[0]
     row = ProlificStudy.objects.get(study=study)
