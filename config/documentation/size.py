@@ -74,15 +74,22 @@ def read_once(texts: Mapping[str, str]) -> list[str]:
     )
 
 
-def repeated_classes(texts: Mapping[str, str]) -> dict[str, int]:
-    """Names of classes at the top of modules that occur more than once."""
+def repeated_names(texts: Mapping[str, str]) -> dict[str, int]:
+    """Names of classes and types at the top of modules that occur more than once."""
     names = Counter(
-        node.name
-        for text in texts.values()
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ClassDef) and node.name not in ("Command", "Migration")
+        name for text in texts.values() for node in ast.parse(text).body for name in _named(node)
     )
     return {name: count for name, count in sorted(names.items()) if count > 1}
+
+
+def _named(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef) and node.name not in ("Command", "Migration"):
+        yield node.name
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp):
+        # `Rows = Sequence[…]` and `Answer = str | None`; constants are in capitals.
+        for target in node.targets:
+            if isinstance(target, ast.Name) and re.fullmatch(r"[A-Z][a-z]\w*", target.id):
+                yield target.id
 
 
 def rows(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -97,7 +104,7 @@ def rows(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield f"extra `{name}`", shown(size(texts, f"extras/{name}/"))
     own = product(texts)
     yield f"modules under {SHORT} lines with one reader", f"{len(read_once(own)):,}"
-    yield "classes that share a name", _listed(repeated_classes(own))
+    yield "classes and types that share a name", _listed(repeated_names(own))
     moves = [text for path, text in texts.items() if re.search(r"/migrations/\d", path)]
     yield "migrations", f"{sum(t.count(chr(10)) for t in moves):,} lines in {len(moves)} files"
     yield "tests", shown(size(texts, "tests/"))
