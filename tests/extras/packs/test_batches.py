@@ -10,13 +10,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends.batch import BatchClient, BatchError, BatchLine, read_lines
+from extras.packs import batches, requests
+from extras.packs.batch_files import BatchClient, BatchError, BatchLine, read_lines
+from extras.packs.models import Batch
 from judging.errors import BadRun
-from judging.models import Attempt, Batch, Judgment
+from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from judging.selectors import run_cost
-from judging.worker import batches, chunks, recovery, runtime
+from judging.worker import chunks, recovery, runtime
 from tests.factories import make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
@@ -116,7 +118,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
         return submit(self, file, metadata=metadata)
 
     monkeypatch.setattr(BatchClient, "submit", weigh_and_submit)
-    monkeypatch.setattr(batches, "MAX_BYTES", 12_000)
+    monkeypatch.setattr(requests, "MAX_BYTES", 12_000)
 
     run = finish(start(study, judge))
 
@@ -128,7 +130,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
 
 
 def test_a_question_longer_than_a_file_may_be_goes_alone(study, judge, monkeypatch):
-    monkeypatch.setattr(batches, "MAX_BYTES", 1)
+    monkeypatch.setattr(requests, "MAX_BYTES", 1)
 
     run = finish(start(study, judge, limit=3))
 
@@ -184,7 +186,7 @@ def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
 
 def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
     """Also not what was read before the crash and has to be asked again."""
-    monkeypatch.setattr(batches, "ROWS", 10)
+    monkeypatch.setattr(requests, "ROWS", 10)
     read, unreadable = BatchLine.read, set[str]()
 
     def read_some(self, question, *, is_structured):
@@ -197,7 +199,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
     monkeypatch.setattr(BatchLine, "read", read_some)
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
-    apply, calls = batches.store_rows, []
+    apply, calls = requests.store_rows, []
 
     def apply_and_die(rows):
         calls.append(rows)
@@ -206,7 +208,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
         return apply(rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(batches, "store_rows", apply_and_die)
+        patch.setattr(requests, "store_rows", apply_and_die)
         with pytest.raises(KeyboardInterrupt):
             lifecycle.work_off(run_id=run.pk)
     assert 0 < run.judgments.filter(state="done").count() < LIMIT
