@@ -21,12 +21,12 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from annotation.load_test.client import Scenario
-from annotation.load_test.measurement import Measurement, measure
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
+from extras.load_test.client import Scenario
+from extras.load_test.measurement import Measurement, measure
 
-SITE = "annotation.load_test.participants:SimulatedAnnotator"
+SITE = "extras.load_test.participants:SimulatedAnnotator"
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ NAMES = [
     "datasets",
     "estimation",
     "judge_models",
+    "load_test",
     "local_models",
     "methods",
     "option_sets",

@@ -1,6 +1,5 @@
 """A set of four responses on one screen: its seats, its page, and the order that people give."""
 
-import random
 import re
 
 import pytest
@@ -10,7 +9,6 @@ from django.urls import reverse
 from annotation import services
 from annotation.errors import InvalidAnswer
 from annotation.files.answers_out import annotation_rows
-from annotation.load_test.participants import SimulatedAnnotator as Simulated
 from annotation.models import Annotation, Assignment, Draft
 from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError
@@ -231,16 +229,6 @@ def test_the_preview_shows_a_whole_set(study):
     page = sign_in(study).get(f"/s/{study.slug}/preview/task/?item=2").content.decode()
 
     assert page.count('type="radio" name="place_') == 16
-
-
-def test_the_simulated_annotators_of_a_load_test_put_a_set_in_order(client):
-    page, _ = at_set(client)
-    simulated = Simulated(None, 1, random.Random(1), {"slug": "s"})
-
-    places = simulated._places(page.content.decode())
-
-    assert sorted(places) == ["place_a", "place_b", "place_c", "place_d"]
-    assert post_answer(client, page, choice=None, **places).status_code == 303
 
 
 def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, tmp_path):

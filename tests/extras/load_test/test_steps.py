@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotation.load_test import measurement
-from annotation.load_test.client import Scenario
-from annotation.load_test.measurement import Measurement, Step, Times, carried, climb, numbers
+from extras.load_test import measurement
+from extras.load_test.client import Scenario
+from extras.load_test.measurement import Measurement, Step, Times, carried, climb, numbers
 
 
 def measured(people, *, wait=200.0, errors=None):

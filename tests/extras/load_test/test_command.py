@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.load_test import measurement, participants
 from annotation.models import (
     Annotation,
     Annotator,
@@ -19,6 +18,7 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.participants.items import task_views
+from extras.load_test import measurement, participants
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, walk_in
 from tests.migrated import copy_migrated

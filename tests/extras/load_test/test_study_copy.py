@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from annotation.management.commands.load_test import NoItemsToCopy, copied, delete_leftovers
 from annotation.models import Annotator, ComprehensionQuestion, DemographicQuestion, QuotaGroup
+from extras.load_test.management.commands.load_test import NoItemsToCopy, copied, delete_leftovers
 from studies.models import Item, Persona, Study
 from studies.services.studies import record
 from tests.factories import make_item, make_items, make_study, walk_in
