@@ -26,7 +26,6 @@ from analysis.stats import (
     certainty_quality,
     cochran_q,
     compare_judges,
-    crowd_equivalence,
     dawid_skene,
     individual_accuracy,
     krippendorff_alpha,
@@ -35,6 +34,7 @@ from analysis.stats import (
     pigeonhole_bootstrap,
     shared_errors,
 )
+from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000
 ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"

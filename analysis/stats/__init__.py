@@ -132,13 +132,6 @@ from analysis.stats.comparison.alt_test import (
     human_advantage,
 )
 from analysis.stats.comparison.contrasts import Clusters, Contrast, paired_contrast
-from analysis.stats.comparison.cost_accuracy import Mix, price_mixes
-from analysis.stats.comparison.crowd_equivalence import (
-    CrowdEquivalence,
-    CrowdPoint,
-    crowd_equivalence,
-    majority_of_some,
-)
 from analysis.stats.comparison.differences import (
     Adjusted,
     BlockDifference,
@@ -307,8 +300,6 @@ __all__ = [
     "Clusters",
     "CochranQ",
     "Contrast",
-    "CrowdEquivalence",
-    "CrowdPoint",
     "DawidSkene",
     "DifferenceBounds",
     "Discrimination",
@@ -337,7 +328,6 @@ __all__ = [
     "MajorityVote",
     "MaxT",
     "McNemar",
-    "Mix",
     "MultiwayProportion",
     "MultiwayVariance",
     "OneCoin",
@@ -407,7 +397,6 @@ __all__ = [
     "compare_high_sets",
     "compare_judges",
     "count_pairs",
-    "crowd_equivalence",
     "dawid_skene",
     "detectable_difference",
     "difference_bounds",
@@ -454,7 +443,6 @@ __all__ = [
     "log_odds_weights",
     "mace",
     "majority_accuracy",
-    "majority_of_some",
     "majority_proportion",
     "majority_vote",
     "matched_accuracy",
@@ -478,7 +466,6 @@ __all__ = [
     "position_bias",
     "position_bias_single_order",
     "preference_entropy",
-    "price_mixes",
     "probe_effect",
     "ranks",
     "recalibrate",

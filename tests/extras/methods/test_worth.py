@@ -6,9 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.stats import Votes, crowd_equivalence, majority_of_some, price_mixes
-from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
+from analysis.report.build import all_tables
+from analysis.stats import Votes
+from extras.methods.stats import crowd_equivalence, majority_of_some, price_mixes
+from extras.methods.stats.crowd_equivalence import _ceiling, _predicted
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.stats.reference import crowd, majority_of
+from tests.analysis.test_report_checks import built, page_of
+from tests.factories import make_item, make_study, stored_at_once
 from tests.sampling import examples
 
 
@@ -225,3 +230,34 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
         assert (mix.interval.seed, mix.interval.n_draws) == (1, 3000)
     alone = price_mixes(votes, judge, certainty, truth, **kwargs)
     assert {(mix.interval, mix.often_best) for mix in alone} == {(None, None)}
+
+
+@pytest.mark.django_db
+def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(3)]
+    run = make_run(study=study)
+    with stored_at_once():
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            for index, rater in enumerate(raters):
+                answer(rater, item, "r2" if (number + index) % 4 < 2 else "r1", 60)
+            judge_item(run, item, "r1", 90)
+
+    report = built(study)
+
+    worth = report["comparison"][0]["worth"]
+    assert (worth["place"], worth["people"], worth["high"]) == ("above any", None, None)
+    assert worth["people_reason"] == "not_identified"
+    assert all_tables(report)["worth"].rows[0][3] == "more than any number"
+    mixes = report["comparison"][0]["mixes"]
+    assert [mix["policy"] for mix in mixes] == ["judge"]
+
+
+@pytest.mark.django_db
+def test_worth_is_not_defined_where_a_tie_can_be_said():
+    report = built(random_study(9, allow_tie=True))
+
+    worth = report["comparison"][0]["worth"]
+    assert (worth["people"], worth["people_reason"], worth["n"]) == (None, "not_offered", 0)
+    assert 'id="table-worth"' not in page_of(report)

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.comparison.crowd_equivalence import majority_of_some, people_and_judge
 from analysis.stats.core.bootstrap import percentile_interval
 from analysis.stats.core.results import (
     BoolArray,
@@ -18,6 +17,7 @@ from analysis.stats.core.results import (
     relabel,
 )
 from analysis.stats.core.votes import Votes
+from extras.methods.stats.crowd_equivalence import majority_of_some, people_and_judge
 
 Policy = Literal["judge", "people", "judge and people", "judge, then people"]
 
