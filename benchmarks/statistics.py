@@ -26,7 +26,6 @@ from analysis.stats import (
     certainty_quality,
     cochran_q,
     compare_judges,
-    dawid_skene,
     individual_accuracy,
     krippendorff_alpha,
     majority_accuracy,
@@ -34,6 +33,7 @@ from analysis.stats import (
     pigeonhole_bootstrap,
     shared_errors,
 )
+from extras.label_models.stats import dawid_skene
 from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000

@@ -17,6 +17,6 @@ class MethodsConfig(AppConfig):
         MORE_PARTS["glance"].add(
             "extras.methods.crowds:EQUIVALENCE", "extras.methods.crowds:FRONTIER"
         )
-        FAMILIES.add("extras.methods.promises:WORTH", after="replacement")
+        FAMILIES.add("extras.methods.promises:CROWDS", after="replacement")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
         FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

@@ -226,8 +226,8 @@ def mixed(rng: np.random.Generator, counts: Counts) -> None:
     counts.covered("accuracy of a mix", _mix(rng, 300).interval, _true_mix())
 
 
-WORTH = Family(
-    "worth",
+CROWDS = Family(
+    "crowds",
     (
         MethodCheck(
             "a judge worth five people",

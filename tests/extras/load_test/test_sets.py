@@ -2,11 +2,15 @@
 
 import random
 
+import pytest
+
 from extras.load_test.participants import SimulatedAnnotator
 from tests.annotation.pages.test_whole_sets import at_set, client, study
 from tests.annotation.pages.walking import post_answer
 
 __all__ = ["client", "study"]
+
+pytestmark = pytest.mark.django_db
 
 
 def test_the_simulated_annotators_of_a_load_test_put_a_set_in_order(client):

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from scipy.special import digamma
 
-from analysis.stats import Votes, dawid_skene, glad, mace, majority_vote
+from analysis.stats import Votes, majority_vote
+from extras.label_models.stats import dawid_skene, glad, mace
 from tests.analysis.stats.reference import random_votes, shuffled, swapped
 
 

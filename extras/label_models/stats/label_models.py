@@ -8,8 +8,8 @@ from scipy.special import digamma, expit, gammaln
 
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import log_total, single_maximum
-from analysis.stats.labels.fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
+from analysis.stats.labels.aggregation import single_maximum
+from extras.label_models.stats.fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 
@@ -267,7 +267,7 @@ def glad(
         a, b = x[:n][votes.annotator], np.exp(np.minimum(x[n:], MAX_LOG_EASE))[votes.item]
         score = a * b
         joint = _log_joint(votes, score + others)
-        total = log_total(joint)
+        total = _log_total(joint)
         hit = np.exp(joint - total)[votes.item, votes.choice]
         slope = hit - expit(score)
         gradient = np.concatenate(
@@ -315,6 +315,18 @@ def _check_iterations(max_iterations: int) -> None:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
 
 
+def _log_total(log_values: FloatArray) -> FloatArray:
+    """Logarithm of the sum over the options of each item, shape (n_items, 1).
+
+    A few options are summed one after the other, several times faster than by
+    `scipy.special.logsumexp`; minus infinity means an impossible option.
+    """
+    total = log_values[:, 0]
+    for option in range(1, log_values.shape[1]):
+        total = np.logaddexp(total, log_values[:, option])
+    return np.asarray(total[:, None])
+
+
 def _log_joint(votes: Votes, gain: FloatArray) -> FloatArray:
     """Sum of the log odds `gain`, shape (n,), that each vote gives to its choice, per option."""
     cell = votes.item * votes.n_options + votes.choice
@@ -324,7 +336,7 @@ def _log_joint(votes: Votes, gain: FloatArray) -> FloatArray:
 
 def _posterior(votes: Votes, gain: FloatArray) -> FloatArray:
     joint = _log_joint(votes, gain)
-    return np.asarray(np.exp(joint - log_total(joint)))
+    return np.asarray(np.exp(joint - _log_total(joint)))
 
 
 def _answer(posterior: FloatArray, voted: BoolArray) -> IntArray:

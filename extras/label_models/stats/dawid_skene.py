@@ -8,7 +8,7 @@ from scipy import special
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import single_maximum
-from analysis.stats.labels.fitting import (
+from extras.label_models.stats.fitting import (
     MAX_STEPS,
     TOLERANCE,
     Patterns,

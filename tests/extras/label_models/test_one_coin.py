@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from analysis.stats import Votes, dawid_skene, majority_vote, one_coin
+from analysis.stats import Votes, majority_vote
+from extras.label_models.stats import dawid_skene, one_coin
 from tests.analysis.stats.reference import random_votes, shuffled, spread_design, swapped
 
 

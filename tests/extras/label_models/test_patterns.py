@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.dawid_skene import dawid_skene, one_coin
-from analysis.stats.labels.fitting import Patterns
-from analysis.stats.labels.label_models import mace
+from extras.label_models.stats.dawid_skene import dawid_skene, one_coin
+from extras.label_models.stats.fitting import Patterns
+from extras.label_models.stats.label_models import mace
 from tests.analysis.stats.reference import random_votes
 
 
