@@ -4,14 +4,14 @@ Only NumPy and SciPy are needed. Undefined results are None with a reason, rando
 argument, and every interval says how it was made.
 """
 
-from analysis.stats.accuracy.bands import (
+from .accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
     individual_accuracy,
     majority_accuracy,
     tie_credit_accuracy,
 )
-from analysis.stats.accuracy.bias import (
+from .accuracy.bias import (
     LengthPull,
     PositionBias,
     SingleOrderBias,
@@ -21,7 +21,7 @@ from analysis.stats.accuracy.bias import (
     position_bias_single_order,
     verbosity_bias,
 )
-from analysis.stats.accuracy.general_accuracy import (
+from .accuracy.general_accuracy import (
     AccuracyBounds,
     DifferenceBounds,
     accuracy_bounds,
@@ -30,9 +30,9 @@ from analysis.stats.accuracy.general_accuracy import (
     general_proportion,
     general_proportions,
 )
-from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
-from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
-from analysis.stats.agreement.ceiling import (
+from .agreement.alpha import certainty_alpha, krippendorff_alpha
+from .agreement.annotators import AnnotatorQuality, annotator_quality
+from .agreement.ceiling import (
     AgreementCeiling,
     ShareOfPossible,
     agreed_with,
@@ -41,7 +41,7 @@ from analysis.stats.agreement.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from analysis.stats.agreement.coefficients import (
+from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
     cohen_kappa,
@@ -50,7 +50,7 @@ from analysis.stats.agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
-from analysis.stats.agreement.response_sets import (
+from .agreement.response_sets import (
     ForcedChoices,
     forced_choices,
     forced_shares,
@@ -58,7 +58,7 @@ from analysis.stats.agreement.response_sets import (
     set_distance,
     set_vectors,
 )
-from analysis.stats.agreement.shared_errors import (
+from .agreement.shared_errors import (
     SharedErrors,
     SharedStereotype,
     expected_agreement,
@@ -67,7 +67,7 @@ from analysis.stats.agreement.shared_errors import (
     shared_stereotype,
     stands_out,
 )
-from analysis.stats.certainty.calibration import (
+from .certainty.calibration import (
     Brier,
     Calibration,
     CalibrationBin,
@@ -76,7 +76,7 @@ from analysis.stats.certainty.calibration import (
     calibration_error,
     discrimination,
 )
-from analysis.stats.certainty.certified_thresholds import (
+from .certainty.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
     certify_threshold,
@@ -85,7 +85,7 @@ from analysis.stats.certainty.certified_thresholds import (
     one_per_cluster,
     starting_threshold,
 )
-from analysis.stats.certainty.held_out import (
+from .certainty.held_out import (
     HeldOutThreshold,
     Recalibration,
     folds_by_key,
@@ -93,13 +93,13 @@ from analysis.stats.certainty.held_out import (
     recalibrate,
     unreachable_thresholds,
 )
-from analysis.stats.certainty.high_sets import (
+from .certainty.high_sets import (
     CertaintyBySource,
     HighSets,
     certainty_by_source,
     compare_high_sets,
 )
-from analysis.stats.certainty.human_llm import (
+from .certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
     centred_certainty,
@@ -108,14 +108,14 @@ from analysis.stats.certainty.human_llm import (
     compare_certainty_distributions,
     general_spearman,
 )
-from analysis.stats.certainty.intervals import CertaintyQuality, certainty_quality
-from analysis.stats.certainty.like_for_like import (
+from .certainty.intervals import CertaintyQuality, certainty_quality
+from .certainty.like_for_like import (
     LikeForLike,
     PanelSide,
     like_for_like,
     matched_accuracy,
 )
-from analysis.stats.certainty.risk_coverage import (
+from .certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
     ThresholdPoint,
@@ -124,15 +124,15 @@ from analysis.stats.certainty.risk_coverage import (
     risk_coverage,
     threshold_sweep,
 )
-from analysis.stats.comparison.alt_test import (
+from .comparison.alt_test import (
     AltTest,
     AnnotatorTest,
     alt_test,
     alt_test_certainty,
     human_advantage,
 )
-from analysis.stats.comparison.contrasts import Clusters, Contrast, paired_contrast
-from analysis.stats.comparison.differences import (
+from .comparison.contrasts import Clusters, Contrast, paired_contrast
+from .comparison.differences import (
     Adjusted,
     BlockDifference,
     Equivalence,
@@ -142,18 +142,18 @@ from analysis.stats.comparison.differences import (
     equivalence,
     paired_difference,
 )
-from analysis.stats.comparison.general_difference import (
+from .comparison.general_difference import (
     GeneralDifference,
     detectable_difference,
     general_difference,
     general_differences,
 )
-from analysis.stats.comparison.human_likeness import (
+from .comparison.human_likeness import (
     HumanLikeness,
     human_likeness,
     human_likeness_of_several,
 )
-from analysis.stats.comparison.judges import (
+from .comparison.judges import (
     CochranQ,
     JointBootstrap,
     JudgeComparison,
@@ -162,20 +162,20 @@ from analysis.stats.comparison.judges import (
     compare_judges,
     joint_bootstrap,
 )
-from analysis.stats.comparison.leave_one_out import (
+from .comparison.leave_one_out import (
     LeaveOneOut,
     LeaveOneOutSummary,
     ReferenceJudge,
     leave_one_out,
     reference_judges,
 )
-from analysis.stats.comparison.mistakes import (
+from .comparison.mistakes import (
     ErrorConsistency,
     SharedGuess,
     error_consistency,
     shared_guess,
 )
-from analysis.stats.comparison.noise import (
+from .comparison.noise import (
     Change,
     RunNoise,
     certainty_from_entropy,
@@ -183,7 +183,7 @@ from analysis.stats.comparison.noise import (
     preference_entropy,
     run_noise,
 )
-from analysis.stats.comparison.paired import (
+from .comparison.paired import (
     McNemar,
     PairedCounts,
     count_pairs,
@@ -192,7 +192,7 @@ from analysis.stats.comparison.paired import (
     tango_statistic,
     wald_interval,
 )
-from analysis.stats.comparison.probes import (
+from .comparison.probes import (
     OwnPreference,
     ProbeEffect,
     change_of_shift,
@@ -200,13 +200,13 @@ from analysis.stats.comparison.probes import (
     probe_effect,
     self_preference,
 )
-from analysis.stats.comparison.replacement import (
+from .comparison.replacement import (
     AgreementScale,
     PooledReplacement,
     pooled_replacement_test,
     pooled_replacement_tests,
 )
-from analysis.stats.comparison.sample_sizes import (
+from .comparison.sample_sizes import (
     alpha_sd,
     annotators_needed,
     draw_items,
@@ -217,15 +217,15 @@ from analysis.stats.comparison.sample_sizes import (
     recruiting_cost,
     wilson_items,
 )
-from analysis.stats.core.bootstrap import percentile_interval, pigeonhole_bootstrap
-from analysis.stats.core.clusters import (
+from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
+from .core.clusters import (
     annotator_blocks,
     block_interval,
     majority_proportion,
     shared_annotator_interval,
     shared_annotator_variance,
 )
-from analysis.stats.core.groups import (
+from .core.groups import (
     GroupComparison,
     GroupDifference,
     GroupErrors,
@@ -234,7 +234,7 @@ from analysis.stats.core.groups import (
     newcombe_interval,
     support,
 )
-from analysis.stats.core.multiplicity import (
+from .core.multiplicity import (
     MaxT,
     benjamini_yekutieli,
     flipped_signs,
@@ -242,14 +242,14 @@ from analysis.stats.core.multiplicity import (
     holm,
     permuted_groups,
 )
-from analysis.stats.core.multiway import (
+from .core.multiway import (
     MultiwayProportion,
     MultiwayVariance,
     multiway_mean,
     multiway_proportion,
     multiway_variance,
 )
-from analysis.stats.core.proportions import (
+from .core.proportions import (
     TwoWayVariance,
     item_clustered_proportion,
     two_way_proportion,
@@ -257,15 +257,15 @@ from analysis.stats.core.proportions import (
     wilson_interval,
     wilson_proportion,
 )
-from analysis.stats.core.resampling import (
+from .core.resampling import (
     AgreementDraws,
     bootstrap_agreement,
     sample_without_replacement,
 )
-from analysis.stats.core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
-from analysis.stats.core.shared_variance import Kind, Sharing, effective_number
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import (
+from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
+from .core.shared_variance import Kind, Sharing, effective_number
+from .core.votes import Votes
+from .labels.aggregation import (
     MajorityVote,
     Unanimity,
     certainty_weights,

@@ -7,15 +7,15 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.clusters import annotator_blocks, majority_proportion
-from analysis.stats.core.proportions import (
+from ..core.clusters import annotator_blocks, majority_proportion
+from ..core.proportions import (
     item_clustered_proportion,
     two_way_proportion,
     wilson_proportion,
 )
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import MajorityVote
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
+from ..core.votes import Votes
+from ..labels.aggregation import MajorityVote
 
 
 @dataclass(frozen=True)

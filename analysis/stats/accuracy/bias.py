@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar, tango_interval
-from analysis.stats.core.multiway import Clusters, degrees_of_freedom, score_variance
-from analysis.stats.core.results import (
+from ..comparison.paired import PairedCounts, count_pairs, mcnemar, tango_interval
+from ..core.multiway import Clusters, degrees_of_freedom, score_variance
+from ..core.results import (
     Estimate,
     FloatArray,
     IntArray,

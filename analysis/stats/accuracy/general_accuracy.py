@@ -11,15 +11,15 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.comparison.general_difference import (
+from ..comparison.general_difference import (
     GeneralDifference,
     interval_of,
     lower_share,
     t_tail,
     why_not,
 )
-from analysis.stats.core.proportions import EMPTY, wilson_ends, wilson_interval
-from analysis.stats.core.results import (
+from ..core.proportions import EMPTY, wilson_ends, wilson_interval
+from ..core.results import (
     FloatArray,
     Interval,
     Proportion,
@@ -28,7 +28,7 @@ from analysis.stats.core.results import (
     known_rows,
     t_quantile,
 )
-from analysis.stats.core.shared_variance import Sharing
+from ..core.shared_variance import Sharing
 
 
 def general_contrast(

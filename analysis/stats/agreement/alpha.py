@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.bootstrap import (
+from ..core.bootstrap import (
     Statistic,
     count_rows,
     estimate_with_interval,
@@ -13,8 +13,8 @@ from analysis.stats.core.bootstrap import (
     ratio,
     resampled_estimate,
 )
-from analysis.stats.core.results import Estimate, FloatArray, IntArray
-from analysis.stats.core.votes import Votes
+from ..core.results import Estimate, FloatArray, IntArray
+from ..core.votes import Votes
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 Resample = Literal["items", "pairs"]

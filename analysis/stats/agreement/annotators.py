@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import (
+from ..core.proportions import wilson_proportion
+from ..core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -19,7 +19,7 @@ from analysis.stats.core.results import (
     Reason,
     relabel,
 )
-from analysis.stats.core.votes import Votes
+from ..core.votes import Votes
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.comparison.general_difference import general_difference
-from analysis.stats.core.bootstrap import count_rows, estimate_with_interval, pairable, ratio
-from analysis.stats.core.proportions import constant_interval
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, normal_quantile
-from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.core.votes import Votes
+from ..comparison.general_difference import general_difference
+from ..core.bootstrap import count_rows, estimate_with_interval, pairable, ratio
+from ..core.proportions import constant_interval
+from ..core.results import Estimate, FloatArray, IntArray, Interval, normal_quantile
+from ..core.shared_variance import Sharing
+from ..core.votes import Votes
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
 

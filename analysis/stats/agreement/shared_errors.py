@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 from scipy.special import expit, gammaln, logit, xlog1py, xlogy
 
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason, known_rows
+from ..core.results import Estimate, FloatArray, IntArray, Reason, known_rows
 
 # Silent reading of English non-fiction, in words a minute (Brysbaert, 2019).
 READING_PACE = 238

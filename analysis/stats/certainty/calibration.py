@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.results import (
+from ..core.results import (
     FloatArray,
     IntArray,
     Reason,

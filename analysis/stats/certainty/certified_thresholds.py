@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.core.proportions import EMPTY, wilson_proportion
-from analysis.stats.core.results import (
+from ..core.proportions import EMPTY, wilson_proportion
+from ..core.results import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -22,6 +21,7 @@ from analysis.stats.core.results import (
     known_rows,
     relabel,
 )
+from .calibration import usable_answers
 
 # Thresholds in the order in which they are tested, fixed before any data.
 GRID = tuple(range(99, 49, -1))

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.certainty.risk_coverage import threshold_sweep
-from analysis.stats.core.proportions import EMPTY, wilson_proportion
-from analysis.stats.core.results import (
+from ..core.proportions import EMPTY, wilson_proportion
+from ..core.results import (
     FloatArray,
     IntArray,
     Proportion,
@@ -20,6 +18,8 @@ from analysis.stats.core.results import (
     check_level,
     distinct_values,
 )
+from .calibration import usable_answers
+from .risk_coverage import threshold_sweep
 
 
 @dataclass(frozen=True)

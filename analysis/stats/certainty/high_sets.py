@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.core.bootstrap import distinct_rows, resampled_estimate
-from analysis.stats.core.multiway import Clusters, degrees_of_freedom, prepare
-from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import (
+from ..core.bootstrap import distinct_rows, resampled_estimate
+from ..core.multiway import Clusters, degrees_of_freedom, prepare
+from ..core.proportions import wilson_proportion
+from ..core.results import (
     Estimate,
     FloatArray,
     Interval,
@@ -21,6 +20,7 @@ from analysis.stats.core.results import (
     relabel,
     t_quantile,
 )
+from .calibration import usable_answers
 
 
 @dataclass(frozen=True)

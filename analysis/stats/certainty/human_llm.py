@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.comparison.general_difference import interval_of, why_not
-from analysis.stats.core.bootstrap import ratio
-from analysis.stats.core.results import (
+from ..comparison.general_difference import interval_of, why_not
+from ..core.bootstrap import ratio
+from ..core.results import (
     Estimate,
     FloatArray,
     Interval,
@@ -21,8 +21,8 @@ from analysis.stats.core.results import (
     normal_quantile,
     t_quantile,
 )
-from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.core.votes import Votes
+from ..core.shared_variance import Sharing
+from ..core.votes import Votes
 
 MIN_PAIRS = 3
 MIN_FOR_INTERVAL = 10

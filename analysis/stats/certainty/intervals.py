@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.certainty.calibration import MIN_EACH, usable_answers
-from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
-from analysis.stats.core.proportions import auroc_score_interval, constant_interval
-from analysis.stats.core.results import (
+from ..core.bootstrap import resampled_estimate, resampled_weights
+from ..core.proportions import auroc_score_interval, constant_interval
+from ..core.results import (
     Estimate,
     FloatArray,
     IntArray,
@@ -23,6 +22,7 @@ from analysis.stats.core.results import (
     normal_quantile,
     relabel,
 )
+from .calibration import MIN_EACH, usable_answers
 
 # Wrong answers that n right ones in a row may hide, as Agresti and Coull add them.
 UNSEEN = 2

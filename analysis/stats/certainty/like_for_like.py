@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.core.multiway import Clusters, score_variance
-from analysis.stats.core.proportions import (
+from ..core.multiway import Clusters, score_variance
+from ..core.proportions import (
     CONDITIONAL,
     effective_n,
     item_clustered_proportion,
@@ -20,7 +19,7 @@ from analysis.stats.core.proportions import (
     wilson_ends,
     wilson_proportion,
 )
-from analysis.stats.core.results import (
+from ..core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -33,8 +32,9 @@ from analysis.stats.core.results import (
     n_distinct,
     t_quantile,
 )
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import majority_vote
+from ..core.votes import Votes
+from ..labels.aggregation import majority_vote
+from .calibration import usable_answers
 
 # Answers on either side of the cut that say how often those just there are right.
 MIN_NEIGHBOURS = 10

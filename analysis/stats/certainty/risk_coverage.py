@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.core.proportions import wilson_interval
-from analysis.stats.core.results import (
+from ..core.proportions import wilson_interval
+from ..core.results import (
     FloatArray,
     IntArray,
     Interval,
@@ -16,6 +15,7 @@ from analysis.stats.core.results import (
     distinct_values,
     seed_of,
 )
+from .calibration import usable_answers
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.core.multiplicity import benjamini_yekutieli
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Reason, n_distinct
-from analysis.stats.core.votes import Votes
+from ..core.multiplicity import benjamini_yekutieli
+from ..core.results import BoolArray, FloatArray, IntArray, Reason, n_distinct
+from ..core.votes import Votes
 
 MIN_ITEMS = 30  # the authors' smallest number of items per annotator
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.core.clusters import MIN_BLOCKS
-from analysis.stats.core.results import (
+from ..core.clusters import MIN_BLOCKS
+from ..core.results import (
     BoolArray,
     FloatArray,
     IntArray,

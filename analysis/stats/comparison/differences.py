@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.comparison.general_difference import GeneralDifference
-from analysis.stats.comparison.paired import (
+from ..core.clusters import MIN_BLOCKS
+from ..core.multiplicity import holm
+from ..core.results import Interval, Reason
+from .general_difference import GeneralDifference
+from .paired import (
     PairedCounts,
     tango_interval,
     tango_statistic,
     wald_interval,
     wald_standard_error,
 )
-from analysis.stats.core.clusters import MIN_BLOCKS
-from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.results import Interval, Reason
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
 # Whether the sides are shown to differ, and whether they are shown to be within the margin.

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from analysis.stats.comparison.paired import tango_score
-from analysis.stats.core.results import FloatArray, Interval, Reason, check_level, t_quantile
-from analysis.stats.core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
+from ..core.results import FloatArray, Interval, Reason, check_level, t_quantile
+from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
+from .paired import tango_score
 
 # With fewer items, or equivalent items, that differ from the most frequent result: score method.
 FEW_OTHERS = 10

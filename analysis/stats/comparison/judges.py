@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
-from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import (
+from ..core.multiplicity import holm
+from ..core.proportions import wilson_proportion
+from ..core.results import (
     Estimate,
     FloatArray,
     IntArray,
@@ -22,6 +21,7 @@ from analysis.stats.core.results import (
     relabel,
     seed_of,
 )
+from .paired import count_pairs, mcnemar, tango_interval
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.comparison.alt_test import human_advantage, model_choices
-from analysis.stats.comparison.differences import block_difference
-from analysis.stats.comparison.paired import PairedCounts, tango_interval
-from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
-from analysis.stats.core.proportions import two_way_variance
-from analysis.stats.core.results import (
+from ..core.clusters import MIN_BLOCKS, annotator_blocks
+from ..core.proportions import two_way_variance
+from ..core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -21,7 +18,10 @@ from analysis.stats.core.results import (
     n_distinct,
     t_quantile,
 )
-from analysis.stats.core.votes import Votes
+from ..core.votes import Votes
+from .alt_test import human_advantage, model_choices
+from .differences import block_difference
+from .paired import PairedCounts, tango_interval
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from analysis.stats.agreement.coefficients import percent_agreement
-from analysis.stats.core.bootstrap import estimate_with_interval, pairable, ratio
-from analysis.stats.core.results import Estimate, FloatArray, Reason, check_level
-from analysis.stats.core.votes import Votes
+from ..agreement.coefficients import percent_agreement
+from ..core.bootstrap import estimate_with_interval, pairable, ratio
+from ..core.results import Estimate, FloatArray, Reason, check_level
+from ..core.votes import Votes
 
 MIN_RUNS = 3
 

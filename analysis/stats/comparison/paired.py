@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from analysis.stats.core.results import Interval, Reason, normal_quantile
+from ..core.results import Interval, Reason, normal_quantile
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.accuracy.general_accuracy import general_contrast, general_proportion
-from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.comparison.paired import (
+from ..accuracy.general_accuracy import general_contrast, general_proportion
+from ..core.results import Estimate, FloatArray, IntArray, Proportion
+from ..core.shared_variance import Kind, Sharing
+from .general_difference import GeneralDifference, general_difference
+from .paired import (
     McNemar,
     PairedCounts,
     count_pairs,
     mcnemar,
     tango_interval,
 )
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, Proportion
-from analysis.stats.core.shared_variance import Kind, Sharing
 
 MISSING = -1
 TIE = 2

@@ -7,18 +7,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.comparison.alt_test import model_choices, require_single_votes
-from analysis.stats.comparison.general_difference import (
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, t_quantile
+from ..core.shared_variance import ANNOTATOR, Sharing, Spread, effective_number
+from ..core.votes import Votes
+from .alt_test import model_choices, require_single_votes
+from .general_difference import (
     FEW_OTHERS,
     interval_of,
     score_end,
     t_tail,
     why_not,
 )
-from analysis.stats.comparison.paired import tango_score
-from analysis.stats.core.results import BoolArray, Estimate, FloatArray, IntArray, t_quantile
-from analysis.stats.core.shared_variance import ANNOTATOR, Sharing, Spread, effective_number
-from analysis.stats.core.votes import Votes
+from .paired import tango_score
 
 FEWEST_OF_A_LABEL = 20  # answers of the rarest label for balanced agreement to be judged
 ONE_LABEL = 0.99  # a judge that gives one label more often than this has decided nothing

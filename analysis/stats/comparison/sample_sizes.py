@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from analysis.stats.core.proportions import wilson_ends
-from analysis.stats.core.results import BoolArray, FloatArray, check_level, normal_quantile
+from ..core.proportions import wilson_ends
+from ..core.results import BoolArray, FloatArray, check_level, normal_quantile
 
 
 def wilson_items(share: float, half_width: float, *, level: float = 0.95) -> int:

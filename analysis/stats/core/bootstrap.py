@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.results import (
+from .results import (
     Estimate,
     FloatArray,
     IntArray,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.core.proportions import (
+from .proportions import (
     CONDITIONAL,
     EMPTY,
     clustered_variance,
@@ -18,7 +18,7 @@ from analysis.stats.core.proportions import (
     wilson_ends,
     wilson_interval,
 )
-from analysis.stats.core.results import (
+from .results import (
     BoolArray,
     IntArray,
     Interval,
@@ -28,7 +28,7 @@ from analysis.stats.core.results import (
     relabel,
     t_quantile,
 )
-from analysis.stats.core.votes import Votes
+from .votes import Votes
 
 MIN_BLOCKS = 8
 MIN_DEGREES_OF_FREEDOM = 4

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.multiway import Clusters, multiway_proportion, prepare
-from analysis.stats.core.proportions import clustered_variance, wilson_ends, wilson_proportion
-from analysis.stats.core.results import (
+from .multiplicity import holm
+from .multiway import Clusters, multiway_proportion, prepare
+from .proportions import clustered_variance, wilson_ends, wilson_proportion
+from .results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -28,7 +28,7 @@ from analysis.stats.core.results import (
     relabel,
     t_quantile,
 )
-from analysis.stats.core.shared_variance import FEWEST_DEGREES_OF_FREEDOM
+from .shared_variance import FEWEST_DEGREES_OF_FREEDOM
 
 Support = Literal["nothing", "share", "comparison"]
 

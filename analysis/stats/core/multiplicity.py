@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import false_discovery_control
 
-from analysis.stats.core.results import BoolArray, FloatArray
+from .results import BoolArray, FloatArray
 
 # Permutations, or flips, of a test by resampling: p values down to 1 in 2,000.
 DRAWS = 1999

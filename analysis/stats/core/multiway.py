@@ -12,14 +12,14 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.proportions import (
+from .proportions import (
     EMPTY,
     FEW_CLUSTERS,
     clustered_variance,
     effective_n,
     wilson_ends,
 )
-from analysis.stats.core.results import (
+from .results import (
     Estimate,
     FloatArray,
     IntArray,

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from analysis.stats.core.results import (
+from .results import (
     BoolArray,
     FloatArray,
     IntArray,

@@ -5,9 +5,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analysis.stats.core.bootstrap import distinct_rows, percentile_interval
-from analysis.stats.core.results import FloatArray, IntArray, Interval, Reason, check_level, seed_of
-from analysis.stats.core.votes import Votes
+from .bootstrap import distinct_rows, percentile_interval
+from .results import FloatArray, IntArray, Interval, Reason, check_level, seed_of
+from .votes import Votes
 
 Unit = Literal["item_pair", "pairs", "all_pairs"]
 

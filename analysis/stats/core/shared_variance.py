@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.core.results import FloatArray, IntArray, relabel
-from analysis.stats.core.votes import Votes
+from .results import FloatArray, IntArray, relabel
+from .votes import Votes
 
 ANNOTATOR = "annotator"
 # Coverage was simulated down to these numbers; docs/methods.md has the table.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray
+from .results import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
